@@ -11,9 +11,9 @@ import contextlib
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
 from olmkit.base.diagnostics import ConfigurationError, InputError, RemoteError
 from olmkit.base.tree import Change, Changes, File, Tree
@@ -24,6 +24,7 @@ MAX_TREE_SIZE = 1024 * 1024 * 1024
 # How a file is called until it is complete, and the seconds after which it is abandoned.
 ASIDE = (".olmkit-", ".tmp")
 _ABANDONED = 600
+_IN_MEMORY = 16 * 1024 * 1024  # of a result that is gathered
 
 
 def read_file(path: Path, *, limit: int = MAX_FILE_SIZE) -> bytes:
@@ -155,7 +156,7 @@ def apply(root: Path, changes: Changes, *, checked: bool = False) -> None:
             if not checked:
                 _check_unchanged(path, change)
             if change.wanted is not None:
-                made += _make_folder(path.parent)
+                made += make_folder(path.parent)
                 written.append((_write_aside(path, change.wanted.data, change.wanted.mode), path))
         while written:
             temporary, path = written[0]
@@ -166,7 +167,7 @@ def apply(root: Path, changes: Changes, *, checked: bool = False) -> None:
             path = root / change.path
             if change.wanted is None:
                 path.unlink(missing_ok=True)
-                _remove_empty_parents(path, root)
+                remove_empty_parents(path, root)
     except OSError as error:
         raise disk_error(path, error) from error
     finally:
@@ -194,6 +195,24 @@ def _check_unchanged(path: Path, change: Change) -> None:
             hint="let one program write there at a time, and run the command again",
             temporary=True,
         )
+
+
+@contextlib.contextmanager
+def gathered(pieces: Iterable[bytes]) -> Iterator[IO[bytes]]:
+    """All pieces as one stream at its beginning: in memory when they are few, else on the disk.
+
+    Nothing is yielded before the last piece is there, so an error in one leaves nothing half-way.
+    """
+    import tempfile  # few commands have such results
+
+    with tempfile.SpooledTemporaryFile(_IN_MEMORY, prefix="olmkit-") as stream:
+        try:
+            for piece in pieces:
+                stream.write(piece)
+            stream.seek(0)
+        except OSError as error:
+            raise disk_error(Path(tempfile.gettempdir()), error) from error
+        yield stream
 
 
 def write_atomically(path: Path, data: bytes, *, mode: int = 0o644) -> None:
@@ -245,7 +264,7 @@ def _sweep(folder: Path) -> None:
                     path.unlink()
 
 
-def _make_folder(folder: Path) -> list[Path]:
+def make_folder(folder: Path) -> list[Path]:
     """Make a folder and those above it; the ones that were not there, outermost first."""
     missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     folder.mkdir(parents=True, exist_ok=True)
@@ -266,7 +285,7 @@ def _walk(folder: Path) -> Iterator[Path]:
                 yield path
 
 
-def _remove_empty_parents(path: Path, root: Path) -> None:
+def remove_empty_parents(path: Path, root: Path) -> None:
     for parent in path.parents:
         if parent == root or not parent.is_relative_to(root):
             return

@@ -54,12 +54,12 @@ class ModuleFolders:
         return self._modfile.module
 
     def version(self, module: str) -> str:
-        """The version of a module that the project stands on, or an empty text."""
+        """The version of a module that the project depends on, or an empty text."""
         found = self._modfile.resolve(module)
         return found.version if found else self._from_sums().get(module, "")
 
     def files(self, package: str) -> Mapping[str, bytes] | None:
-        """The Go files of an import path by their paths; None when it lies nowhere here."""
+        """The Go files of an import path by their paths; None when it is not here."""
         for folder in self._folders(package):
             found = _go_files(folder)
             if found:

@@ -12,6 +12,7 @@ import contextlib
 import hashlib
 import json
 import os
+import shutil
 import signal
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -284,3 +285,24 @@ def _error(verb: str, code: int, said: str) -> HelmError:
         message or f"`helm {verb}` ended with code {code}",
         temporary=any(words in message for words in away),
     )
+
+
+def on_path(environment: Mapping[str, str]) -> Path | None:
+    """The program helm on the path of this machine, if there is one."""
+    found = shutil.which("helm", path=environment.get("PATH", os.defpath))
+    return Path(found) if found else None
+
+
+async def rendered_alone(chart: Path, environment: Mapping[str, str]) -> str:
+    """What a chart renders with its defaults, without a cluster; empty where that cannot be."""
+    program = on_path(environment)
+    if program is None:
+        return ""
+    given = {name: environment[name] for name in ("PATH", "HOME", "TMPDIR") if name in environment}
+    try:
+        code, output, _ = await _call(
+            [str(program), "template", "release", str(chart)], given, 60.0
+        )
+    except (ConfigurationError, HelmError):
+        return ""
+    return output.decode(errors="replace") if code == 0 else ""

@@ -1,6 +1,6 @@
-"""What a path names on the disk, asked without reading a file.
+"""What a path names on the disk, found without reading a file.
 
-Jobs ask here, so that nothing outside of the edges touches the disk.
+Jobs call these functions, so that nothing outside of the edges touches the disk.
 """
 
 from __future__ import annotations

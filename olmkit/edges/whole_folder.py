@@ -35,7 +35,7 @@ def apply(root: Path, changes: Changes, *, most: int = MAX_FILES) -> None:
     """
     if not changes:
         return
-    if not _is_exchangeable(root, most):
+    if not is_exchangeable(root, most):
         disk.apply(root, changes)
         return
     disk.check_unchanged(root, changes)
@@ -64,7 +64,7 @@ def _build(stage: Path, root: Path, changes: Changes) -> bool:
         return False
     disk.apply(inner, changes, checked=True)
     if not new:
-        return _exchange(inner, root)
+        return exchange(inner, root)
     try:
         inner.rename(root)
     except OSError as error:
@@ -72,7 +72,8 @@ def _build(stage: Path, root: Path, changes: Changes) -> bool:
     return True
 
 
-def _is_exchangeable(root: Path, most: int) -> bool:
+def is_exchangeable(root: Path, most: int) -> bool:
+    """Whether another folder can take the place of `root`: it has at most `most` files."""
     if root.is_symlink() or not root.parent.is_dir():
         return False
     if not root.exists():
@@ -90,7 +91,7 @@ def _is_exchangeable(root: Path, most: int) -> bool:
     return True
 
 
-def _exchange(one: Path, other: Path) -> bool:
+def exchange(one: Path, other: Path) -> bool:
     """Let two paths change places; False where the system does not know how."""
     with contextlib.suppress(OSError, AttributeError):
         library = ctypes.CDLL(None, use_errno=True)

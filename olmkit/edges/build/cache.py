@@ -72,11 +72,11 @@ class BuildCache:
                 return None
             data = await stores.read(self.layout, descriptor, limit=_MAX_LAYER)
         except (OSError, ValueError, KeyError, TypeError, OlmkitError):
-            return None  # as if nothing were kept: it is made again
+            return None  # as if nothing were kept: it is built again
         return Layer(descriptor=descriptor, diff_id=diff_id, data=data)
 
     async def keep(self, key: str, layer: Layer) -> None:
-        """Keep `layer` for who asks for `key`."""
+        """Keep `layer` under `key`."""
         await self.layout.push(layer.descriptor, stores.chunks(layer.data))
         value = {
             "diffId": str(layer.diff_id),

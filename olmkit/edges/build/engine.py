@@ -73,7 +73,7 @@ async def _run(words: Sequence[str], environment: Mapping[str, str], say: Say, w
     )
     last: deque[str] = deque(maxlen=_SHOWN_LINES)
     try:
-        assert process.stdout is not None  # noqa: S101 - asked for above
+        assert process.stdout is not None  # noqa: S101 - requested above
         async for line in process.stdout:
             text = line.decode(errors="replace").rstrip()
             if text:

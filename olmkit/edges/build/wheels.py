@@ -1,8 +1,8 @@
 """The Python packages of an image, collected by an installer for another machine than this.
 
-uv is asked where it is there, since it is quick and judges conditions such as
+uv is used where it is installed, since it is quick and evaluates conditions such as
 `python_version >= "3.12"` for the target; else pip. Nothing is compiled: only
-wheels are taken. What the two write differently, and what tells of this machine,
+wheels are taken. What the two write differently, and what describes this machine,
 is left out or written again, so that equal wheels give equal bytes.
 """
 
@@ -47,7 +47,7 @@ _NO = re.compile(
 class WheelRequest:
     """What is wanted: `requirements` as in pyproject.toml, or `lock`, a file with exact versions.
 
-    `python` is like `3.13`. With `folder`, wheels come from there and nothing is asked of
+    `python` is like `3.13`. With `folder`, wheels come from there and nothing is requested from
     the network.
     """
 
@@ -102,6 +102,10 @@ def _command(
     if uv is not None:
         words = [*uv, "pip", "install", "--quiet", "--link-mode", "copy"]
         words += ["--python", sys.executable, "--python-platform", _uv_platform(request, machine)]
+        if request.folder is not None or environment.get("UV_FIND_LINKS"):
+            # uv keeps a wheel by its version and folder alone: one that was built again under
+            # the same version would be the old one.
+            words.append("--refresh")
     elif pip is not None:
         _same_python(request.python)
         words = [*pip, "install", "--quiet", "--no-compile", "--disable-pip-version-check"]

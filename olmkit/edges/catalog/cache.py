@@ -16,6 +16,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import hashlib
+import io
 import os
 import stat
 import struct
@@ -57,12 +58,17 @@ _HEADER = struct.Struct("<16s32sQQ32s")
 class Store(Generic[T]):
     """An open file that is whole; `read` is what answers are read with.
 
+    `stream` is the file itself, for the kernel to copy from; the pieces begin at `start`.
+
     The file is closed by `close`, or when the last one that could read from it is gone: calls
     that began before a change of the catalog end with the file that they began with.
     """
 
-    def __init__(self, descriptor: int, index: T) -> None:
+    def __init__(self, descriptor: int, index: T, key: bytes) -> None:
         self.index = index
+        self.key = key
+        self.stream = io.FileIO(descriptor, closefd=False)
+        self.start = _HEADER.size
         self._descriptor = descriptor
         self._stamp = self._current_stamp()
         self.close = weakref.finalize(self, os.close, descriptor)
@@ -103,7 +109,7 @@ class Writer(Generic[T]):
         stream.write(bytes(_HEADER.size))
 
     def append(self, piece: bytes) -> int:
-        """Write `piece`; the offset where it lies."""
+        """Write `piece` and return its offset."""
         offset = self._length
         self._stream.write(piece)
         self._checksum.update(piece)
@@ -235,7 +241,7 @@ def _open(descriptor: int, key: bytes, form: Form[T], *, trusted: bool = False) 
         index = form.decode(os.pread(descriptor, length, _HEADER.size + start))
     except ValueError:
         return None
-    return Store(descriptor, index)
+    return Store(descriptor, index, key)
 
 
 def _checksum(descriptor: int) -> bytes:

@@ -1,4 +1,4 @@
-"""A client of `api.Registry`: asks a served catalog, ours or another program's.
+"""A client of `api.Registry`: queries a served catalog, ours or another program's.
 
 Messages are built from the descriptors in `services.binpb`, in a pool of our
 own, so that nothing clashes with what else is loaded, and any supported

@@ -3,7 +3,7 @@
 This file is also a program by itself, put into catalog images under the name
 `grpc_health_probe`, which OLM executes every few seconds with half a second of
 a small share of a processor. So it speaks just enough HTTP/2 over a plain socket,
-imports next to nothing, and needs no gRPC library. Flags and exit codes are those
+imports almost nothing, and needs no gRPC library. Flags and exit codes are those
 of the program that it replaces; it accepts and ignores the rest.
 """
 
@@ -16,7 +16,7 @@ OK, MISUSED, NO_CONNECTION, NO_ANSWER, UNHEALTHY = 0, 1, 2, 3, 4
 _PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 _DATA, _HEADERS, _RESET, _SETTINGS, _PING, _GOAWAY = 0, 1, 3, 4, 6, 7
 _END_STREAM, _END_HEADERS, _ACK = 1, 4, 1
-_MAX_FRAME = 16384  # what a server may send unless it was told otherwise, RFC 9113 section 4.2
+_MAX_FRAME = 16384  # what a server may send by default, RFC 9113 section 4.2
 _STATUS = ("UNKNOWN", "SERVING", "NOT_SERVING", "SERVICE_UNKNOWN")
 _UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _WITH_VALUE = ("addr", "service", "connect-timeout", "rpc-timeout", "user-agent", "rpc-header")

@@ -5,6 +5,8 @@ requests. Answers have a strong `ETag` that depends on the content alone, so tha
 servers of one catalog agree. Requests that come before the catalog is read are held.
 
 Where catalogd is silent, RFC 9110 decides: conditional requests (13), ranges (14).
+
+What is sent as it is stored goes from the file to the socket within the kernel, except over TLS.
 """
 
 from __future__ import annotations
@@ -16,15 +18,16 @@ import re
 import time
 import zlib
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, BinaryIO, Final, Protocol
 
 from aiohttp import web
 
 from olmkit.base import names
 from olmkit.catalog.serve import metas as metas_
 from olmkit.catalog.serve.metas import BadQueryError, LineIndex, Metas, Span
+from olmkit.edges.network import metrics_page
 
 Read = Callable[[int, int], bytes | memoryview]
 
@@ -36,7 +39,27 @@ _CHUNK: Final = 256 * 1024
 _SMALLEST_PACKED: Final = 1400  # bytes; a smaller answer is one packet in any case
 _HOLD: Final = 120.0  # seconds for which a request waits for the catalog
 _STALLED: Final = 60.0  # seconds in which a client takes a piece
+# A piece that the kernel copies: larger ones for a client that takes them in a moment, since each
+# costs a turn of the event loop.
+_LARGEST_PIECE: Final = 4 * 1024 * 1024
+_QUICK: Final = 1.0  # seconds
+_SMALL: Final = 64 * 1024  # bytes; a smaller answer is one write, together with its head
+_PLAIN: Final = ("/healthz", "/readyz", metrics_page.PATH)
+_CLIENT_LEFT: Final = 499  # as nginx counts it; no answer has it
 _RANGE: Final = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
+
+
+class LineFile(Protocol):
+    """The file of the lines, from which the kernel can copy; the lines begin at `start`."""
+
+    @property
+    def stream(self) -> BinaryIO: ...
+
+    @property
+    def start(self) -> int: ...
+
+    def check(self) -> None:
+        """Raise `OSError` when it is no longer what it was."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -45,8 +68,10 @@ class _Served:
 
     metas: Metas
     read: Read
+    file: LineFile | None
     index: LineIndex
     modified: int
+    lost: asyncio.Event  # set when the file of the lines was changed or cannot be read
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +86,27 @@ class _Body:
         return sum(span.length for span in self.spans)
 
 
+class RequestObserver(Protocol):
+    """Takes what is requested; `catalog` is empty for a path of no catalog."""
+
+    def started(self, catalog: str) -> None:
+        """A request came in."""
+
+    def handled(self, catalog: str, status: int, seconds: float) -> None:
+        """It ended; 499 when the client left before that."""
+
+
 class CatalogApi:
     """The application; `answer_from` says what each catalog is answered from."""
 
-    def __init__(self, catalogs: Sequence[str]) -> None:
+    def __init__(self, catalogs: Sequence[str], observer: RequestObserver | None = None) -> None:
+        self._observer = observer
+        self._lost = {name: asyncio.Event() for name in catalogs}
         self._catalogs: dict[str, _Served | None] = dict.fromkeys(catalogs)
         self._changed = asyncio.Event()
         self._requests: Counter[str] = Counter()
-        self.lost = asyncio.Event()
-        self.application = web.Application(middlewares=[self._bounded])
+        middlewares = [self._bounded] if observer is None else [self._observed, self._bounded]
+        self.application = web.Application(middlewares=middlewares)
         self.application.on_response_prepare.append(_hide_server)
         add = self.application.router.add_get
         add("/catalogs/{name}/api/v1/all", self._all)
@@ -77,13 +114,24 @@ class CatalogApi:
         add("/healthz", self._alive)
         add("/readyz", self._ready)
 
-    def answer_from(self, name: str, metas: Metas, read: Read) -> None:
-        """Answer from now on for the catalog `name`; requests under way end as they began."""
+    def answer_from(
+        self, name: str, metas: Metas, read: Read, file: LineFile | None = None
+    ) -> None:
+        """Answer from now on for the catalog `name`; requests under way end as they began.
+
+        `file` is what `read` reads from; without it, every answer is read.
+        """
         index = LineIndex(metas)
-        self._catalogs[name] = _Served(metas, read, index, modified=int(time.time()))
-        self.lost.clear()
+        self._catalogs[name] = _Served(
+            metas, read, file, index, modified=int(time.time()), lost=self._lost[name]
+        )
+        self._lost[name].clear()
         self._changed.set()
         self._changed = asyncio.Event()
+
+    def lost(self, name: str) -> asyncio.Event:
+        """Set when the file under the catalog was changed or cannot be read."""
+        return self._lost[name]
 
     @property
     def is_ready(self) -> bool:
@@ -110,11 +158,11 @@ class CatalogApi:
         return await self._answer(request, served, _Body([part]), part=part, ranges=True)
 
     async def _metas(self, request: web.Request) -> web.StreamResponse:
-        served = await self._served(request)
-        try:
+        try:  # before the catalog is looked up, as catalogd does
             query = metas_.parse_query(list(request.query.items()))
         except BadQueryError:
             raise web.HTTPBadRequest from None
+        served = await self._served(request)
         body = _Body(served.index.select(query))
         if body.length >= _SMALLEST_PACKED and _takes_gzip(request):
             packed = _Body(body.spans, pack=True)
@@ -165,38 +213,56 @@ class CatalogApi:
         if part is not None:
             end = part.offset + part.length - 1
             headers["Content-Range"] = f"bytes {part.offset}-{end}/{served.metas.length}"
-        response = web.StreamResponse(status=200 if part is None else 206, headers=headers)
+        status = 200 if part is None else 206
+        if request.method != "HEAD" and body.length <= _SMALL and not body.pack:
+            return web.Response(status=status, headers=headers, body=_whole(served, body))
+        response = web.StreamResponse(status=status, headers=headers)
         if not body.pack:
             response.content_length = body.length
         await response.prepare(request)
-        if request.method != "HEAD":
-            await self._send(response, served, body)
-        return response
-
-    async def _send(self, response: web.StreamResponse, served: _Served, body: _Body) -> None:
-        packer = zlib.compressobj(6, wbits=31) if body.pack else None
+        if request.method == "HEAD":
+            return response
         try:
-            for span in body.spans:
-                for offset in range(span.offset, span.offset + span.length, _CHUNK):
-                    length = min(_CHUNK, span.offset + span.length - offset)
-                    data = bytes(served.read(offset, length))
-                    if packer is not None:
-                        data = packer.compress(data)
-                    await _write(response, data)
-            if packer is not None:
-                await _write(response, packer.flush())
+            await _send(request, response, served, body)
             await response.write_eof()
         except OSError as error:
-            if not isinstance(error, ConnectionError | TimeoutError):
-                self.lost.set()  # the file under the catalog was changed or cannot be read
             # The length was announced, so a client sees that the answer is not whole.
             response.force_close()
+            if not isinstance(error, ConnectionError | TimeoutError):
+                served.lost.set()
             raise
+        return response
+
+    @web.middleware
+    async def _observed(self, request: web.Request, handler: Any) -> web.StreamResponse:
+        if request.path in _PLAIN or self._observer is None:
+            plain: web.StreamResponse = await handler(request)
+            return plain
+        # Not any name that a client makes up: each would be a series forever.
+        name = request.match_info.get("name", "")
+        catalog = name if name in self._catalogs else ""
+        self._observer.started(catalog)
+        begin = time.perf_counter()
+        status = _CLIENT_LEFT
+        try:
+            response: web.StreamResponse = await handler(request)
+            status = response.status
+            return response
+        except web.HTTPException as error:
+            status = error.status
+            raise
+        except (ConnectionError, TimeoutError):
+            raise
+        except Exception:
+            status = 500
+            raise
+        finally:
+            self._observer.handled(catalog, status, time.perf_counter() - begin)
 
     @web.middleware
     async def _bounded(self, request: web.Request, handler: Any) -> web.StreamResponse:
         client = request.remote or ""
-        probe = request.path in ("/healthz", "/readyz")
+        probe = request.path in _PLAIN
         if not probe and (
             self._requests.total() >= MAX_REQUESTS or self._requests[client] >= MAX_REQUESTS_OF_ONE
         ):
@@ -213,6 +279,70 @@ class CatalogApi:
 
 async def _hide_server(_request: web.Request, response: web.StreamResponse) -> None:
     response.headers.popall("Server", None)  # it names releases of Python and of the library
+
+
+def _whole(served: _Served, body: _Body) -> bytes:
+    try:
+        return b"".join(bytes(served.read(*span)) for span in body.spans)
+    except OSError:
+        served.lost.set()
+        raise web.HTTPServiceUnavailable(
+            text="the catalog is read again", headers={"Retry-After": "1"}
+        ) from None
+
+
+async def _send(
+    request: web.Request, response: web.StreamResponse, served: _Served, body: _Body
+) -> None:
+    if body.pack:
+        await _send_packed(response, served, body.spans)
+        return
+    transport = request.transport
+    # A TLS transport must see all bytes, and pieces between other lines are small.
+    direct = served.file is not None and len(body.spans) == 1
+    if transport is not None and direct and transport.get_extra_info("sslcontext") is None:
+        await _copy(transport, served, body.spans[0])
+        return
+    for span in body.spans:
+        for offset, length in _pieces(span):
+            await _write(response, bytes(served.read(offset, length)))
+
+
+async def _send_packed(
+    response: web.StreamResponse, served: _Served, spans: Sequence[Span]
+) -> None:
+    packer = zlib.compressobj(6, wbits=31)
+    for span in spans:
+        for offset, length in _pieces(span):
+            await _write(response, packer.compress(served.read(offset, length)))
+    await _write(response, packer.flush())
+
+
+def _pieces(span: Span) -> Iterator[Span]:
+    end = span.offset + span.length
+    return (Span(at, min(_CHUNK, end - at)) for at in range(span.offset, end, _CHUNK))
+
+
+async def _copy(transport: asyncio.Transport, served: _Served, span: Span) -> None:
+    """Let the kernel copy from the file; raises `OSError` when that was changed."""
+    assert served.file is not None  # noqa: S101 - the caller looked
+    loop = asyncio.get_running_loop()
+    at, end, piece = span.offset, span.offset + span.length, _CHUNK
+    while at < end:
+        if transport.is_closing():  # the loop would raise an error of no kind
+            raise ConnectionResetError("the client left")
+        served.file.check()
+        length = min(piece, end - at)
+        begin = loop.time()
+        async with asyncio.timeout(_STALLED):
+            sent = await loop.sendfile(
+                transport, served.file.stream, served.file.start + at, length, fallback=False
+            )
+        if sent != length:
+            raise OSError("the file of the catalog is shorter than it was")
+        at += length
+        quick = loop.time() - begin < _QUICK
+        piece = min(2 * piece, _LARGEST_PIECE) if quick else _CHUNK
 
 
 async def _write(response: web.StreamResponse, data: bytes) -> None:

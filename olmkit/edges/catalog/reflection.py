@@ -1,4 +1,4 @@
-"""gRPC server reflection: what `grpcurl` asks before it can ask anything else.
+"""gRPC server reflection: what `grpcurl` requests before anything else.
 
 Versions v1 and v1alpha have the same messages, so one answer serves both. The
 descriptors are those of `services.binpb`, cut apart without the protobuf library.

@@ -15,14 +15,16 @@ import errno
 import functools
 import os
 import socket
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from olmkit.base.diagnostics import ConfigurationError, RemoteError
 from olmkit.base.protobuf import enum, strings
 from olmkit.catalog.serve.registry_api import BadQuestionError, NotFoundError, RegistryApi
 from olmkit.edges.catalog import reflection
+from olmkit.edges.network.certificate_files import CertificateFiles, Pair
 
 # The core of the library writes to stderr on its own; what matters is in our exceptions.
 os.environ.setdefault("GRPC_VERBOSITY", "NONE")
@@ -95,15 +97,30 @@ _STREAMS: dict[str, Answers] = {
         registry.latest_channel_entries_that_provide(_three(request))
     ),
 }
+_API = "api.Registry"
+_CUSTOM = "ExperimentalListPackageCustomSchemas"
 _HEALTH = "grpc.health.v1.Health"
+_REFLECT = "ServerReflectionInfo"
+_UNARY, _STREAM = "unary", "server_stream"
 _REFLECTION = ("grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection")
 _SERVICES = ("api.ExperimentalRegistry", "api.Registry", _HEALTH, *_REFLECTION)
 
 
-class CatalogServer:
-    """One listening server; it answers once `answer_from` was told what from."""
+class CallObserver(Protocol):
+    """Takes what the server does; `kind` is `unary`, `server_stream` or `bidi_stream`."""
 
-    def __init__(self) -> None:
+    def started(self, kind: str, service: str, method: str) -> None:
+        """A call came in."""
+
+    def handled(self, kind: str, service: str, method: str, code: str, seconds: float) -> None:
+        """It ended with the code, written as in Go: `OK`, `NotFound`."""
+
+
+class CatalogServer:
+    """One listening server; it answers after `answer_from` was called."""
+
+    def __init__(self, observer: CallObserver | None = None) -> None:
+        self._observer = observer
         self._server = grpc.aio.server(
             maximum_concurrent_rpcs=_MAX_RPCS,
             # Without this a second server could bind the same port and take half of the calls.
@@ -117,28 +134,32 @@ class CatalogServer:
         self._changed = asyncio.Event()
         self._server.add_generic_rpc_handlers(
             (
-                _handlers("api.Registry", self._registry_methods()),
+                _handlers(_API, self._registry_methods()),
                 _handlers(
                     "api.ExperimentalRegistry",
                     {
-                        "ExperimentalListPackageCustomSchemas": _stream(
-                            self._counted(self._custom_blobs)
+                        _CUSTOM: _stream(
+                            self._call(_STREAM, "api.ExperimentalRegistry", _CUSTOM)(
+                                self._custom_blobs
+                            )
                         )
                     },
                 ),
                 _handlers(
                     _HEALTH,
                     {
-                        "Check": grpc.unary_unary_rpc_method_handler(self._check),
-                        "Watch": grpc.unary_stream_rpc_method_handler(self._counted(self._watch)),
+                        "Check": grpc.unary_unary_rpc_method_handler(
+                            self._call(_UNARY, _HEALTH, "Check", counted=False)(self._check)
+                        ),
+                        "Watch": _stream(self._call(_STREAM, _HEALTH, "Watch")(self._watch)),
                     },
                 ),
                 *(
                     _handlers(
                         service,
                         {
-                            "ServerReflectionInfo": grpc.stream_stream_rpc_method_handler(
-                                self._counted(_reflect)
+                            _REFLECT: grpc.stream_stream_rpc_method_handler(
+                                self._call("bidi_stream", service, _REFLECT)(_reflect)
                             )
                         },
                     )
@@ -147,15 +168,22 @@ class CatalogServer:
             )
         )
 
-    async def start(self, host: str, port: int) -> int:
+    async def start(self, host: str, port: int, tls: CertificateFiles | None = None) -> int:
         """Listen; the port, which is a free one for 0. An empty `host` means all addresses.
 
-        Raises `RemoteError` when the address cannot be had.
+        With `tls`, new connections get the certificate that is then in its files.
+        Raises `RemoteError` when the address cannot be had, `ConfigurationError` for files that
+        are not a certificate and its key.
         """
         _try_address(host, port)
         target = f"[{host}]" if ":" in host else host or "[::]"
+        credentials = None if tls is None else _credentials(tls)
         try:
-            bound: int = self._server.add_insecure_port(f"{target}:{port}")
+            bound: int = (
+                self._server.add_insecure_port(f"{target}:{port}")
+                if credentials is None
+                else self._server.add_secure_port(f"{target}:{port}", credentials)
+            )
         except RuntimeError as error:
             raise RemoteError(f"cannot listen on `{address(host, port)}`") from error
         await self._server.start()
@@ -184,11 +212,11 @@ class CatalogServer:
         self._changed = asyncio.Event()
 
     def _registry_methods(self) -> dict[str, Any]:
-        return {name: self._single(answer) for name, answer in _SINGLE.items()} | {
-            name: self._several(answers) for name, answers in _STREAMS.items()
+        return {name: self._single(name, answer) for name, answer in _SINGLE.items()} | {
+            name: self._several(name, answers) for name, answers in _STREAMS.items()
         }
 
-    def _single(self, answer: Answer) -> Any:
+    def _single(self, name: str, answer: Answer) -> Any:
         async def method(request: bytes, context: Any) -> bytes:
             try:
                 return answer(await self._required(context), request)
@@ -196,9 +224,9 @@ class CatalogServer:
                 await self._refuse(error, context)
                 return b""
 
-        return grpc.unary_unary_rpc_method_handler(self._counted(method))
+        return grpc.unary_unary_rpc_method_handler(self._call(_UNARY, _API, name)(method))
 
-    def _several(self, answers: Answers) -> Any:
+    def _several(self, name: str, answers: Answers) -> Any:
         async def method(request: bytes, context: Any) -> None:
             try:
                 for item in answers(await self._required(context), request):
@@ -206,7 +234,7 @@ class CatalogServer:
             except _REFUSALS as error:
                 await self._refuse(error, context)
 
-        return _stream(self._counted(method))
+        return _stream(self._call(_STREAM, _API, name)(method))
 
     async def _custom_blobs(self, request: bytes, context: Any) -> None:
         given = next((v for k, v in context.invocation_metadata() if k == EXPERIMENTAL), "")
@@ -239,6 +267,19 @@ class CatalogServer:
         if self._registry is not None:
             self.hold()
             self.lost.set()
+
+    def _call(
+        self, kind: str, service: str, name: str, *, counted: bool = True
+    ) -> Callable[[Callable[..., Any]], Any]:
+        """A decorator for the function of a method: it is bounded, and it is observed."""
+
+        def decorate(method: Callable[..., Any]) -> Any:
+            bounded = self._counted(method) if counted else method
+            if self._observer is None:
+                return bounded
+            return _observed(self._observer, (kind, service, name), bounded)
+
+        return decorate
 
     def _counted(self, method: Callable[..., Awaitable[Any]]) -> Any:
         """The method, refused where one address or all have too many calls open."""
@@ -290,6 +331,60 @@ class CatalogServer:
             await changed.wait()
 
 
+def _observed(
+    observer: CallObserver, called: tuple[str, str, str], method: Callable[..., Awaitable[Any]]
+) -> Any:
+    async def observed(request: Any, context: Any) -> Any:
+        observer.started(*called)
+        begin = time.perf_counter()
+        code = "OK"
+        try:
+            return await method(request, context)
+        except asyncio.CancelledError:
+            code = "Canceled"
+            raise
+        except Exception:
+            code = _code_name(context.code())
+            raise
+        finally:
+            observer.handled(*called, code, time.perf_counter() - begin)
+
+    return observed
+
+
+def _code_name(code: Any) -> str:
+    """The name of a status as Go writes it: `RESOURCE_EXHAUSTED` → `ResourceExhausted`.
+
+    An exception that is not an abort is answered with UNKNOWN by the library.
+    """
+    known = [one for one in grpc.StatusCode if code in (one, one.value[0])]
+    if not known or known[0] is grpc.StatusCode.OK:
+        return "Unknown"
+    return "".join(part.capitalize() for part in known[0].name.split("_"))
+
+
+def _credentials(tls: CertificateFiles) -> Any:
+    pair = tls.read()
+    if pair is None:
+        raise ConfigurationError(
+            f"`{tls.certificate}` and `{tls.key}` are not a certificate and its key: "
+            "one of them cannot be read"
+        )
+
+    def configuration(pair: Pair) -> Any:
+        return grpc.ssl_server_certificate_configuration([(pair.key, pair.certificate)])
+
+    def renewed() -> Any:
+        # Called by the library for each new connection, in its own thread.
+        try:
+            found = tls.renewed()
+        except ConfigurationError:
+            return None  # the one in use stays
+        return None if found is None else configuration(found)
+
+    return grpc.dynamic_ssl_server_credentials(configuration(pair), renewed)
+
+
 def _address_of(peer: str) -> str:
     """The address of a client without its port: `ipv4:10.0.0.1:4711` → `ipv4:10.0.0.1`."""
     return peer.rpartition(":")[0] or peer
@@ -338,7 +433,7 @@ def _stream(method: Callable[[bytes, Any], Awaitable[None]]) -> Any:
 
 
 def _try_address(host: str, port: int) -> None:
-    """Bind and let go, since the library does not tell why it cannot."""
+    """Bind and close, since the library does not report why it cannot."""
     if not 0 <= port <= 65535:
         raise ConfigurationError(f"`{port}` is not a port: ports go from 0 to 65535")
     try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
@@ -17,12 +18,14 @@ import msgspec
 
 from olmkit import __version__
 from olmkit.base.diagnostics import ConfigurationError, InputError
-from olmkit.edges.cluster import failures, watch_stream
-from olmkit.edges.cluster.connection import REQUEST_TIMEOUT, Connection, Observer
+from olmkit.edges.cluster import failures, impersonation, streams, watch_stream
+from olmkit.edges.cluster.connection import REQUEST_TIMEOUT, Connection
 from olmkit.edges.cluster.discovery import Discovery
 from olmkit.edges.cluster.kubeconfig import ClusterConfig
+from olmkit.edges.cluster.sent_requests import Observer, Tracer
 from olmkit.kube.api import (
     ClusterError,
+    Identity,
     ObjectList,
     PatchType,
     Propagation,
@@ -64,10 +67,14 @@ class HttpCluster:
         *,
         user_agent: str = f"olmkit/{__version__}",
         observer: Observer | None = None,
+        tracer: Tracer | None = None,
     ) -> None:
         self.config = config
-        self._connection = Connection(config, user_agent=user_agent, observer=observer)
+        self._connection = Connection(
+            config, user_agent=user_agent, observer=observer, tracer=tracer
+        )
         self._discovery = Discovery(self._ask, self._connection.host)
+        self.headers: tuple[tuple[str, str], ...] = ()
 
     async def __aenter__(self) -> Self:
         return self
@@ -83,6 +90,15 @@ class HttpCluster:
     async def close(self) -> None:
         """Close the connections."""
         await self._connection.close()
+
+    def impersonating(self, identity: Identity) -> Self:
+        """The same server over the same connections, asked as another user.
+
+        Raises `ConfigurationError` for an identity without user.
+        """
+        made = copy.copy(self)
+        made.headers = impersonation.headers(identity)
+        return made
 
     async def resource(self, api_version: str, kind: str) -> Resource:
         return await self._discovery.find(GVK.parse(api_version, kind))
@@ -174,6 +190,7 @@ class HttpCluster:
             seconds=timeout_seconds + _WATCH_GRACE,
             idle=idle_timeout,
             opened=opened,
+            headers=self.headers,
         )
         async with contextlib.aclosing(stream) as lines:
             async for line in lines:
@@ -273,10 +290,11 @@ class HttpCluster:
         label_selector: str = "",
         field_selector: str = "",
         propagation: Propagation | None = None,
+        grace_seconds: int | None = None,
         dry_run: bool = False,
     ) -> None:
         """DELETE of all objects that are selected; in a namespace, or in all."""
-        options = _delete_options(propagation, None, dry_run=dry_run)
+        options = _delete_options(propagation, grace_seconds, dry_run=dry_run)
         params = _params(labelSelector=label_selector, fieldSelector=field_selector)
         path = _path(resource, namespace)
         await self.request(
@@ -303,18 +321,60 @@ class HttpCluster:
             content_type=content_type,
             accept=accept,
             seconds=seconds,
+            headers=self.headers,
         )
 
+    async def log(
+        self, namespace: str, pod: str, *, params: Mapping[str, str], follow: bool = False
+    ) -> AsyncGenerator[bytes, None]:
+        """The log of a container in parts, as they come; with `follow` until it ends."""
+        parts = self._connection.parts(
+            f"/api/v1/namespaces/{_one(namespace)}/pods/{_one(pod)}/log",
+            params=dict(params) | ({"follow": "true"} if follow else {}),
+            accept="*/*",
+            seconds=None if follow else _LIST_TIMEOUT,
+            headers=self.headers,
+        )
+        async with contextlib.aclosing(parts):
+            async for part in parts:
+                yield part
+
     async def execute(
-        self, namespace: str, pod: str, container: str, command: Sequence[str]
+        self,
+        namespace: str,
+        pod: str,
+        container: str,
+        command: Sequence[str],
+        *,
+        stdin: bytes | None = None,
     ) -> AsyncGenerator[tuple[int, bytes], None]:
-        """The messages of a command in a container; see `Connection.execute`."""
+        """The messages of a command in a container; see `streams.execute`."""
         path = f"/api/v1/namespaces/{_one(namespace)}/pods/{_one(pod)}/exec"
-        params = [("container", container), ("stdout", "true"), ("stderr", "true")]
+        params = [("container", container)] if container else []
+        params += [("stdout", "true"), ("stderr", "true")]
+        params += [("stdin", "true")] if stdin is not None else []
         params += [("command", word) for word in command]
-        async with contextlib.aclosing(self._connection.execute(path, params=params)) as messages:
-            async for message in messages:
+        # Only version 5 can end the input; all servers know version 4.
+        protocols = streams.INPUT_PROTOCOLS if stdin is not None else streams.OUTPUT_PROTOCOLS
+        socket = self._connection.socket(
+            path, params=params, protocols=protocols, headers=self.headers
+        )
+        async with socket as opened:
+            async for message in streams.execute(opened, stdin):
                 yield message
+
+    @contextlib.asynccontextmanager
+    async def forward(self, namespace: str, pod: str, port: int) -> AsyncIterator[streams.Pipe]:
+        """A connection to a port of a pod; closed at the end."""
+        path = f"/api/v1/namespaces/{_one(namespace)}/pods/{_one(pod)}/portforward"
+        socket = self._connection.socket(
+            path,
+            params=[("ports", str(port))],
+            protocols=streams.FORWARD_PROTOCOLS,
+            headers=self.headers,
+        )
+        async with socket as opened:
+            yield streams.Pipe(opened, f"port {port} of pod `{pod}`")
 
     async def _ask(self, path: str, accept: str) -> Mapping[str, Any]:
         body = await self.request("GET", path, accept=accept)
@@ -326,7 +386,7 @@ class HttpCluster:
 
 
 async def _breathe() -> None:
-    """Let others run, also what became due meanwhile: that stands behind us the first time."""
+    """Let others run, also what became due meanwhile: that is done after the first time."""
     await asyncio.sleep(0)
     await asyncio.sleep(0)
 

@@ -10,22 +10,24 @@ wrong on the way is `Unreachable`, what the server refuses is what its Status sa
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 import math
 import os
 import re
 import socket
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
 import aiohttp
 
 from olmkit.base.diagnostics import ConfigurationError
-from olmkit.edges import proxies, web
 from olmkit.edges.cluster import failures, watch_stream
 from olmkit.edges.cluster.kubeconfig import ClusterConfig
+from olmkit.edges.cluster.sent_requests import FAILED, Observer, SentRequests, Tracer
+from olmkit.edges.network import proxies, urls, web
 from olmkit.kube.api import (
     ClusterError,
     TooLargeResourceVersion,
@@ -43,11 +45,9 @@ _MAX_RETRIES = 10
 _MAX_DELAY = 60.0  # of all repetitions of a request
 _MAX_WARNINGS = 1000  # texts that are remembered, so as to be logged once
 _UNFIT = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")  # in a header's value
-_EXEC_PROTOCOL = "v4.channel.k8s.io"
 _WARNING = re.compile(r'299 \S+ "(?P<text>(?:[^"\\]|\\.)*)"')
 
-Observer = Callable[[str, str, str], None]
-"""Told of each request: method, host, and the code (`<error>` when no answer came)."""
+Headers = Sequence[tuple[str, str]]
 
 
 class Connection:
@@ -58,12 +58,17 @@ class Connection:
     """
 
     def __init__(
-        self, config: ClusterConfig, *, user_agent: str, observer: Observer | None = None
+        self,
+        config: ClusterConfig,
+        *,
+        user_agent: str,
+        observer: Observer | None = None,
+        tracer: Tracer | None = None,
     ) -> None:
         self._config = config
         self.host = urlsplit(config.server).netloc
         self._user_agent = user_agent
-        self._observer = observer
+        self._sent = SentRequests(self.host, observer, tracer)
         self._session: aiohttp.ClientSession | None = None
         self._proxy: str | None = None
         self._certificate: tuple[bytes, bytes] | None = None
@@ -89,6 +94,7 @@ class Connection:
         content_type: str = "application/json",
         accept: str = "application/json",
         seconds: float = REQUEST_TIMEOUT,
+        headers: Headers = (),
     ) -> bytes:
         """One request, answered in full."""
         response = await self._open(
@@ -99,6 +105,7 @@ class Connection:
             content_type=content_type,
             accept=accept,
             limits=aiohttp.ClientTimeout(total=seconds, sock_connect=_CONNECT_TIMEOUT),
+            headers=headers,
         )
         try:
             return await _read(response)
@@ -116,6 +123,7 @@ class Connection:
         seconds: float,
         idle: float,
         opened: Callable[[], None] | None = None,
+        headers: Headers = (),
     ) -> AsyncGenerator[bytes, None]:
         """The lines of an answer until it ends, `seconds` have passed, or `idle` without a byte.
 
@@ -128,6 +136,7 @@ class Connection:
             accept=accept,
             limits=aiohttp.ClientTimeout(total=seconds, sock_connect=_CONNECT_TIMEOUT),
             head_first=True,
+            headers=headers,
         )
         if opened is not None:
             opened()
@@ -141,43 +150,110 @@ class Connection:
         finally:
             _cut(response)
 
-    async def execute(
-        self, path: str, *, params: Iterable[tuple[str, str]]
-    ) -> AsyncGenerator[tuple[int, bytes], None]:
-        """The messages of a command in a container, each with its channel: 1 output, 2 errors.
+    @contextlib.asynccontextmanager
+    async def forward(
+        self, method: str, target: str, *, headers: Mapping[str, str], body: bytes | None
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        """A request of another program as this user, once; the answer as it comes, errors too.
 
-        `path` and `params` are those of the subresource `exec`. Channel 3 has the Status with
-        which the command ended. Source: the protocol `v4.channel.k8s.io`, over a WebSocket.
+        `target` is path and query; `headers` have no credentials and no hop-by-hop headers.
         """
         authorization = await self._config.credentials.authorization()
-        headers = list(_pairs(self._config.headers))
+        found = [*headers.items(), *_pairs(self._config.headers)]
         if authorization:
-            headers.append(("Authorization", authorization))
-        _check_headers(headers)
+            found.append(("Authorization", authorization))
+        _check_headers(found)
         session = await self._opened()
+        sent = self._sent.begin(method, target)
+        try:
+            async with session.request(
+                method,
+                urls.parse(self._config.server + target),
+                data=body,
+                headers=found,
+                timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_TIMEOUT),
+                proxy=self._proxy,
+                server_hostname=self._config.server_name,
+                allow_redirects=False,
+                auto_decompress=False,
+            ) as response:
+                sent.ended(str(response.status))
+                if response.status == 401:
+                    self._config.credentials.refused(authorization)
+                yield response
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            sent.ended(FAILED)
+            raise self._unreachable(error) from web.tellable(error)
+        finally:
+            sent.given_up()
+
+    async def parts(
+        self,
+        path: str,
+        *,
+        params: Mapping[str, str],
+        accept: str,
+        seconds: float | None,
+        headers: Headers = (),
+    ) -> AsyncGenerator[bytes, None]:
+        """An answer as it comes, until it ends; `seconds` None: for as long as that takes."""
+        response = await self._open(
+            "GET",
+            path,
+            params=params,
+            accept=accept,
+            limits=aiohttp.ClientTimeout(total=seconds, sock_connect=_CONNECT_TIMEOUT),
+            head_first=True,
+            headers=headers,
+        )
+        try:
+            while chunk := await response.content.readany():
+                yield chunk
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise self._unreachable(error) from web.tellable(error)
+        finally:
+            _cut(response)
+
+    @contextlib.asynccontextmanager
+    async def socket(
+        self,
+        path: str,
+        *,
+        params: Iterable[tuple[str, str]],
+        protocols: Sequence[str],
+        headers: Headers = (),
+    ) -> AsyncIterator[aiohttp.ClientWebSocketResponse]:
+        """A WebSocket to a subresource that speaks one of the `protocols`, the best first."""
+        authorization = await self._config.credentials.authorization()
+        session = await self._opened()
+        sent = self._sent.begin("GET", path)
+        carried = [*_pairs(self._config.headers), *headers, *sent.headers]
+        if authorization:
+            carried.append(("Authorization", authorization))
+        _check_headers(carried)
         try:
             async with session.ws_connect(
                 self._config.server + path,
                 params=list(params),
-                headers=headers,
-                protocols=(_EXEC_PROTOCOL,),
+                headers=carried,
+                protocols=protocols,
                 proxy=self._proxy,
                 server_hostname=self._config.server_name,
                 max_msg_size=_MAX_MESSAGE,
-            ) as socket_:
-                self._observe("GET", "101")
-                async for message in socket_:
-                    if message.type is aiohttp.WSMsgType.BINARY and message.data:
-                        yield message.data[0], message.data[1:]
+            ) as opened:
+                sent.ended("101")
+                yield opened
         except aiohttp.WSServerHandshakeError as error:
-            self._observe("GET", str(error.status))
-            raise ClusterError(
-                f"the API server does not run the command: it answered {error.status}",
+            sent.ended(str(error.status))
+            raise error_from_status(
+                {"message": f"the API server refuses `{path}`: it answered {error.status}"},
                 code=error.status,
             ) from web.tellable(error)
         except (aiohttp.ClientError, OSError) as error:
-            self._observe("GET", "<error>")
+            sent.ended(FAILED)
             raise self._unreachable(error) from web.tellable(error)
+        finally:
+            sent.given_up()
 
     async def _open(
         self,
@@ -190,6 +266,7 @@ class Connection:
         content_type: str = "application/json",
         accept: str = "application/json",
         head_first: bool = False,
+        headers: Headers = (),
     ) -> aiohttp.ClientResponse:
         """The response's head, once the server has said yes.
 
@@ -200,10 +277,11 @@ class Connection:
         attempt = 0
         delay = 0.0
         while True:
+            sent = self._sent.begin(method, path)
             try:
                 async with asyncio.timeout(REQUEST_TIMEOUT if head_first else None):
                     authorization = await self._config.credentials.authorization()
-                    response = await self._send(
+                    response = await self._send_once(
                         method,
                         path,
                         authorization,
@@ -213,11 +291,15 @@ class Connection:
                         accept=accept,
                         limits=limits,
                         plain=head_first,
+                        more=[*headers, *sent.headers],
                     )
             except (aiohttp.ClientError, TimeoutError, OSError) as error:
-                self._observe(method, "<error>")
+                sent.ended(FAILED)
                 raise self._unreachable(error) from web.tellable(error)
-            self._observe(method, str(response.status))
+            except BaseException:
+                sent.given_up()
+                raise
+            sent.ended(str(response.status))
             self._heed(response)
             if response.status < 400:
                 return response
@@ -239,7 +321,7 @@ class Connection:
                 raise refused
             await asyncio.sleep(refused.retry_after)
 
-    async def _send(
+    async def _send_once(
         self,
         method: str,
         path: str,
@@ -251,8 +333,9 @@ class Connection:
         accept: str,
         limits: aiohttp.ClientTimeout,
         plain: bool,
+        more: Headers,
     ) -> aiohttp.ClientResponse:
-        headers = [("Accept", accept), *_pairs(self._config.headers)]
+        headers = [("Accept", accept), *_pairs(self._config.headers), *more]
         if plain:
             headers.append(("Accept-Encoding", "identity"))
         if authorization:
@@ -284,7 +367,7 @@ class Connection:
         self._proxy = self._config.proxy or proxies.proxy_for(self._config.server, os.environ)
         if self._proxy is not None and urlsplit(self._proxy).scheme not in ("http", "https"):
             raise ConfigurationError(
-                "the proxy for the API server speaks no HTTP",
+                "the proxy for the API server does not answer with HTTP",
                 hint="correct `https_proxy`, or list the API server in `no_proxy`",
             )
         self._session = made = aiohttp.ClientSession(
@@ -303,7 +386,7 @@ class Connection:
         return made
 
     def _has_new_authority(self) -> bool:
-        """Whether it was renewed, which is asked when a certificate did not fit the old one."""
+        """Whether it was renewed; checked when a certificate did not fit the old one."""
         asked, self._is_distrusted = self._is_distrusted, False
         return asked and self._config.authority() != self._authority
 
@@ -336,10 +419,6 @@ class Connection:
             if text and text not in self._warned and len(self._warned) < _MAX_WARNINGS:
                 self._warned.add(text)
                 _LOG.warning("the API server warns: %s", text, extra={"warning": text})
-
-    def _observe(self, method: str, code: str) -> None:
-        if self._observer is not None:
-            self._observer(method, self.host, code)
 
     def _unreachable(self, error: BaseException) -> ClusterError:
         self._is_distrusted = self._is_distrusted or failures.is_distrust(error)

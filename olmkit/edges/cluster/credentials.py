@@ -33,7 +33,7 @@ _EXEC_VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.
 
 
 class Credentials(Protocol):
-    """What a client asks before each request."""
+    """Credentials, which a client gets before each request."""
 
     async def authorization(self) -> str | None:
         """The value of the Authorization header, if there is one."""
@@ -44,7 +44,7 @@ class Credentials(Protocol):
     def refused(self, sent: str | None) -> bool:
         """The server answered 401 to this header; whether asking again may give another.
 
-        Many requests may be refused at once, and by then others have asked again.
+        Many requests may be refused at once, and by then another may have renewed them.
         """
 
 
@@ -173,7 +173,7 @@ class ExecCredentials:
                 stdin=sys.stdin if interactive else asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 env=self._environment(),
-                # What asks at the terminal must stay in front there.
+                # A program that prompts at the terminal must stay in the foreground.
                 start_new_session=not interactive,
             )
         except (OSError, ValueError) as error:
@@ -194,7 +194,7 @@ class ExecCredentials:
                 f"`{command}` returned no credentials within {_EXEC_TIMEOUT:.0f} s", temporary=True
             ) from None
         finally:
-            if process.returncode is None:  # it took too long, or nothing waits any more
+            if process.returncode is None:  # it took too long, or nothing waits for it
                 await _end(process, group=not interactive)
         if process.returncode:
             raise RemoteError(

@@ -30,7 +30,7 @@ _AGGREGATED = ",".join(
 
 
 class Discovery:
-    """Which kinds the server has; asked once, and again after a miss."""
+    """Which kinds the server has; requested once, and again after a miss."""
 
     def __init__(self, ask: Ask, host: str = "") -> None:
         self._get = ask

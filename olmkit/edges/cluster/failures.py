@@ -106,7 +106,7 @@ def _of_tls(error: BaseException) -> tuple[str, str]:
     said = str(cause)
     if any(part in said for part in _NOT_TLS):
         return (
-            "it does not speak TLS",
+            "it does not use TLS",
             f"{_SERVER}: the port, or `http://` for a server without TLS",
         )
     reason = f"its certificate cannot be trusted: {_plain(cause)}"

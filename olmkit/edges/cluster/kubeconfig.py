@@ -37,7 +37,7 @@ SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterConfig:
-    """Where the API server is, how to trust it, and who asks."""
+    """Where the API server is, how to trust it, and the user's credentials."""
 
     server: str
     credentials: Credentials = field(default_factory=NoCredentials)
@@ -88,6 +88,10 @@ class ClusterConfig:
         return context
 
 
+class NoClusterError(ConfigurationError):
+    """No cluster is configured: there is no kubeconfig and no service account."""
+
+
 def load(
     *,
     paths: Sequence[Path] = (),
@@ -98,7 +102,8 @@ def load(
     """The configuration that kubectl would use.
 
     `paths`, else `KUBECONFIG`, else the service account of the pod, else
-    `~/.kube/config`. Raises `ConfigurationError` when there is none or it is broken.
+    `~/.kube/config`. Raises `NoClusterError` when there is none, and `ConfigurationError` when it
+    is broken.
     """
     environment = os.environ if environment is None else environment
     if not paths and environment.get("KUBECONFIG"):
@@ -115,7 +120,7 @@ def load(
             return in_cluster(environment, service_account)
         home = Path(environment.get("HOME") or "/") / ".kube" / "config"
         if not home.exists():
-            raise ConfigurationError(
+            raise NoClusterError(
                 "no cluster is configured: there is no kubeconfig, and olmkit does not run "
                 "in a pod",
                 hint="name a kubeconfig with `--kubeconfig` or the variable `KUBECONFIG`",
@@ -334,7 +339,7 @@ def _load_pair(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
             path.touch(mode=0o600)
             path.write_bytes(data)
         try:
-            # With a password, or the library would ask for one at the terminal.
+            # With a password, or the library would prompt for one at the terminal.
             context.load_cert_chain(str(paths[0]), str(paths[1]), password="")
         except (ssl.SSLError, OSError) as error:
             raise ConfigurationError(

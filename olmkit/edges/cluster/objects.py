@@ -1,7 +1,7 @@
-"""Objects of a cluster by kind and name: what jobs ask for, over the client's requests.
+"""Objects of a cluster by kind and name: what jobs need, over the client's requests.
 
-Kinds are pairs of API version and kind; where they live is asked of the server once.
-What is not there is None or empty, since jobs mostly ask whether something is there.
+Kinds are pairs of API version and kind; their resource is requested from the server once.
+What does not exist is None or empty, since jobs mostly check whether something exists.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class ClusterObjects:
             return None
 
     async def current(self, manifest: Manifest) -> Manifest | None:
-        """The object that a manifest names, as it stands; None when there is none."""
+        """The object that a manifest names, as it is; None when there is none."""
         return await self.find(_kind(manifest), objects.name(manifest), objects.namespace(manifest))
 
     async def list(

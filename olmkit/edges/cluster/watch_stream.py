@@ -51,7 +51,7 @@ async def lines(read: Callable[[], Awaitable[bytes]], idle_timeout: float) -> As
 
 
 def event(line: bytes) -> WatchEvent:
-    """What a line tells; an `ERROR` is raised as what its Status says."""
+    """The event of a line; an `ERROR` is raised as the error of its Status."""
     try:
         decoded = _LINE_DECODER.decode(line)
         if decoded.type == "ERROR":

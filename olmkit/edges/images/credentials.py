@@ -26,7 +26,7 @@ from olmkit.edges.disk import read_file
 
 _MAX_FILE = 4 * 1024 * 1024
 _MAX_HELPER_OUTPUT = 1024 * 1024
-_HELPER_TIMEOUT = 60.0  # some ask the user to unlock a keyring
+_HELPER_TIMEOUT = 60.0  # some prompt the user to unlock a keyring
 _HELPER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _DOCKER_HUB_KEY = "https://index.docker.io/v1/"
 # The user name by which helpers say that the secret is a token for the token server.
@@ -58,6 +58,25 @@ async def find(
         if found is not None:
             return found
     return None
+
+
+def known_registries(
+    *, environment: Mapping[str, str], authfile: str | None = None
+) -> Iterator[tuple[Path, tuple[str, ...]]]:
+    """The files with credentials that are read, each with the registries that it has them for.
+
+    A program that keeps the credentials of all registries is named as `*`. Raises
+    `ConfigurationError` for a file that cannot be read.
+    """
+    for path in _files(environment, authfile):
+        value = _load(path)
+        keys: set[str] = set()
+        for table in (value.get("auths"), value.get("credHelpers")):
+            if isinstance(table, dict):
+                keys.update(_normalise(key) for key in table)
+        if isinstance(value.get("credsStore"), str):
+            keys.add("*")
+        yield path, tuple(sorted(keys))
 
 
 def _files(environment: Mapping[str, str], authfile: str | None) -> Iterator[Path]:

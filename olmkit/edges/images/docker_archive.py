@@ -1,7 +1,7 @@
 """Archives of `docker save`: read as a store, and written for `docker load`.
 
 Such an archive has no image manifest, only a list of files; we make the image
-manifest that these files amount to, in the OCI form, with the layers as they lie
+manifest that corresponds to these files, in the OCI form, with the layers as they are
 in the archive. Newer engines write an OCI layout into the archive as well, which
 is taken then, since its digests are the registry's.
 """
@@ -17,6 +17,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from olmkit.base.diagnostics import ConfigurationError, InputError
+from olmkit.base.streams import closing
 from olmkit.edges.disk import disk_error
 from olmkit.edges.images.layout import Archive, LayoutReader, temporary
 from olmkit.oci import layer as layers_
@@ -193,14 +194,16 @@ async def write(source: Store, image: Image, names: Sequence[Reference], path: P
     """Write `image`, whose layers are in `source`, as an archive for `docker load`."""
     config = f"{image.manifest.config.digest.encoded}.json"
     layers = [f"{layer.digest.encoded}.tar" for layer in image.manifest.layers]
+    await stores.require_layers(source, image)
     listed = [{"Config": config, "RepoTags": [str(name) for name in names], "Layers": layers}]
     try:
         with temporary(path) as stream:
             _add(stream, config, image.config_data)
             for layer, name in dict(zip(image.manifest.layers, layers, strict=True)).items():
                 stream.write(layers_.header(name, size=layer.size))
-                async for chunk in stores.checked(layer, source.fetch(layer)):
-                    stream.write(chunk)
+                async with closing(stores.fetched(source, layer)) as chunks:
+                    async for chunk in chunks:
+                        stream.write(chunk)
                 stream.write(layers_.padding(layer.size))
             _add(stream, _LIST, json.dumps(listed, separators=(",", ":")).encode())
             stream.write(layers_.END)

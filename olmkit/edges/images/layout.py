@@ -13,24 +13,27 @@ import os
 import tarfile
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO, Protocol, cast
 
 from olmkit.base.diagnostics import ConfigurationError, InputError, RemoteError
+from olmkit.base.streams import closing
 from olmkit.edges.disk import disk_error, open_regular, write_atomically
 from olmkit.oci import archives
 from olmkit.oci.content import (
+    MAX_LAYOUT_INDEX_SIZE,
     MAX_MANIFEST_SIZE,
     Descriptor,
     Digest,
     ImageIndex,
     MediaType,
+    parse_layout_index,
     parse_manifest,
 )
 from olmkit.oci.limits import ReadBudget
-from olmkit.oci.store import ContentError, Opener, checked
+from olmkit.oci.store import ContentError, Opener, checked, read_manifest
 
 REF_NAME = "org.opencontainers.image.ref.name"
 _MARKER = "oci-layout"
@@ -83,7 +86,7 @@ class LayoutReader:
         return tuple(sorted({name for name, _ in self.entries() if name}))
 
     async def resolve(self, selector: str) -> Descriptor:
-        """The image under a tag or digest; with nothing asked, the only one there is."""
+        """The image under a tag or digest; without either, the only one there is."""
         entries = self.entries()
         if not selector:
             images = {entry.digest: entry for _, entry in entries}
@@ -93,9 +96,26 @@ class LayoutReader:
         for name, entry in entries:
             if selector in (name, str(entry.digest)):
                 return entry
-        if ":" in selector and (found := self._by_digest(selector)) is not None:
+        if ":" in selector and (found := self.by_digest(selector)) is not None:
             return found
         raise self._which(entries, selector)
+
+    async def tagged(self, tag: str) -> Descriptor | None:
+        """What `tag` refers to; None when the layout has no such name."""
+        return next((entry for name, entry in self.entries() if name == tag), None)
+
+    async def referrers(self, subject: Digest) -> tuple[Descriptor, ...]:
+        """The listed manifests whose subject is `subject`."""
+        found: dict[Digest, Descriptor] = {}
+        for _, entry in self.entries():
+            if entry.is_manifest and entry.digest not in found:
+                manifest = await read_manifest(self, entry)
+                if manifest.subject is not None and manifest.subject.digest == subject:
+                    found[entry.digest] = replace(entry, annotations={})
+        return tuple(found.values())
+
+    async def attach(self, descriptor: Descriptor) -> None:  # noqa: ARG002
+        raise self._read_only()
 
     def entries(self) -> tuple[tuple[str, Descriptor], ...]:
         """Names and images as they are in the layout's index."""
@@ -103,16 +123,15 @@ class LayoutReader:
         if stream is None:
             raise ConfigurationError(f"`{self._shown}` is not an OCI layout: it has no `{_INDEX}`")
         with stream:
-            data = stream.read(MAX_MANIFEST_SIZE + 1)
+            data = stream.read(MAX_LAYOUT_INDEX_SIZE + 1)
         try:
-            index = parse_manifest(data, MediaType.OCI_INDEX)
+            index = parse_layout_index(data)
         except InputError as error:
             raise InputError(f"`{self._shown}/{_INDEX}`: {error.message}") from None
-        if not isinstance(index, ImageIndex):
-            raise InputError(f"`{self._shown}/{_INDEX}` is not an image index")
         return tuple((entry.annotations.get(REF_NAME, ""), entry) for entry in index.manifests)
 
-    def _by_digest(self, selector: str) -> Descriptor | None:
+    def by_digest(self, selector: str) -> Descriptor | None:
+        """The manifest of a digest, which need not have a name."""
         try:
             digest = Digest.parse(selector)
         except InputError:
@@ -157,14 +176,19 @@ class Layout(LayoutReader):
         try:
             self._prepare()
             with temporary(path, durable=False) as stream:
-                async for chunk in checked(descriptor, content(0)):
-                    stream.write(chunk)
+                async with closing(checked(descriptor, content(0))) as chunks:
+                    async for chunk in chunks:
+                        stream.write(chunk)
             self._pending.append(path)
         except OSError as error:
             raise disk_error(path, error) from error
 
     async def tag(self, descriptor: Descriptor, tag: str) -> None:
         """Let `tag` refer to an image; with an empty tag, list the image without a name."""
+        await self.tag_all({tag: descriptor})
+
+    async def tag_all(self, names: Mapping[str, Descriptor]) -> None:
+        """Let each name refer to an image, in one change of the index."""
         path = self.folder / _INDEX
         try:
             self._prepare()
@@ -175,18 +199,30 @@ class Layout(LayoutReader):
                 kept = [
                     entry
                     for name, entry in entries
-                    if name != tag or (not tag and entry.digest != descriptor.digest)
+                    if name not in names or (not name and entry.digest != names[name].digest)
                 ]
-                named = replace(descriptor, annotations={REF_NAME: tag} if tag else {})
+                named = [
+                    replace(descriptor, annotations={REF_NAME: tag} if tag else {})
+                    for tag, descriptor in names.items()
+                ]
                 index = ImageIndex(
                     media_type=MediaType.OCI_INDEX,
-                    manifests=tuple(sorted([*kept, named], key=_index_order)),
+                    manifests=tuple(sorted([*kept, *named], key=_index_order)),
                 )
                 data = index.format()
                 if not path.exists() or path.read_bytes() != data:
                     write_atomically(path, data)
         except OSError as error:
             raise disk_error(path, error) from error
+
+    def is_there(self) -> bool:
+        """Whether the folder is a layout already."""
+        return (self.folder / _INDEX).exists()
+
+    async def attach(self, descriptor: Descriptor) -> None:
+        """List a manifest without a name, unless it has one."""
+        if all(entry.digest != descriptor.digest for _, entry in self.entries()):
+            await self.tag(descriptor, "")
 
     def _settle(self) -> None:
         """Wait until all that was pushed is on the disk; one after the other costs little."""
@@ -209,7 +245,7 @@ class Layout(LayoutReader):
 
 
 def open_archive(path: Path) -> LayoutReader:
-    """An OCI layout in a tar file, read where it lies."""
+    """An OCI layout in a tar file, read in place."""
     return LayoutReader(Archive(path), str(path))
 
 

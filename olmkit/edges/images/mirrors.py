@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from olmkit.base.diagnostics import ConfigurationError, RemoteError
+from olmkit.base.streams import closing
 from olmkit.edges import disk
-from olmkit.oci.content import Descriptor
+from olmkit.oci.content import Descriptor, Digest
+from olmkit.oci.referrers import Referring
 from olmkit.oci.store import Opener, Store
 
 if TYPE_CHECKING:
@@ -54,7 +56,7 @@ def _files(environment: Mapping[str, str]) -> Iterator[Path]:
 
 
 class Mirrored:
-    """A `Store` that is only read; the first place that has an image is asked for all of it."""
+    """A `Store` that is only read; the first place that has an image serves all of it."""
 
     def __init__(self, stores: Sequence[Store], shown: str) -> None:
         self._stores = list(stores)
@@ -79,9 +81,10 @@ class Mirrored:
         position = offset
         for store in self._stores:
             try:
-                async for chunk in store.fetch(descriptor, position):
-                    position += len(chunk)
-                    yield chunk
+                async with closing(store.fetch(descriptor, position)) as content:
+                    async for chunk in content:
+                        position += len(chunk)
+                        yield chunk
             except RemoteError:
                 if store is self._stores[-1]:
                     raise
@@ -99,6 +102,26 @@ class Mirrored:
 
     async def tag(self, descriptor: Descriptor, tag: str) -> None:  # noqa: ARG002
         raise self._read_only()
+
+    async def tagged(self, tag: str) -> Descriptor | None:
+        for store in self._referring():
+            with contextlib.suppress(RemoteError):
+                if (found := await store.tagged(tag)) is not None:
+                    return found
+        return None
+
+    async def referrers(self, subject: Digest) -> tuple[Descriptor, ...]:
+        for store in self._referring():
+            with contextlib.suppress(RemoteError):
+                if found := await store.referrers(subject):
+                    return found
+        return ()
+
+    async def attach(self, descriptor: Descriptor) -> None:  # noqa: ARG002
+        raise self._read_only()
+
+    def _referring(self) -> list[Referring]:
+        return [store for store in self._stores if isinstance(store, Referring)]
 
     def _prefer(self, store: Store) -> None:
         """Ask `store` first from now on; the place that the name says stays the last."""

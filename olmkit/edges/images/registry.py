@@ -7,34 +7,49 @@ registry on the way out, whose digest we compare.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import re
 import urllib.parse
 from collections.abc import AsyncIterator, Mapping
 
 import msgspec
 
 from olmkit.base.diagnostics import InputError, RemoteError
+from olmkit.base.streams import closing
+from olmkit.edges.images import registry_lists
 from olmkit.edges.images.credentials import Credentials
 from olmkit.edges.images.registry_endpoint import Endpoint, Request
 from olmkit.edges.images.registry_upload import Upload
-from olmkit.edges.web import Reply, Web, parse_count
+from olmkit.edges.network.header_values import parse_count
+from olmkit.edges.network.web import Reply, Web
+from olmkit.oci import referrers
 from olmkit.oci.content import (
     INDEX_TYPES,
     MANIFEST_TYPES,
     MAX_MANIFEST_SIZE,
     Descriptor,
     Digest,
+    ImageIndex,
+    MediaType,
+    parse_manifest,
 )
 from olmkit.oci.reference import Reference
-from olmkit.oci.store import Opener, RegistryError, Store, checked, read
+from olmkit.oci.store import Opener, RegistryError, Store, checked, read, read_manifest
 
 _ACCEPT = ", ".join([*sorted(INDEX_TYPES), *sorted(MANIFEST_TYPES)])
-_MAX_TAG_PAGES = 1000
+_MAX_TAG = 128  # characters of a tag: the OCI distribution specification
 _MAX_TAGS = 500_000
 # One request up to here, several above: small enough to lose little to a cut connection, large
 # enough that the registry's work per request does not show.
 _CHUNK_SIZE = 64 * 1024 * 1024
+_PAGE = re.compile(r"text/[a-z0-9.+-]{1,40}")
 _KEPT_MANIFESTS = 64
+# How registries answer that do not know the referrers API: it is younger than most of them.
+_WITHOUT_REFERRERS = frozenset({400, 403, 404, 405, 406, 415, 501})
+# What a download must bring before it is interrupted for its attempts to begin again: otherwise
+# a server that sends one byte each time gets as many requests as the content has bytes.
+_PROGRESS = 64 * 1024
 
 
 class _Tags(msgspec.Struct):
@@ -62,6 +77,9 @@ class Registry:
         self._manifests: dict[Digest, bytes] = {}
         self._pushed: set[Digest] = set()  # manifests
         self._knows_head = True
+        self._knows_referrers = True
+        self._attached: set[Digest] = set()  # manifests that the registry lists by their subject
+        self._attaching = asyncio.Lock()
 
     async def exists(self, descriptor: Descriptor) -> bool:
         kind = "manifests" if descriptor.is_manifest else "blobs"
@@ -77,6 +95,11 @@ class Registry:
 
         return await self._web.retry(ask)
 
+    @property
+    def place(self) -> str:
+        """Registry and repository, for messages about their content."""
+        return f"{self.reference.registry}/{self.reference.repository}"
+
     async def fetch(self, descriptor: Descriptor, offset: int = 0) -> AsyncIterator[bytes]:
         kind = "manifests" if descriptor.is_manifest else "blobs"
         position = offset
@@ -84,13 +107,14 @@ class Registry:
         while True:
             before = position
             try:
-                async for chunk in self._fetch_once(kind, descriptor, position):
-                    position += len(chunk)
-                    yield chunk
+                async with closing(self._fetch_once(kind, descriptor, position)) as content:
+                    async for chunk in content:
+                        position += len(chunk)
+                        yield chunk
                 return
             except RemoteError as error:
-                failures = 0 if position > before else failures + 1
-                if not error.temporary or failures >= self._web.options.attempts:
+                failures = 0 if position - before >= _PROGRESS else failures + 1
+                if not error.temporary or failures >= self._web.attempts(error):
                     raise
                 await self._web.pause(failures, error)
 
@@ -159,8 +183,8 @@ class Registry:
                         f"{size / 1e6:.1f} MB; the limit is "
                         f"{MAX_MANIFEST_SIZE / 1e6:.0f} MB"
                     )
-                media_type = reply.headers.get("Content-Type", "").partition(";")[0].strip()
                 data = await reply.read(MAX_MANIFEST_SIZE)
+                media_type = self._media_type(reply, data, selector)
             descriptor = Descriptor.of(data, media_type)
             if ":" in selector:
                 wanted = Digest.parse(selector)
@@ -174,12 +198,107 @@ class Registry:
 
         return await self._web.retry(ask)
 
+    def _media_type(self, reply: Reply, data: bytes, selector: str) -> str:
+        """What kind of manifest came: as it was served, or else as it says itself.
+
+        Raises `RegistryError` or `InputError` when that is not an image.
+        """
+        served = reply.headers.get("Content-Type", "").partition(";")[0].strip()
+        if served in INDEX_TYPES | MANIFEST_TYPES:
+            return served
+        try:
+            return parse_manifest(data).media_type
+        except InputError:
+            if not _PAGE.fullmatch(served):
+                raise
+            raise RegistryError(
+                f"registry `{self._endpoint.host}` returns `{served}` instead of an image for "
+                f"`{self.reference.repository}{_suffix(selector)}`",
+                hint="check that the address is a registry's, and that no proxy answers for it",
+                url=reply.url,
+            ) from None
+
     async def tag(self, descriptor: Descriptor, tag: str) -> None:
         self._endpoint.pushing = True
         # What came just now has no name yet; otherwise the tag may refer to it already.
         if descriptor.digest not in self._pushed and await self._is_tagged(descriptor, tag):
             return
         await self._put_manifest(descriptor, await read(self, descriptor), tag)
+
+    async def tagged(self, tag: str) -> Descriptor | None:
+        """What `tag` refers to; None when the registry has no such tag."""
+        try:
+            return await self.resolve(tag)
+        except RegistryError as error:
+            if error.status == 404:
+                return None
+            raise
+
+    async def referrers(self, subject: Digest) -> tuple[Descriptor, ...]:
+        """The manifests whose subject is `subject`, by the API, or by the tag that replaces it."""
+        listed = await self._listed_referrers(subject) if self._knows_referrers else None
+        if listed is None:
+            self._knows_referrers = False
+            found = await self._list_under_tag(subject)
+            return found.manifests if found is not None else ()
+        return listed
+
+    async def attach(self, descriptor: Descriptor) -> None:
+        """Enter a manifest under the tag that lists referrers, if the registry has no such API."""
+        manifest = await read_manifest(self, descriptor)
+        if manifest.subject is None or descriptor.digest in self._attached:
+            return
+        subject = manifest.subject.digest
+        async with self._attaching:
+            if self._knows_referrers and await self._listed_referrers(subject) is not None:
+                return  # the registry lists it itself
+            self._knows_referrers = False
+            found = await self._list_under_tag(subject)
+            wanted = referrers.with_entry(found, referrers.entry(manifest, descriptor))
+            if wanted != found:
+                data = wanted.format()
+                index = Descriptor.of(data, wanted.media_type)
+                await self._put_manifest(index, data, referrers.list_tag(subject))
+
+    async def _listed_referrers(self, subject: Digest) -> tuple[Descriptor, ...] | None:
+        """What the API lists; None when the registry does not have it."""
+        url = await self._web.retry(lambda: self._endpoint.url(f"referrers/{subject}"))
+        found = await registry_lists.whole(
+            url,
+            self._referrers_page,
+            host=self._endpoint.host,
+            what=f"referrers of `{subject}`",
+            most=referrers.MAX_REFERRERS,
+        )
+        return None if found is None else tuple(found)
+
+    async def _referrers_page(self, url: str) -> tuple[tuple[Descriptor, ...] | None, str]:
+        async def ask() -> tuple[tuple[Descriptor, ...] | None, str]:
+            headers = {"Accept": MediaType.OCI_INDEX}
+            async with self._endpoint.send(
+                Request(method="GET", url=url, headers=headers)
+            ) as reply:
+                if reply.status in _WITHOUT_REFERRERS:
+                    return None, ""
+                if reply.status != 200:
+                    raise await self._endpoint.refusal(reply, "list what refers to an image in")
+                following = self._endpoint.next_page(reply)
+                kind = reply.headers.get("Content-Type", "").partition(";")[0].strip()
+                data = await reply.read(MAX_MANIFEST_SIZE)
+            if kind != MediaType.OCI_INDEX:  # a page for people, from a proxy in front of it
+                return None, ""
+            page = parse_manifest(data, kind)
+            return (page.manifests if isinstance(page, ImageIndex) else None), following
+
+        return await self._web.retry(ask)
+
+    async def _list_under_tag(self, subject: Digest) -> ImageIndex | None:
+        tag = referrers.list_tag(subject)
+        descriptor = await self.tagged(tag)
+        if descriptor is None or not descriptor.is_index:
+            return None
+        found = await read_manifest(self, descriptor)
+        return found if isinstance(found, ImageIndex) else None
 
     async def _is_tagged(self, descriptor: Descriptor, tag: str) -> bool:
         """Whether the registry says that the tag refers to this already."""
@@ -214,18 +333,11 @@ class Registry:
             yield reply
 
     async def tags(self) -> tuple[str, ...]:
-        found: list[str] = []
         url = await self._web.retry(lambda: self._endpoint.url("tags/list"))
-        for _ in range(_MAX_TAG_PAGES):
-            page, url = await self._tag_page(url)
-            found += page
-            if len(found) > _MAX_TAGS:
-                raise RegistryError(
-                    f"registry `{self._endpoint.host}` lists more than {_MAX_TAGS} tags"
-                )
-            if not url:
-                return tuple(sorted(set(found)))
-        raise RegistryError(f"registry `{self._endpoint.host}` never ends its list of tags")
+        found = await registry_lists.whole(
+            url, self._tag_page, host=self._endpoint.host, what="tags", most=_MAX_TAGS
+        )
+        return tuple(sorted(found or ()))
 
     async def _tag_page(self, url: str) -> tuple[list[str], str]:
         async def ask() -> tuple[list[str], str]:
@@ -239,6 +351,11 @@ class Registry:
                     raise RegistryError(
                         f"registry `{self._endpoint.host}` lists its tags in an unknown form"
                     ) from None
+                if any(len(tag) > _MAX_TAG for tag in page.tags or ()):
+                    raise RegistryError(
+                        f"registry `{self._endpoint.host}` lists a tag of more than {_MAX_TAG} "
+                        "characters"
+                    )
                 return page.tags or [], following
 
         return await self._web.retry(ask)
@@ -262,12 +379,13 @@ class Registry:
             if reply.status not in (200, 206):
                 raise await self._endpoint.refusal(reply, "read from")
             skip = offset if reply.status == 200 else 0
-            async for chunk in reply.chunks():
-                if skip >= len(chunk):
-                    skip -= len(chunk)
-                    continue
-                yield chunk[skip:]
-                skip = 0
+            async with closing(reply.chunks()) as chunks:
+                async for chunk in chunks:
+                    if skip >= len(chunk):
+                        skip -= len(chunk)
+                        continue
+                    yield chunk[skip:]
+                    skip = 0
 
     async def _put_manifest(self, descriptor: Descriptor, data: bytes, selector: str) -> None:
         async def ask() -> None:
@@ -281,6 +399,8 @@ class Registry:
                 if reply.status not in (200, 201, 202):
                     raise await self._endpoint.refusal(reply, "push to")
                 self._endpoint.compare(reply, descriptor)
+                if "OCI-Subject" in reply.headers:
+                    self._attached.add(descriptor.digest)
 
         await self._web.retry(ask)
 

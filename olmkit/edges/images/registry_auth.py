@@ -18,15 +18,18 @@ import msgspec
 
 from olmkit.base import names
 from olmkit.base.diagnostics import RemoteError
-from olmkit.edges import urls
 from olmkit.edges.images.credentials import Credentials
-from olmkit.edges.urls import redact
-from olmkit.edges.web import TEMPORARY_STATUS, Reply, Web
+from olmkit.edges.network import header_values, urls
+from olmkit.edges.network.urls import redact
+from olmkit.edges.network.web import TEMPORARY_STATUS, Reply, Web
 from olmkit.oci.reference import Reference
 from olmkit.oci.store import RegistryError
 
 _MAX_TOKEN_ANSWER = 1024 * 1024
-_PARAMETER = re.compile(r'([A-Za-z0-9_-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))')
+_WORD = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+_SCHEME = re.compile(rf"({_WORD})(?:\s+(?!\s*=)(.*))?", re.DOTALL)
+_PARAMETER = re.compile(rf'({_WORD})\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s"=][^\s"]*))', re.DOTALL)
+_SCHEMES = ("bearer", "basic")  # those that we can meet, the better one first
 _CLIENT = "olmkit"
 _MAX_NAMED_SCOPES = 8  # of a challenge; registries name one, two when they mount
 _MAX_TOKEN = 64 * 1024  # with all claims of a large company tokens reach 8 KB
@@ -41,22 +44,29 @@ class Challenge:
 
 
 def parse_challenges(text: str) -> tuple[Challenge, ...]:
-    """The challenges of a `WWW-Authenticate` header that we can meet."""
-    found = []
-    parts = re.split(r"(?:^|,)\s*(?=(?:Basic|Bearer)\b)", text, flags=re.IGNORECASE)
-    for part in parts:
-        scheme, _, rest = part.strip().partition(" ")
-        if scheme.lower() in ("basic", "bearer"):
-            parameters = {
-                key.lower(): re.sub(r"\\(.)", r"\1", quoted) or plain
-                for key, quoted, plain in _PARAMETER.findall(rest)
-            }
-            found.append(Challenge(scheme.lower(), parameters))
-    return tuple(found)
+    """The challenges of `WWW-Authenticate` headers, in their order (RFC 9110, section 11.6.1).
+
+    Each begins with its scheme and may have parameters, all separated by commas. What is
+    not of this form is left out.
+    """
+    found: list[tuple[str, dict[str, str]]] = []
+    for element in header_values.split_list(text):
+        rest: str = element
+        if not _PARAMETER.fullmatch(element):
+            scheme = _SCHEME.fullmatch(element)
+            if scheme is None:
+                continue
+            found.append((scheme[1].lower(), {}))
+            rest = (scheme[2] or "").strip()
+        parameter = _PARAMETER.fullmatch(rest)
+        if parameter is not None and found:
+            key, quoted, plain = parameter.groups(default="")
+            found[-1][1][key.lower()] = re.sub(r"\\(.)", r"\1", quoted) or plain
+    return tuple(Challenge(scheme, parameters) for scheme, parameters in found)
 
 
 class Authenticator:
-    """The `Authorization` header for one registry; several requests may ask at once."""
+    """The `Authorization` header for one registry; several requests may need it at once."""
 
     def __init__(self, web: Web, reference: Reference, credentials: Credentials | None) -> None:
         self._web = web
@@ -64,6 +74,7 @@ class Authenticator:
         self._host = reference.registry
         self._credentials = credentials
         self._challenge: Challenge | None = None
+        self._unmet = ""  # the schemes of a challenge that we cannot meet
         self._tokens: dict[str, str] = {}
         self._named: dict[str, str] = {}  # scope: what the registry names in its challenges
         self._lock = asyncio.Lock()
@@ -75,12 +86,18 @@ class Authenticator:
         of another form (https://github.com/oras-project/oras-dotnet/issues/395). Without
         `scope` the one it names is not used: answers to `/v2/` often carry an example.
         """
-        challenges = parse_challenges(reply.headers.get("WWW-Authenticate", ""))
-        preferred = sorted(challenges, key=lambda challenge: challenge.scheme != "bearer")
-        if preferred:
-            self._challenge = preferred[0]
+        challenges = parse_challenges(reply.listed("WWW-Authenticate"))
+        known = [
+            challenge
+            for scheme in _SCHEMES
+            for challenge in challenges
+            if challenge.scheme == scheme
+        ]
+        self._unmet = "" if known else ", ".join(f"`{one.scheme[:30]}`" for one in challenges[:3])
+        if known:
+            self._challenge = known[0]
             if scope:
-                named = preferred[0].parameters.get("scope", "")
+                named = known[0].parameters.get("scope", "")
                 self._named[scope] = _missing_scopes(named, scope)
 
     async def header(self, scope: str, *, refused: str | None = None) -> str | None:
@@ -105,7 +122,11 @@ class Authenticator:
 
     def denied(self, status: int, codes: tuple[str, ...] = (), url: str = "") -> RegistryError:
         """The error for a registry that does not let us in."""
-        if self._credentials is None:
+        if status == 401 and self._challenge is None:
+            ways = f"accepts only {self._unmet}" if self._unmet else "names no way to log in"
+            message = f"registry `{self._host}` refuses access and {ways}"
+            hint = "olmkit logs in with `Basic` and `Bearer`: check the address of the registry"
+        elif self._credentials is None:
             message = (
                 f"registry `{self._host}` requires credentials, and none are configured for it"
             )
@@ -117,6 +138,16 @@ class Authenticator:
             message = f"registry `{self._host}` does not allow this"
             hint = "check the permissions of this user on the repository"
         return RegistryError(message, hint=hint, status=status, codes=codes, url=url)
+
+    def without_secrets(self, text: str) -> str:
+        """`text` of an answer without what was sent to log in: some servers repeat it."""
+        secrets = list(self._tokens.values())
+        if (known := self._credentials) is not None:
+            basic = known.basic.removeprefix("Basic ")
+            secrets += [basic, known.password, known.identity_token, known.registry_token]
+        for secret in sorted(filter(None, secrets), key=len, reverse=True):
+            text = text.replace(secret, "…")
+        return text
 
     async def _fetch_token(self, challenge: Challenge, scope: str) -> str:
         realm = challenge.parameters.get("realm", "")

@@ -1,6 +1,6 @@
-"""One repository of a registry as something that can be asked.
+"""One repository of a registry as an HTTP endpoint.
 
-Finds out how the registry speaks (encrypted, unless it was asked otherwise or is
+Finds out the registry's protocol (encrypted, unless requested otherwise or it is
 on this machine), adds credentials to what goes to the registry itself and to no
 other host, and turns its refusals into errors with a fix.
 
@@ -19,10 +19,12 @@ from dataclasses import dataclass
 import msgspec
 
 from olmkit.base.diagnostics import RemoteError
+from olmkit.base.streams import closing
 from olmkit.edges.images.credentials import Credentials
 from olmkit.edges.images.registry_auth import Authenticator
-from olmkit.edges.urls import is_downgrade, redact, same_origin
-from olmkit.edges.web import (
+from olmkit.edges.network.header_values import next_link
+from olmkit.edges.network.urls import is_downgrade, redact, same_origin
+from olmkit.edges.network.web import (
     TEMPORARY_STATUS,
     NotEncryptedError,
     Reply,
@@ -38,7 +40,7 @@ _MAX_ERROR = 64 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What is asked, so that it can be asked again."""
+    """A request, so that it can be repeated."""
 
     method: str
     url: str
@@ -57,7 +59,7 @@ class Request:
 
 
 class Endpoint:
-    """A repository, with the credentials for it; what is asked must end with the client."""
+    """A repository, with the credentials for it; requests must end before the client closes."""
 
     def __init__(
         self,
@@ -84,7 +86,7 @@ class Endpoint:
         return f"{self._base}/v2/{self.reference.repository}/{rest}"
 
     async def _connect(self) -> str:
-        """Where the API is: encrypted, unless it was asked otherwise or is on this machine."""
+        """Where the API is: encrypted, unless requested otherwise or on this machine."""
         host = "registry-1.docker.io" if self.host == "docker.io" else self.host
         secure, plain = f"https://{host}", f"http://{host}"
         if self.web.options.plain_http:
@@ -104,7 +106,7 @@ class Endpoint:
         except RemoteError as error:
             if getattr(error, "status", 400) != 400:
                 raise
-            # A registry that speaks TLS says 400 to this, or nothing at all.
+            # A registry that uses TLS says 400 to this, or nothing at all.
             try:
                 return await self._ping(secure)
             except NotEncryptedError:
@@ -124,7 +126,10 @@ class Endpoint:
             if reply.status == 401:
                 self._authenticator.challenged(reply)
             elif reply.status != 200:
-                raise await self.refusal(reply, "reach")
+                error = await self.refusal(reply, "reach")
+                if reply.status == 404:
+                    error.hint = "check the address: nothing there has the API of a registry"
+                raise error
         return base
 
     @contextlib.asynccontextmanager
@@ -190,10 +195,10 @@ class Endpoint:
 
         Raises `RegistryError` when another host is named: the list would end there unseen.
         """
-        target, _, relation = reply.headers.get("Link", "").partition(">")
-        if 'rel="next"' not in relation.replace("rel=next", 'rel="next"'):
+        target = next_link(reply.listed("Link"))
+        if not target:
             return ""
-        url = _encrypted(reply.resolve(target.strip().removeprefix("<")), self._base)
+        url = _encrypted(reply.resolve(target), self._base)
         if not reply.is_from(self._base) or not same_origin(url, self._base):
             raise RegistryError(
                 f"registry `{self.host}` continues its list on another host, `{redact(url)}`",
@@ -204,6 +209,7 @@ class Endpoint:
     async def refusal(self, reply: Reply, doing: str) -> RegistryError:
         """The error for an answer that is not what was hoped for."""
         codes, words = _parse_errors(await _read_error(reply))
+        words = _shown(self._authenticator.without_secrets(words))
         own = not self._base or reply.is_from(self._base)
         if own and (reply.status == 403 or "DENIED" in codes):
             return self._authenticator.denied(403, codes, reply.url)
@@ -242,11 +248,12 @@ def _encrypted(url: str, base: str) -> str:
 async def _part(content: AsyncIterator[bytes], size: int) -> AsyncIterator[bytes]:
     """The first `size` bytes of `content`."""
     left = size
-    async for chunk in content:
-        yield chunk[:left]
-        left -= len(chunk)
-        if left <= 0:
-            return
+    async with closing(content):
+        async for chunk in content:
+            yield chunk[:left]
+            left -= len(chunk)
+            if left <= 0:
+                return
 
 
 async def _read_error(reply: Reply) -> bytes:
@@ -265,8 +272,11 @@ def _parse_errors(data: bytes) -> tuple[tuple[str, ...], str]:
         return (), ""
     codes = tuple(error["code"] for error in errors if isinstance(error.get("code"), str))
     words = [error["message"] for error in errors if isinstance(error.get("message"), str)]
-    text = "; ".join(words)
-    return codes, "".join(char for char in text if char.isprintable())[:300]
+    return codes, "; ".join(words)
+
+
+def _shown(text: str) -> str:
+    return "".join(char for char in text if char.isprintable())[:300]
 
 
 def _hint(status: int) -> str:

@@ -13,7 +13,8 @@ import asyncio
 import urllib.parse
 
 from olmkit.edges.images.registry_endpoint import Endpoint, Request
-from olmkit.edges.web import TEMPORARY_STATUS, parse_count
+from olmkit.edges.network.header_values import parse_count
+from olmkit.edges.network.web import TEMPORARY_STATUS
 from olmkit.oci.content import Descriptor
 from olmkit.oci.store import Opener, RegistryError
 
@@ -70,9 +71,16 @@ class Upload:
     async def _begin(self) -> None:
         request = Request(method="POST", url=await self._endpoint.url("blobs/uploads/"), headers={})
         async with self._endpoint.send(request) as reply:
-            location = self._endpoint.upload_url(reply) if reply.status == 202 else ""
-            if not location:
+            if reply.status != 202:
                 raise await self._endpoint.refusal(reply, "push to")
+            location = self._endpoint.upload_url(reply)
+            if not location:
+                raise RegistryError(
+                    f"registry `{self._endpoint.host}` accepts an upload and does not say where "
+                    "to send the content",
+                    hint="check that the address is a registry's, and that no proxy removes "
+                    "the `Location` header",
+                )
             self._location, self._sent = location, 0
             least = parse_count(reply.headers.get("OCI-Chunk-Min-Length", ""))
             self._chunk_size = max(self._chunk_size, least or 0)

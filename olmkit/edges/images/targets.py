@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from olmkit.base.diagnostics import RemoteError
+from olmkit.base.diagnostics import OlmkitError, RemoteError
 from olmkit.edges.disk import disk_error
-from olmkit.edges.images import docker_archive, transfer, transports
+from olmkit.edges.images import attached, docker_archive, transfer, transports
 from olmkit.edges.images.layout import Layout, temporary
 from olmkit.edges.images.transfer import Outcome, Report, Step, silent
 from olmkit.edges.images.transports import Access
@@ -28,10 +31,19 @@ from olmkit.oci.reference import (
     LayoutReference,
     Reference,
 )
+from olmkit.oci.referrers import Referrer
 from olmkit.oci.store import Store
 
 if TYPE_CHECKING:
-    from olmkit.edges.web import Web
+    from olmkit.edges.network.web import Web
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """An image as it is in the target, and what came along that refers to it."""
+
+    root: Descriptor
+    referrers: tuple[Referrer, ...] = ()
 
 
 async def send(
@@ -47,39 +59,103 @@ async def send(
 
     Several may share one `web`.
     """
+    return (await _send(source, root, target, access, _Carrier(report), web=web)).root
+
+
+async def send_with_referrers(
+    source: Store,
+    root: Descriptor,
+    target: ImageReference,
+    access: Access,
+    report: Report = silent,
+) -> Sent:
+    """Like `send`, with the signatures and other manifests that refer to the image.
+
+    Archives of Docker and engines cannot hold them.
+    """
+    return await _send(source, root, target, access, _Carrier(report, with_referrers=True))
+
+
+@dataclass(frozen=True, slots=True)
+class _Carrier:
+    """How images are carried into a store."""
+
+    report: Report
+    with_referrers: bool = False
+
+    async def carry(
+        self, source: Store, store: Store, root: Descriptor, tag: str | None
+    ) -> tuple[Referrer, ...]:
+        await transfer.copy(source, store, root, tag=tag or "", report=self.report)
+        if not self.with_referrers:
+            return ()
+        return await attached.copy(source, store, root, report=self.report)
+
+
+async def _send(
+    source: Store,
+    root: Descriptor,
+    target: ImageReference,
+    access: Access,
+    carrier: _Carrier,
+    *,
+    web: Web | None = None,
+) -> Sent:
     match target:
-        case Reference() | LayoutReference():
+        case LayoutReference():
+            with _resumable(target.folder, carrier) as resumed:
+                async with transports.open_store(target, access, web=web, write=True) as store:
+                    return Sent(root, await resumed.carry(source, store, root, target.tag))
+        case Reference():
             async with transports.open_store(target, access, web=web, write=True) as store:
-                await transfer.copy(source, store, root, tag=target.tag or "", report=report)
-            return root
+                return Sent(root, await carrier.carry(source, store, root, target.tag))
         case ArchiveReference():
-            await _send_archive(source, root, target, report)
-            return root
+            return Sent(root, await _send_archive(source, root, target, carrier))
         case DockerArchiveReference():
             image = await transports.look_at(source, root, access)
             names = [target.name] if target.name is not None else []
             await docker_archive.write(source, image, names, transports.local_path(target.file))
-            report(Step(image.descriptor, Outcome.SENT))
-            return image.descriptor
+            carrier.report(Step(image.descriptor, Outcome.SENT))
+            return Sent(image.descriptor)
         case EngineReference():
             from olmkit.edges.images import docker_engine
 
             image = await transports.look_at(source, root, access)
             await docker_engine.load(source, image, target.name)
-            report(Step(image.descriptor, Outcome.SENT))
-            return image.descriptor
+            carrier.report(Step(image.descriptor, Outcome.SENT))
+            return Sent(image.descriptor)
+
+
+@contextmanager
+def _resumable(folder: str, carrier: _Carrier) -> Iterator[_Carrier]:
+    """Say of an error that what has arrived in a layout is kept: no content is copied twice."""
+    sent = False
+
+    def report(step: Step) -> None:
+        nonlocal sent
+        sent = sent or step.outcome is Outcome.SENT
+        carrier.report(step)
+
+    try:
+        yield replace(carrier, report=report)
+    except OlmkitError as error:
+        if sent:
+            kept = f"`{folder}` keeps what has arrived; run the same command again to continue"
+            error.hint = f"{error.hint}; {kept}" if error.hint else kept
+        raise
 
 
 async def _send_archive(
-    source: Store, root: Descriptor, target: ArchiveReference, report: Report
-) -> None:
+    source: Store, root: Descriptor, target: ArchiveReference, carrier: _Carrier
+) -> tuple[Referrer, ...]:
     path = transports.local_path(target.file)
     try:
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=".olmkit-") as name:
             layout = Layout(Path(name))
-            await transfer.copy(source, layout, root, tag=target.tag or "", report=report)
+            found = await carrier.carry(source, layout, root, target.tag)
             with temporary(path) as stream:
                 _pack(Path(name), stream)
+            return found
     except FileNotFoundError:
         raise RemoteError(f"cannot write `{path}`: its folder does not exist") from None
     except OSError as error:

@@ -13,23 +13,24 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from olmkit.base.diagnostics import OlmkitError
+from olmkit.base.diagnostics import InputError, OlmkitError
 from olmkit.oci import store
 from olmkit.oci.content import Descriptor, Digest
 from olmkit.oci.store import Mounting, Store
 
 
 class Outcome(StrEnum):
-    """How a piece came to be in the target."""
+    """How a piece came to be in the target, or that it need not be there: an external layer."""
 
     SENT = "sent"
     MOUNTED = "mounted"
     PRESENT = "already there"
+    EXTERNAL = "stays at its URL"
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One piece that is in the target now."""
+    """One piece, and how it came to be in the target."""
 
     descriptor: Descriptor
     outcome: Outcome
@@ -54,7 +55,12 @@ async def copy(
     jobs: int = _JOBS,
     report: Report = silent,
 ) -> None:
-    """Bring `root` and all it consists of into `target`, and name it `tag` there."""
+    """Bring `root` and all it consists of into `target`, and name it `tag` there.
+
+    Raises `InputError` when `root` is not an image.
+    """
+    if not root.is_manifest:
+        raise InputError(f"`{root.digest}` is not an image: its media type is `{root.media_type}`")
     if await target.exists(root):
         report(Step(root, Outcome.PRESENT))
     else:
@@ -64,12 +70,12 @@ async def copy(
         async def carry(descriptor: Descriptor) -> None:
             async with limit:
                 outcome = await _carry(source, target, descriptor, arrived)
-            if outcome is not Outcome.PRESENT:
+            if outcome in (Outcome.SENT, Outcome.MOUNTED):
                 arrived.add(descriptor.digest)
             report(Step(descriptor, outcome))
 
         for level in await store.levels(source, root):
-            await _all(carry(descriptor) for descriptor in level)
+            await at_once(carry(descriptor) for descriptor in level)
     if tag is not None:
         await target.tag(root, tag)
 
@@ -77,12 +83,15 @@ async def copy(
 async def _carry(
     source: Store, target: Store, descriptor: Descriptor, arrived: Set[Digest]
 ) -> Outcome:
-    # What names something that came just now cannot have been there before it: no need to ask.
+    # What names something that came just now cannot have been there before it: no check is needed.
     if arrived.isdisjoint(await _parts(source, descriptor)) and await target.exists(descriptor):
         return Outcome.PRESENT
+    if descriptor.is_external and not await source.exists(descriptor):
+        return Outcome.EXTERNAL
     if isinstance(target, Mounting) and await target.mount(descriptor, source):
         return Outcome.MOUNTED
-    await target.push(descriptor, lambda offset: source.fetch(descriptor, offset))
+    with store.naming(source):
+        await target.push(descriptor, lambda offset: source.fetch(descriptor, offset))
     return Outcome.SENT
 
 
@@ -94,7 +103,7 @@ async def _parts(source: Store, descriptor: Descriptor) -> list[Digest]:
     return [part.digest for part in manifest.references]
 
 
-async def _all(work: Iterable[Coroutine[Any, Any, None]]) -> None:
+async def at_once(work: Iterable[Coroutine[Any, Any, None]]) -> None:
     """Everything in `work` at once; the first error ends the others and is reported."""
     try:
         async with asyncio.TaskGroup() as group:
@@ -106,7 +115,7 @@ async def _all(work: Iterable[Coroutine[Any, Any, None]]) -> None:
 
 
 def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The error to tell: ours before others, since ours has words."""
+    """The error to report: ours first, since it has a message."""
     flat = list(_flatten(errors))
     return next((error for error in flat if isinstance(error, OlmkitError)), flat[0])
 

@@ -16,14 +16,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from olmkit.base.diagnostics import InputError
+from olmkit.base.streams import closing
 from olmkit.base.tree import Tree
-from olmkit.edges import disk
+from olmkit.edges import disk, index_database
 from olmkit.edges.images import docker_archive
 from olmkit.edges.images.access_settings import Access as Access
 from olmkit.edges.images.layout import Layout, open_archive
 from olmkit.oci import reference as references
 from olmkit.oci import store as stores
-from olmkit.oci.content import Descriptor, Platform
+from olmkit.oci.content import Descriptor, Digest, MediaType, Platform
 from olmkit.oci.files import Files
 from olmkit.oci.image import Image
 from olmkit.oci.limits import MAX_PATH, Limits, ReadBudget
@@ -40,7 +41,7 @@ from olmkit.oci.reference import (
 from olmkit.oci.store import Store
 
 if TYPE_CHECKING:
-    from olmkit.edges.web import Web, WebOptions
+    from olmkit.edges.network.web import Web, WebOptions
     from olmkit.oci.mirrors import MirrorPlace
 
 PACKAGE_LABEL = "operators.operatorframework.io.bundle.package.v1"
@@ -58,6 +59,7 @@ _ARCHITECTURES = {
     "i686": "386",
     "i386": "386",
 }
+_DATABASE_LIMITS = Limits(file_size=index_database.MAX_DATABASE)
 _MAX_RELOCATIONS = 8
 # Images up to this size, as they are stored, stay in memory while they are unpacked.
 _SPOOL = 32 * 1024 * 1024
@@ -83,6 +85,13 @@ class ImageFiles:
                 path.startswith("metadata/") for path in self.tree
             )
         return PACKAGE_LABEL in self.labels
+
+    @property
+    def database(self) -> str:
+        """The path of the index database in `tree` when the catalog is in one; else empty."""
+        if self.is_bundle or CONFIGS_LABEL in self.labels:
+            return ""
+        return _clean(self.labels.get(DATABASE_LABEL, ""))
 
 
 def parse(text: str) -> AnyReference:
@@ -130,7 +139,7 @@ async def _open_registry(
 ) -> AsyncIterator[Store]:
     """The registry that `reference` names, or the places that `registries.conf` has for it."""
     from olmkit.edges.images import mirrors
-    from olmkit.edges.web import Web
+    from olmkit.edges.network.web import Web
 
     rules = mirrors.read(access.environment)
     places: Sequence[MirrorPlace] = ()
@@ -172,7 +181,7 @@ async def _registry(
 
 def web_options(access: Access) -> WebOptions:
     """The part of `access` that any HTTP client needs."""
-    from olmkit.edges.web import WebOptions
+    from olmkit.edges.network.web import WebOptions
 
     return WebOptions(
         plain_http=access.plain_http,
@@ -183,7 +192,7 @@ def web_options(access: Access) -> WebOptions:
 
 
 def selector(reference: ImageReference) -> str:
-    """What the store of `reference` is asked for; empty for the only image there is."""
+    """The tag or digest that the store looks up; empty for the only image there is."""
     match reference:
         case Reference():
             return reference.selector
@@ -213,26 +222,41 @@ async def read_bundle_tree(text: str, access: Access) -> ImageFiles:
 
 
 async def read_catalog_tree(text: str, access: Access) -> ImageFiles:
-    """The files of a catalog, relative to its folder in the image."""
+    """The files of a catalog, relative to its folder in the image.
+
+    An index database becomes the file of the catalog that it holds.
+    """
     source = parse(text)
     if isinstance(source, FolderReference):
         return ImageFiles(source=source, tree=disk.read_tree(local_path(source.folder)))
-    return _catalog_part(await _read_image(source, access, _catalog_folders))
+    found = _catalog_part(await _read_image(source, access, _catalog_folders))
+    if not found.database:
+        return found
+    data = found.tree.data(found.database)
+    return replace(found, tree=index_database.catalog_tree(data, text))
 
 
 async def read_tree(text: str, access: Access) -> ImageFiles:
-    """The files of a bundle or a catalog, whichever it is; see `ImageFiles.is_bundle`."""
+    """The files of a bundle or a catalog, whichever it is.
+
+    See `ImageFiles.is_bundle`, and `ImageFiles.database` for a catalog that is not in files.
+    """
     source = parse(text)
     if isinstance(source, FolderReference):
         return ImageFiles(source=source, tree=disk.read_tree(local_path(source.folder)))
     found = await _read_image(source, access, _any_folders)
-    if found.is_bundle or CONFIGS_LABEL not in found.labels:
-        return found
-    return _catalog_part(found)
+    return found if found.is_bundle else _catalog_part(found)
 
 
 def _catalog_part(found: ImageFiles) -> ImageFiles:
     """The files in the folder that a catalog image names; `InputError` when it has none."""
+    if found.database:
+        if found.database not in found.tree:
+            raise InputError(
+                f"`{found.source}` has no file `{found.database}`, "
+                f"the index database that its label `{DATABASE_LABEL}` names"
+            )
+        return found
     folder = found.labels.get(CONFIGS_LABEL, "")
     tree = found.tree.under(_clean(folder))
     if not tree:
@@ -255,7 +279,8 @@ async def _read_image(
         image = await look_at(store, root, access)
         labels = image.config.labels
         wanted = [_clean(folder) for folder in folders(labels, reference)]
-        tree = await unpack(store, image, wanted)
+        limits = _DATABASE_LIMITS if DATABASE_LABEL in labels else None
+        tree = await unpack(store, image, wanted, limits)
     return ImageFiles(source=reference, tree=tree, pinned=pinned(reference, root), labels=labels)
 
 
@@ -269,14 +294,32 @@ async def look_at(store: Store, root: Descriptor, access: Access) -> Image:
     )
 
 
+def _named(layer: Descriptor) -> str:
+    """How messages call a layer: with its media type when that may not be one of an archive."""
+    known = layer.media_type in set(MediaType) or layer.is_external
+    return f"layer {layer.digest}" + ("" if known else f" of media type `{layer.media_type}`")
+
+
 async def unpack(
     store: Store, image: Image, wanted: Sequence[str] = ("",), limits: Limits | None = None
 ) -> Tree:
     """The files of `image` below the `wanted` folders, under the names that were requested.
 
-    Raises `InputError` when it exceeds `limits`, which hold for the image as a whole.
+    Raises `InputError` when it exceeds `limits`, which hold for the image as a whole, and when a
+    layer is not the one that the image config names (`rootfs.diff_ids`, OCI image specification).
+    A config without any, as some artifacts have, is accepted.
     """
     kept = tuple(wanted)
+    also: frozenset[str] = frozenset()
+    diff_ids: Sequence[Digest | None] = image.config.diff_ids
+    count = len(image.manifest.layers)
+    if diff_ids and len(diff_ids) != count:
+        raise InputError(
+            f"the image has {count} layers, and its config names {len(diff_ids)} "
+            "(`rootfs.diff_ids`)",
+            hint="build the image again: container engines refuse it",
+        )
+    diff_ids = diff_ids or [None] * count
     budget = ReadBudget(limits)
     size = sum(layer.size for layer in image.manifest.layers)
     if size > budget.limits.stored_size:
@@ -284,6 +327,7 @@ async def unpack(
             f"the layers of the image are {size / 1e9:.1f} GB; the limit is "
             f"{budget.limits.stored_size / 1e9:.1f} GB"
         )
+    await stores.require_layers(store, image)
     # Zero means no limit to what stays in memory, hence one byte.
     spool_size = _SPOOL if size <= _SPOOL else 1
     async with contextlib.AsyncExitStack() as stack:
@@ -292,21 +336,23 @@ async def unpack(
             spool = stack.enter_context(
                 tempfile.SpooledTemporaryFile(max_size=spool_size)  # noqa: SIM115
             )
-            async for chunk in stores.checked(layer, store.fetch(layer)):
-                spool.write(chunk)
+            async with closing(stores.fetched(store, layer)) as chunks:
+                async for chunk in chunks:
+                    spool.write(chunk)
             layers.append((layer, spool))
         for _ in range(_MAX_RELOCATIONS):
-            files = Files(kept, budget=budget)
-            for layer, spool in layers:
+            files = Files(kept, budget=budget, also=also)
+            for (layer, spool), diff_id in zip(layers, diff_ids, strict=True):
                 spool.seek(0)
-                files.add(spool, f"layer {layer.digest}")  # type: ignore[arg-type]
-            elsewhere = files.elsewhere()
-            if not elsewhere:
+                files.add(spool, _named(layer), diff_id)  # type: ignore[arg-type]
+            diff_ids = [None] * count  # compared once
+            elsewhere, linked = files.elsewhere(), files.linked()
+            if not elsewhere and not linked:
                 tree = Tree()
                 for folder in wanted:
-                    tree = tree.merge(files.folder(folder).at(folder))
+                    tree = tree.merge(files.at(folder))
                 return tree
-            kept = (*kept, *elsewhere)
+            kept, also = (*kept, *elsewhere), also | linked
     raise InputError("the image's folders form an endless chain of links")
 
 
@@ -320,10 +366,7 @@ def _catalog_folders(labels: Mapping[str, str], reference: ImageReference) -> Se
     if CONFIGS_LABEL in labels:
         return (labels[CONFIGS_LABEL],)
     if DATABASE_LABEL in labels:
-        raise InputError(
-            f"`{reference}` is a catalog in the SQLite form, which is not supported",
-            hint="migrate it to a file-based catalog with `opm migrate`",
-        )
+        return (labels[DATABASE_LABEL],)
     raise _no_kind(reference, labels, "catalog", CONFIGS_LABEL)
 
 

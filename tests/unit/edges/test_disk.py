@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -176,3 +176,28 @@ def test_a_file_that_another_program_wrote_meanwhile_is_left_alone(
     with pytest.raises(RemoteError, match="has changed while this ran"):
         disk.apply(tmp_path, tree.diff(Tree({"0": b"ours", "a": b"ours"}), found))
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"a": b"theirs"}
+
+
+@pytest.mark.parametrize("in_memory", [1, 1_000_000])
+def test_pieces_are_gathered_before_the_first_is_given(
+    monkeypatch: pytest.MonkeyPatch, in_memory: int
+) -> None:
+    monkeypatch.setattr(disk, "_IN_MEMORY", in_memory)
+    with disk.gathered(b"%d\n" % number for number in range(1000)) as stream:
+        assert stream.read() == b"".join(b"%d\n" % number for number in range(1000))
+
+    def broken() -> Iterator[bytes]:
+        yield b"first"
+        raise InputError("the second cannot be written")
+
+    with pytest.raises(InputError), disk.gathered(broken()):
+        pytest.fail("there was a stream")
+
+
+def test_no_room_for_what_is_gathered_is_an_error_with_a_place() -> None:
+    def full() -> Iterator[bytes]:
+        yield b"first"
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(RemoteError, match="no space left"), disk.gathered(full()):
+        pytest.fail("there was a stream")

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import os
 import sys
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 
@@ -57,6 +58,23 @@ def test_uv_and_pip_give_the_same_bytes(make_wheel: Make, tmp_path: Path) -> Non
     assert by_uv.data("one-1.0.dist-info/RECORD").splitlines()[-1] == (
         b"one-1.0.dist-info/RECORD,,"
     )
+
+
+@pytest.mark.parametrize("is_locked", [False, True])
+def test_a_wheel_that_was_built_again_under_its_version_is_taken(
+    make_wheel: Make, tmp_path: Path, is_locked: bool
+) -> None:
+    name = f"again{uuid.uuid4().hex}"  # the cache of uv is that of the machine
+    folder = tmp_path / "w"
+    for tag in ("py3-none-any", "py2.py3-none-any"):
+        # The same name of the file, as after a change of the sources.
+        path = make_wheel(folder, name, tag).rename(folder / f"{name}-1.0-py3-none-any.whl")
+        lock = tmp_path / "lock" if is_locked else None
+        if lock is not None:
+            digest = hashlib.sha256(path.read_bytes()).hexdigest()
+            lock.write_text(f"{name}==1.0 --hash=sha256:{digest}\n")
+        found = collect(request(folder, name, lock=lock), "uv")
+        assert found.data(f"{name}/__init__.py").decode() == f"tag = '{tag}'\n"
 
 
 def test_the_wheel_for_the_images_machine_is_taken(make_wheel: Make, tmp_path: Path) -> None:

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gzip
+import os
 import zlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
 
 import aiohttp
 import pytest
+from aiohttp import web
 
 from olmkit.catalog.blobs.blob import Blob
 from olmkit.catalog.serve import metas
 from olmkit.edges.catalog import http_api
 from olmkit.edges.catalog.http_api import CatalogApi
-from olmkit.edges.http_server import HttpServer
+from olmkit.edges.network.http_server import HttpServer
 
 VALUES = [{"schema": "olm.package", "name": "cog"}] + [
     {"schema": "note", "package": "cog", "name": f"n{number}", "text": "x" * 100}
@@ -51,6 +57,11 @@ def with_server(
         if filled:
             fill(api)
         server = HttpServer("catalogs", api.application, ("127.0.0.1", 0))
+
+        async def port(_: web.Request) -> web.Response:
+            return web.Response(text=str(server.port))
+
+        api.application.router.add_get("/port", port)
         running = asyncio.create_task(server.run())
         await server.wait_until_ready()
         async with aiohttp.ClientSession(
@@ -244,16 +255,118 @@ def test_one_client_has_a_limit_and_probes_have_none(monkeypatch: pytest.MonkeyP
     with_server(story, filled=False)
 
 
-def test_a_file_that_cannot_be_read_ends_the_answer_and_is_noticed() -> None:
+@dataclass(eq=False)
+class OnDisk:
+    """Lines in a file behind a head of 7 bytes; `fault` is raised by the check after `checks`."""
+
+    path: Path
+    checks: int = 1_000
+    start: int = 7
+
+    def __post_init__(self) -> None:
+        self.path.write_bytes(b"header\n" + LARGE.raw)
+        self.stream: BinaryIO = self.path.open("rb")
+
+    def check(self) -> None:
+        self.checks -= 1
+        if self.checks < 0:
+            raise OSError("changed")
+
+    def read(self, offset: int, length: int) -> bytes:
+        return os.pread(self.stream.fileno(), length, self.start + offset)
+
+
+LARGE = Blob.of({"schema": "note", "text": "".join(map(str, range(1_000_000)))})
+
+
+@pytest.fixture
+def on_disk(tmp_path: Path) -> Iterator[Callable[..., OnDisk]]:
+    with contextlib.ExitStack() as stack:
+
+        def create(name: str = "lines", checks: int = 1_000) -> OnDisk:
+            file = OnDisk(tmp_path / name, checks)
+            stack.callback(file.stream.close)
+            return file
+
+        yield create
+
+
+def serve_large(api: CatalogApi, file: OnDisk) -> None:
+    api.answer_from("shop", metas.build([LARGE], lambda _: 0, bytes), file.read, file)
+
+
+def test_a_large_answer_is_copied_from_the_file(on_disk: Callable[..., OnDisk]) -> None:
+    async def story(api: CatalogApi, client: Client) -> None:
+        serve_large(api, on_disk())
+        answers = await asyncio.gather(*(client("all") for _ in range(5)))
+        assert all(body == LARGE.raw for _, _, body in answers)
+        assert (await client("metas?schema=note"))[2] == LARGE.raw
+        status, _, body = await client("all", Range="bytes=1000-2000000")
+        assert (status, body) == (206, LARGE.raw[1000:2000001])
+        status, headers, body = await client("all", method="HEAD")
+        assert (status, body, headers["Content-Length"]) == (200, b"", str(len(LARGE.raw)))
+
+    with_server(story)
+
+
+def test_a_file_that_changes_while_it_is_copied_ends_the_answer(
+    on_disk: Callable[..., OnDisk],
+) -> None:
+    async def story(api: CatalogApi, client: Client) -> None:
+        serve_large(api, on_disk(checks=2))
+        with pytest.raises(aiohttp.ClientError):
+            await client("all")
+        assert api.lost("shop").is_set()
+        file = on_disk("short")
+        serve_large(api, file)
+        os.truncate(file.path, 2_000_000)
+        with pytest.raises(aiohttp.ClientError):
+            await client("all")
+        assert api.lost("shop").is_set()
+
+    with_server(story)
+
+
+def test_clients_that_leave_or_stall_disturb_no_other(
+    on_disk: Callable[..., OnDisk], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http_api, "_STALLED", 0.2)
+
+    async def story(api: CatalogApi, client: Client) -> None:
+        serve_large(api, on_disk())
+        port = int((await client("/port"))[2])
+        head = f"GET {URL}all HTTP/1.1\r\nHost: a\r\nAccept-Encoding: identity\r\n\r\n".encode()
+        leaving, stalled = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
+        for reader, writer in (leaving, stalled):
+            writer.write(head)
+            await reader.readline()
+        leaving[1].transport.abort()
+        assert (await client("all"))[2] == LARGE.raw
+        await asyncio.sleep(0.5)
+        assert len(await stalled[0].read()) < len(LARGE.raw)  # the server has closed it
+        assert not api.lost("shop").is_set()
+        stalled[1].close()
+        assert (await client("all"))[2] == LARGE.raw
+
+    with_server(story)
+
+
+@pytest.mark.parametrize("size", [10, 1_000_000])
+def test_a_file_that_cannot_be_read_ends_the_answer_and_is_noticed(size: int) -> None:
     async def story(api: CatalogApi, client: Client) -> None:
         def broken(_offset: int, _length: int) -> bytes:
             raise OSError("changed")
 
-        api.answer_from("shop", metas.build([Blob.of(VALUES[0])], lambda _: 0, bytes), broken)
-        with pytest.raises(aiohttp.ClientError):
-            await client("all")
-        assert api.lost.is_set()
+        blob = Blob.of({"schema": "note", "text": "x" * size})
+        api.answer_from("shop", metas.build([blob], lambda _: 0, bytes), broken)
+        if size == 10:  # nothing was sent, so the client can be told to try again
+            status, headers, _ = await client("all")
+            assert (status, headers["Retry-After"]) == (503, "1")
+        else:
+            with pytest.raises(aiohttp.ClientError):
+                await client("all")
+        assert api.lost("shop").is_set()
         fill(api)
-        assert not api.lost.is_set()
+        assert not api.lost("shop").is_set()
 
     with_server(story)

@@ -200,7 +200,7 @@ def test_secret_that_no_header_can_carry_is_not_shown(monkeypatch: pytest.Monkey
 
 def test_proxy_of_another_kind_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     words = _refused({"http_proxy": "socks5://192.0.2.2:1080", "no_proxy": ""}, monkeypatch)
-    assert words == "the proxy for the API server speaks no HTTP"
+    assert words == "the proxy for the API server does not answer with HTTP"
 
 
 def test_password_of_a_proxy_that_refuses_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -150,7 +150,7 @@ def test_plain_http_to_a_port_with_tls() -> None:
 
 
 def test_tls_to_a_port_without_it() -> None:
-    with pytest.raises(ClusterError, match=r"`127\.0\.0\.1:\d+`: it does not speak TLS") as raised:
+    with pytest.raises(ClusterError, match=r"`127\.0\.0\.1:\d+`: it does not use TLS") as raised:
         ask({}, scheme="https")
     assert "`http://` for a server without TLS" in raised.value.hint
 

@@ -123,7 +123,7 @@ def test_damage_is_noticed(tmp_path: Path) -> None:
     with pytest.raises(ContentError, match="lacks the content"):
         run(store.read(layout, LAYER.descriptor))
     (tmp_path / "index.json").write_text("{")
-    with pytest.raises(InputError, match=r"index\.json`: image manifest: it is not JSON"):
+    with pytest.raises(InputError, match=r"index\.json`: image index: it is not JSON"):
         run(layout.resolve("v1"))
 
 

@@ -20,9 +20,10 @@ from olmkit.base.diagnostics import InputError, RemoteError
 from olmkit.base.tree import Tree
 from olmkit.edges.images import transfer
 from olmkit.edges.images.credentials import Credentials
+from olmkit.edges.images.layout import Layout
 from olmkit.edges.images.registry import Registry
 from olmkit.edges.images.transfer import Outcome, Step
-from olmkit.edges.web import Web, WebOptions
+from olmkit.edges.network.web import Web, WebOptions
 from olmkit.oci import image, layer, store
 from olmkit.oci.content import Descriptor, Digest, MediaType, Platform
 from olmkit.oci.image import Index
@@ -286,6 +287,91 @@ class _NoRanges:
         return reply
 
 
+def test_server_that_sends_a_byte_each_time_is_not_asked_for_each_byte() -> None:
+    async def check() -> None:
+        asked: list[str | None] = []
+
+        async def answer(request: Any) -> Any:
+            from aiohttp import web
+
+            if request.path == "/v2/":
+                return web.Response()
+            asked.append(request.headers.get("Range"))
+            reply = web.StreamResponse(status=206)
+            reply.content_length = 1000
+            await reply.prepare(request)
+            await reply.write(b"x")
+            await asyncio.sleep(0.05)
+            request.transport.close()
+            return reply
+
+        descriptor = Descriptor.of(bytes(1000), "application/octet-stream")
+        async with serving(answer) as host, opened(host, "a/b") as target:
+            with pytest.raises(RemoteError, match="was interrupted"):
+                await store.read(target, descriptor)
+        assert 2 <= len(asked) <= 10
+
+    run(check())
+
+
+@pytest.mark.parametrize("wanted", ["text/html", "text/plain"])
+def test_page_is_not_an_image(wanted: str, tmp_path: Path) -> None:
+    async def check() -> None:
+        async def answer(_: Any) -> Any:
+            from aiohttp import web
+
+            return web.Response(text="<html>log in</html>", content_type=wanted)
+
+        async with serving(answer) as host, opened(host, "a/b") as source:
+            with pytest.raises(RegistryError, match=f"returns `{wanted}` instead of an image"):
+                await source.resolve("v1")
+            page = Descriptor.of(b"<html>", wanted)
+            with pytest.raises(InputError, match=f"its media type is `{wanted}`"):
+                await transfer.copy(source, Layout(tmp_path / "layout"), page)
+        assert not (tmp_path / "layout").exists()
+
+    run(check())
+
+
+@pytest.mark.parametrize("served", ["", "application/json", "APPLICATION/VND.OCI.IMAGE.INDEX"])
+def test_image_without_its_media_type_is_what_it_says(served: str) -> None:
+    data = b'{"schemaVersion":2,"mediaType":"%s","manifests":[]}' % MediaType.OCI_INDEX.encode()
+
+    async def check() -> None:
+        async def answer(_: Any) -> Any:
+            from aiohttp import web
+
+            return web.Response(body=data, headers={"Content-Type": served})
+
+        async with serving(answer) as host, opened(host, "a/b") as source:
+            assert (await source.resolve("v1")).media_type == MediaType.OCI_INDEX
+
+    run(check())
+
+
+def test_content_that_is_too_long_leaves_nothing_open(tmp_path: Path) -> None:
+    descriptor = Descriptor.of(b"short", "application/octet-stream")
+    opened_here: list[Any] = []
+
+    async def check() -> None:
+        async def answer(_: Any) -> Any:
+            from aiohttp import web
+
+            return web.Response(body=b"short and much longer" * 100_000)
+
+        async with serving(answer) as host, opened(host, "a/b") as source:
+
+            def content(offset: int) -> AsyncIterator[bytes]:
+                opened_here.append(source.fetch(descriptor, offset))
+                return opened_here[-1]  # type: ignore[no-any-return]
+
+            with pytest.raises(RegistryError, match="is larger than its 5 bytes"):
+                await Layout(tmp_path / "layout").push(descriptor, content)
+            assert [one.ag_frame for one in opened_here] == [None]  # closed
+
+    run(check())
+
+
 def test_many_pushes_through_a_bad_line_are_whole_or_tell_why(registry: RegistryServer) -> None:
     async def check() -> None:
         told = 0
@@ -523,6 +609,49 @@ def test_registry_without_head_is_asked_with_get(registry: RegistryServer, statu
                 assert (await target.resolve("v1")).digest == IMAGE.digest
             # It is tried once and then not again.
             assert [method for method, _, _ in proxy.seen].count("HEAD") == 1
+
+    run(check())
+
+
+@pytest.mark.parametrize("says_digest", [True, False])
+def test_registry_whose_head_has_no_length_is_read(
+    registry: RegistryServer, says_digest: bool
+) -> None:
+    """Answers to HEAD without Content-Length, and without Docker-Content-Digest either."""
+    import aiohttp
+    from aiohttp import web
+
+    async def check() -> None:
+        async with opened(registry.host, f"head/length-{int(says_digest)}") as target:
+            await pushed(target)
+
+        async def handle(request: Any) -> Any:
+            address = f"http://{registry.host}{request.path_qs}"
+            accept = {"Accept": request.headers.get("Accept", "*/*")}
+            async with (
+                aiohttp.ClientSession() as session,
+                session.request(request.method, address, headers=accept) as answer,
+            ):
+                data = await answer.read()
+                hidden = {"Content-Length"} | (set() if says_digest else {"Docker-Content-Digest"})
+                kept = {key: value for key, value in answer.headers.items() if key not in hidden}
+                found = web.StreamResponse(status=answer.status, headers=kept)
+                found.enable_chunked_encoding()
+                await found.prepare(request)
+                if request.method != "HEAD":
+                    await found.write(data)
+                return found
+
+        async with (
+            serving(handle) as host,
+            opened(host, f"head/length-{int(says_digest)}") as target,
+        ):
+            assert (await target.resolve("v1")) == IMAGE.descriptor
+            assert await target.exists(LAYER.descriptor)
+            assert not await target.exists(Descriptor.of(b"none", "text/plain"))
+            copy = MemoryStore()
+            await transfer.copy(target, copy, IMAGE.descriptor, tag="v1")
+            assert await copy.exists(LAYER.descriptor)
 
     run(check())
 

@@ -11,7 +11,7 @@ import pytest
 from olmkit.edges.images import registry_auth
 from olmkit.edges.images.credentials import Credentials
 from olmkit.edges.images.registry_auth import Authenticator, Challenge
-from olmkit.edges.web import Web, WebOptions
+from olmkit.edges.network.web import Web, WebOptions
 from olmkit.oci.reference import Reference
 from olmkit.oci.store import RegistryError
 from olmkit.testing.loopback import serving
@@ -30,7 +30,35 @@ def run(work: Coroutine[Any, Any, T]) -> T:
     ("text", "challenges"),
     [
         ("", []),
-        ("Negotiate", []),
+        ("Negotiate", [("negotiate", {})]),
+        ("NTLM TlRMTVNTUAAB==", [("ntlm", {})]),
+        (
+            'Negotiate, Digest realm="x", nonce="q", Bearer realm="a",service="s"',
+            [
+                ("negotiate", {}),
+                ("digest", {"realm": "x", "nonce": "q"}),
+                ("bearer", {"realm": "a", "service": "s"}),
+            ],
+        ),
+        # What a quoted string says is not another challenge.
+        (
+            'Digest realm="x, Bearer realm=http://other/token", nonce="q"',
+            [("digest", {"realm": "x, Bearer realm=http://other/token", "nonce": "q"})],
+        ),
+        (
+            r'Bearer service="a, Bearer realm=\"http://other/\"",realm="http://own/token"',
+            [
+                (
+                    "bearer",
+                    {
+                        "service": 'a, Bearer realm="http://other/"',
+                        "realm": "http://own/token",
+                    },
+                )
+            ],
+        ),
+        ('Bearer realm = "a" ,, service="s",', [("bearer", {"realm": "a", "service": "s"})]),
+        ('realm="nothing"', []),
         ('Basic realm="x"', [("basic", {"realm": "x"})]),
         (
             'Bearer realm="https://a/token",service="s",scope="repository:a/b:pull,push"',
@@ -96,6 +124,9 @@ class Answer:
 
     def __init__(self, headers: dict[str, str]) -> None:
         self.headers = headers
+
+    def listed(self, name: str) -> str:
+        return self.headers.get(name, "")
 
 
 def test_token_is_asked_for_with_basic_credentials() -> None:

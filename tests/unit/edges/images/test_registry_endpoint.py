@@ -11,7 +11,7 @@ import pytest
 from olmkit.base.diagnostics import RemoteError
 from olmkit.edges.images.credentials import Credentials
 from olmkit.edges.images.registry_endpoint import Endpoint, Request
-from olmkit.edges.web import Web, WebOptions
+from olmkit.edges.network.web import Web, WebOptions
 from olmkit.oci import store
 from olmkit.oci.content import Descriptor
 from olmkit.oci.reference import Reference

@@ -19,7 +19,7 @@ from olmkit.base.diagnostics import OlmkitError
 from olmkit.base.tree import Tree
 from olmkit.edges.images.credentials import Credentials
 from olmkit.edges.images.registry import Registry
-from olmkit.edges.web import Web, WebOptions
+from olmkit.edges.network.web import Web, WebOptions
 from olmkit.oci import image, layer, store
 from olmkit.oci.content import Descriptor, MediaType, Platform
 from olmkit.oci.image import Image
@@ -263,6 +263,7 @@ WORKS: tuple[Work, ...] = (
     push_manifest,
     tag,
     lambda target, _: target.tags(),
+    lambda target, _: target.referrers(BLOB.digest),
     lambda target, _: target.exists(BLOB),
     lambda target, _: store.read(target, BLOB),
     lambda target, _: target.push(BLOB, store.chunks(b"some content")),

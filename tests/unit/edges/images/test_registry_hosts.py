@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
@@ -14,7 +14,7 @@ from olmkit.edges.images.credentials import Credentials
 from olmkit.edges.images.registry import Registry
 from olmkit.edges.images.registry_auth import Authenticator
 from olmkit.edges.images.registry_endpoint import Endpoint
-from olmkit.edges.web import Web, WebOptions
+from olmkit.edges.network.web import Web, WebOptions
 from olmkit.oci import store
 from olmkit.oci.content import Descriptor, MediaType
 from olmkit.oci.reference import Reference
@@ -201,6 +201,97 @@ def test_host_of_an_upload_does_not_choose_where_in_the_registry_we_write() -> N
     assert {method for method, _, _ in registry.heard} == {"GET", "POST"}
 
 
+def test_upload_without_a_place_is_reported() -> None:
+    registry = Host({("POST", "/uploads/"): response(202)})
+
+    async def push(target: Registry, _: Web) -> None:
+        await target.push(BLOB, store.chunks(b"some content"))
+
+    with pytest.raises(RegistryError, match="does not say where to send the content"):
+        trial(registry, Host(), push, lambda *_: None)
+
+
+def test_server_without_the_api_is_not_a_missing_repository() -> None:
+    registry = Host({("GET", "/v2/"): response(404)})
+
+    async def resolve(target: Registry, _: Web) -> Descriptor:
+        return await target.resolve("v1")
+
+    with pytest.raises(RegistryError, match="answers with status 404") as caught:
+        trial(registry, Host(), resolve, lambda *_: None)
+    assert caught.value.hint == "check the address: nothing there has the API of a registry"
+
+
+@pytest.mark.parametrize(
+    ("challenge", "message"),
+    [
+        (None, "refuses access and names no way to log in"),
+        ('Digest realm="x"', "refuses access and accepts only `digest`"),
+    ],
+)
+def test_login_that_is_not_possible_is_not_a_wrong_password(
+    challenge: str | None, message: str
+) -> None:
+    named = {"WWW_Authenticate": challenge} if challenge is not None else {}
+    answer = response(401, **named)
+    registry = Host({("GET", "/v2/"): answer, ("GET", "/v1"): answer})
+
+    async def resolve(target: Registry, _: Web) -> Descriptor:
+        return await target.resolve("v1")
+
+    with pytest.raises(RegistryError, match=message):
+        trial(registry, Host(), resolve, lambda *_: None)
+
+
+@pytest.mark.parametrize("secret", [USER.password, USER.basic.removeprefix("Basic "), "a-token"])
+def test_refusal_that_repeats_a_secret_is_shown_without_it(secret: str) -> None:
+    registry = Host()
+
+    def prepare(_: str, host: str) -> None:
+        realm = f'Bearer realm="http://{host}/token"'
+
+        def refused(request: Any) -> Any:
+            from aiohttp import web
+
+            if "Authorization" not in request.headers:
+                return response(401, WWW_Authenticate=realm)(request)
+            words = "x" * 295 + f" {secret}, wrong"
+            return web.json_response({"errors": [{"code": "X", "message": words}]}, status=400)
+
+        def token(_: Any) -> Any:
+            from aiohttp import web
+
+            return web.json_response({"token": "a-token"})
+
+        registry.answers["GET", "/v1"] = refused
+        registry.answers["GET", "/token"] = token
+
+    async def resolve(target: Registry, _: Web) -> Descriptor:
+        return await target.resolve("v1")
+
+    with pytest.raises(RegistryError, match="answers with status 400: xxx") as caught:
+        trial(registry, Host(), resolve, prepare)
+    assert secret[:4] not in caught.value.message
+
+
+def test_challenge_in_a_second_header_is_met() -> None:
+    def both(request: Any) -> Any:
+        from aiohttp import web
+
+        if "Authorization" in request.headers:
+            return web.Response()
+        reply = web.Response(status=401, headers={"WWW-Authenticate": "Negotiate"})
+        reply.headers.add("WWW-Authenticate", 'Basic realm="own"')
+        return reply
+
+    registry = Host({("GET", "/v2/"): both, ("HEAD", str(BLOB.digest)): both})
+
+    async def look(target: Registry, _: Web) -> bool:
+        return await target.exists(BLOB)
+
+    assert trial(registry, Host(), look, lambda *_: None)
+
+
 def test_upload_that_is_not_needed_is_not_cancelled_at_another_host() -> None:
     registry, other = Host(), Host()
 
@@ -284,7 +375,8 @@ def test_unencrypted_password_goes_to_this_machine_or_the_host_that_was_named(
             raise RemoteError("it would be sent")
 
     class Answer:
-        headers: ClassVar = {"WWW-Authenticate": f'Bearer realm="{realm}",service="s"'}
+        def listed(self, _: str) -> str:
+            return f'Bearer realm="{realm}",service="s"'
 
     async def check() -> None:
         web = Closed(WebOptions(plain_http=plain_http))

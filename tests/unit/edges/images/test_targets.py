@@ -10,6 +10,7 @@ import pytest
 from olmkit.base.diagnostics import RemoteError
 from olmkit.base.tree import Tree
 from olmkit.edges.images import targets, transports
+from olmkit.edges.images.transfer import Outcome, Step
 from olmkit.edges.images.transports import Access
 from olmkit.oci import image, layer, reference
 from olmkit.oci.content import Descriptor
@@ -63,3 +64,28 @@ def test_folder_of_an_archive_must_exist(tmp_path: Path) -> None:
         (tmp_path / "file").write_bytes(b"")
         with pytest.raises(RemoteError):
             send(form.format(tmp_path))
+
+
+def test_failed_copy_into_a_layout_keeps_what_has_arrived_and_says_so(tmp_path: Path) -> None:
+    """Nothing is in its index, so that no reader takes it for an image."""
+    assert isinstance(IMAGE, Index)
+    store, whole = MemoryStore.of(IMAGE), MemoryStore.of(IMAGE)
+    lost = IMAGE.images[0].manifest.config.digest
+    del store.blobs[lost]
+    target = reference.parse_image(f"oci:{tmp_path}/x:v1")
+    with pytest.raises(RemoteError, match="is missing") as failed:
+        asyncio.run(targets.send(store, IMAGE.descriptor, target, ACCESS))
+    assert f"`{tmp_path}/x` keeps what has arrived; run the same command again" in failed.value.hint
+    assert not (tmp_path / "x/index.json").exists()
+    kept = {path.name for path in (tmp_path / "x/blobs/sha256").iterdir()}
+    assert kept
+    steps: list[Step] = []
+    asyncio.run(targets.send(whole, IMAGE.descriptor, target, ACCESS, steps.append))
+    present = {one.descriptor.digest.encoded for one in steps if one.outcome is Outcome.PRESENT}
+    assert present == kept
+
+    store.blobs.clear()
+    other = reference.parse_image(f"oci:{tmp_path}/y:v1")
+    with pytest.raises(RemoteError) as failed:
+        asyncio.run(targets.send(store, IMAGE.descriptor, other, ACCESS))
+    assert "keeps what has arrived" not in failed.value.hint  # nothing has

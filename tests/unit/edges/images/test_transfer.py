@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import pytest
@@ -13,7 +14,7 @@ from olmkit.base.tree import Tree
 from olmkit.edges.images import transfer
 from olmkit.edges.images.transfer import Outcome, Step
 from olmkit.oci import image, layer, store
-from olmkit.oci.content import Descriptor
+from olmkit.oci.content import Descriptor, ImageManifest, MediaType
 from olmkit.oci.store import MemoryStore, Opener, Store
 
 T = TypeVar("T")
@@ -52,6 +53,41 @@ def test_what_is_there_is_not_sent_again() -> None:
     run(transfer.copy(source, target, IMAGE.descriptor, tag="v2", report=steps.append))
     assert [step.outcome for step in steps] == [Outcome.PRESENT]
     assert run(target.tags()) == ("v2",)
+
+
+@pytest.mark.parametrize(
+    ("kind", "urls", "outcome"),
+    [
+        (MediaType.DOCKER_EXTERNAL_LAYER_GZIP, ("https://example.com/x",), Outcome.EXTERNAL),
+        (MediaType.OCI_EXTERNAL_LAYER_ZSTD, ("https://example.com/x",), Outcome.EXTERNAL),
+        (MediaType.OCI_EXTERNAL_LAYER, (), None),
+        (MediaType.OCI_LAYER_GZIP, ("https://example.com/x",), None),
+    ],
+)
+def test_a_layer_that_is_at_its_urls_alone_is_not_copied(
+    kind: MediaType, urls: tuple[str, ...], outcome: Outcome | None
+) -> None:
+    far = replace(Descriptor.of(b"far", kind), urls=urls)
+    config = Descriptor.of(b"{}", MediaType.OCI_CONFIG)
+    manifest = ImageManifest(media_type=MediaType.OCI_MANIFEST, config=config, layers=(far,))
+    root = Descriptor.of(manifest.format(), MediaType.OCI_MANIFEST)
+    source, target = MemoryStore(), MemoryStore()
+    for descriptor, data in ((config, b"{}"), (root, manifest.format())):
+        run(source.push(descriptor, store.chunks(data)))
+    steps: dict[Descriptor, Outcome] = {}
+
+    def note(step: Step) -> None:
+        steps[step.descriptor] = step.outcome
+
+    if outcome is None:
+        with pytest.raises(RemoteError, match="is missing"):
+            run(transfer.copy(source, target, root))
+    else:
+        run(transfer.copy(source, target, root, report=note))
+        assert steps == {config: Outcome.SENT, far: outcome, root: Outcome.SENT}
+    run(source.push(far, store.chunks(b"far")))
+    run(transfer.copy(source, target, root))
+    assert run(target.exists(far)) is (outcome is None)  # what is whole is not looked through
 
 
 class Asked(MemoryStore):

@@ -6,7 +6,7 @@ import pytest
 from yarl import URL
 
 from olmkit.base.diagnostics import RemoteError
-from olmkit.edges import urls
+from olmkit.edges.network import urls
 
 BASE = URL("https://registry.example.com/v2/a/tags/list")
 BROKEN = (

@@ -1,12 +1,13 @@
 """Serves the pages of a hub over HTTP.
 
-A path is looked up in a table of pages: no request reaches the disk. Pages are rendered at their
-first request. Answers carry a strong `ETag` of their bytes, a content security policy, and for
-icons one that lets nothing of an image run.
+A path is looked up among the pages: none becomes the name of a file. Pages are made at their first
+request, one at a time, and the last ones are kept. Answers carry a strong `ETag` of their bytes, a
+content security policy, and for icons one that lets nothing of an image run.
 """
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import hashlib
 import ipaddress
@@ -19,9 +20,11 @@ from urllib.parse import quote, unquote
 from aiohttp import web
 
 Render = Callable[[], bytes]
+Find = Callable[[str], Render | None]
 
 _MAX_TARGET: Final = 4096  # characters of path and query
 _SMALLEST_PACKED: Final = 1400
+_KEPT: Final = 1000  # answers, which bounds the memory
 _TYPES: Final = {
     ".html": "text/html; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
@@ -36,47 +39,57 @@ _HEADERS: Final = {
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-cache",
 }
-_IMAGE_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Answer:
-    """A file that is made when it is first requested."""
+    """A file; `packed` is compressed with gzip."""
 
-    render: Render
-    data: bytes | None = None
-    packed: bytes | None = None
-    tag: str = ""
-
-    def fill(self) -> None:
-        if self.data is None:
-            data = self.render()
-            self.tag = f'"{hashlib.sha256(data).hexdigest()[:32]}"'
-            self.packed = gzip.compress(data, 6, mtime=0) if len(data) >= _SMALLEST_PACKED else None
-            self.data = data
+    data: bytes
+    packed: bytes | None
+    tag: str
 
 
 @dataclass(slots=True)
 class HubApi:
-    """The application. `policy` is the content security policy of pages.
+    """The application. `policy` is the content security policy of pages, `image_policy` of icons.
 
     `moved` gives the path of a page under an old path, or None.
     """
 
     policy: str
+    image_policy: str
     moved: Callable[[str], str | None] = lambda _: None
     is_local: bool = True
     application: web.Application = field(init=False)
-    _table: Mapping[str, _Answer] = field(init=False, default_factory=dict)
+    _find: Find = field(init=False, default=lambda _: None)
+    _kept: dict[str, _Answer] = field(init=False, default_factory=dict)
+    _one: asyncio.Lock = field(init=False, default_factory=asyncio.Lock)
 
     def __post_init__(self) -> None:
         self.application = web.Application()
         self.application.on_response_prepare.append(_hide_server)
         self.application.router.add_route("*", "/{path:.*}", self._answer)
 
-    def answer_from(self, files: Mapping[str, Render]) -> None:
-        """Answer from now on with these files: path → what makes the bytes."""
-        self._table = {path: _Answer(render) for path, render in files.items()}
+    def answer_from(self, find: Find) -> None:
+        """Answer from now on with the files of `find`: path → what makes the bytes, or None."""
+        self._find = find
+        self._kept = {}
+
+    async def _made(self, path: str) -> _Answer | None:
+        """The answer at a path, made in a thread unless it is kept."""
+        if path in self._kept:
+            return self._kept[path]
+        async with self._one:
+            kept = self._kept
+            if path in kept:
+                return kept[path]
+            found = await asyncio.to_thread(_answer_of, self._find, path)
+            if found is not None:
+                if len(kept) >= _KEPT:
+                    del kept[next(iter(kept))]
+                kept[path] = found  # not `self._kept`: what is served may have changed meanwhile
+            return found
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         if request.method not in ("GET", "HEAD"):
@@ -89,15 +102,15 @@ class HubApi:
         path = unquote(request.raw_path.partition("?")[0].removeprefix("/"))
         if not path or path.endswith("/"):
             path += "index.html"
-        found = self._table.get(path)
+        found = await self._made(path)
         if found is not None:
             return self._file(request, path, found)
-        if f"{path}/index.html" in self._table:
+        if await self._made(f"{path}/index.html") is not None:
             return self._redirect(f"{path}/")
         target = self.moved(path.removesuffix("index.html"))
         if target is not None:
             return self._redirect(target)
-        missing = self._table.get("404.html")
+        missing = await self._made("404.html")
         if missing is None:
             return self._text(404, "not found")
         return self._file(request, "404.html", missing, status=404)
@@ -105,15 +118,14 @@ class HubApi:
     def _file(
         self, request: web.Request, path: str, found: _Answer, status: int = 200
     ) -> web.Response:
-        found.fill()
-        data = found.data or b""
+        data = found.data
         ending = path[path.rfind(".") :]
         kind = _TYPES.get(ending) or mimetypes.guess_type(path)[0] or "application/octet-stream"
-        is_image = path.startswith("icons/")
+        is_image = path.startswith("icons/") or ending == ".svg"
         headers = {
             **_HEADERS,
             "Content-Type": kind,
-            "Content-Security-Policy": _IMAGE_POLICY if is_image else self._page_policy,
+            "Content-Security-Policy": self.image_policy if is_image else self._page_policy,
             "ETag": found.tag,
             "Vary": "Accept-Encoding",
         }
@@ -132,7 +144,8 @@ class HubApi:
 
     def _redirect(self, path: str) -> web.Response:
         # The leading slash is one: two would name a host.
-        where = "/" + quote(path.lstrip("/"))
+        address, mark, query = path.lstrip("/").partition("?")
+        where = f"/{quote(address)}{mark}{quote(query, safe='=&%')}"
         return web.Response(status=301, headers={**_HEADERS, "Location": where})
 
     def _text(
@@ -141,6 +154,16 @@ class HubApi:
         return web.Response(
             status=status, text=words + "\n", headers={**_HEADERS, **(headers or {})}
         )
+
+
+def _answer_of(find: Find, path: str) -> _Answer | None:
+    make = find(path)
+    if make is None:
+        return None
+    data = make()
+    tag = f'"{hashlib.sha256(data).hexdigest()[:32]}"'
+    packed = gzip.compress(data, 6, mtime=0) if len(data) >= _SMALLEST_PACKED else None
+    return _Answer(data=data, packed=packed, tag=tag)
 
 
 async def _hide_server(_: web.Request, response: web.StreamResponse) -> None:

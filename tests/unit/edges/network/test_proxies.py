@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from olmkit.base.diagnostics import ConfigurationError
-from olmkit.edges import proxies
+from olmkit.edges.network import proxies
 
 
 @pytest.mark.parametrize(

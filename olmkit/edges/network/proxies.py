@@ -2,7 +2,7 @@
 
 The rules are Go's, since the lists of a cluster are written for programs in Go: OLM puts
 the cluster's own into every operator, with whole networks in `NO_PROXY` such as the one
-in which the API server's address lies. What is on this machine needs no proxy.
+that contain the API server's address. What is on this machine needs no proxy.
 """
 
 from __future__ import annotations

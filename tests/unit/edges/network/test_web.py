@@ -10,31 +10,10 @@ from pathlib import Path
 import pytest
 
 from olmkit.base.diagnostics import ConfigurationError, InputError, RemoteError
-from olmkit.edges import web
-from olmkit.edges.web import UnreachableError, Web, WebOptions
+from olmkit.edges.network import web
+from olmkit.edges.network.web import SlowError, UnreachableError, Web, WebOptions
 
 QUICK = WebOptions(first_wait=0.0, longest_wait=0.0, attempts=4)
-
-
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [
-        ("", 0.0),
-        ("7", 7.0),
-        ("Thu, 01 Jan 1970 00:01:40 GMT", 40.0),
-        ("Thu, 01 Jan 1970 00:00:00 GMT", 0.0),
-        ("soon", 0.0),
-        ("-5", 0.0),
-        ("inf", 0.0),
-        ("nan", 0.0),
-        ("9" * 5000, 86_400.0),
-        ("\N{ARABIC-INDIC DIGIT THREE}", 86_400.0),
-        ("Fri, 31 Dec 9999 23:59:59 GMT", 86_400.0),
-        ("Fri, 31 Dec 99999 23:59:59 GMT", 0.0),
-    ],
-)
-def test_retry_after_is_a_number_or_a_date(text: str, seconds: float) -> None:
-    assert web.parse_retry_after(text, now=60.0) == seconds
 
 
 def test_only_temporary_errors_are_tried_again() -> None:
@@ -42,6 +21,7 @@ def test_only_temporary_errors_are_tried_again() -> None:
         for error, expected in (
             (RemoteError("x", temporary=True), 4),
             (UnreachableError("x", temporary=True), 3),
+            (SlowError("x", temporary=True), 2),
             (RemoteError("x"), 1),
             (InputError("x"), 1),
         ):

@@ -11,7 +11,6 @@ import asyncio
 import logging
 import ssl
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any
 
 from aiohttp import http_exceptions, web
@@ -66,29 +65,6 @@ def parse_address(text: str) -> tuple[str | None, int] | None:
     return host.removeprefix("[").removesuffix("]") or None, int(port)
 
 
-def tls_context(certificate: Path, key: Path) -> ssl.SSLContext:
-    """The TLS context of a server from files in PEM form.
-
-    Raises `ConfigurationError` when they are not a certificate and its key.
-    """
-    made = fresh_tls_context()
-    try:
-        # Without a password, the library would ask for one at the terminal.
-        made.load_cert_chain(certificate, key, password="")
-    except (OSError, ssl.SSLError) as error:
-        raise ConfigurationError(
-            f"`{certificate}` and `{key}` are not a certificate and its key: {error}"
-        ) from error
-    return made
-
-
-def fresh_tls_context() -> ssl.SSLContext:
-    """A server's context that has no certificate yet."""
-    made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    made.minimum_version = ssl.TLSVersion.TLSv1_2
-    return made
-
-
 class HttpServer:
     """A runnable that serves one application; ready when it listens."""
 
@@ -139,6 +115,8 @@ class HttpServer:
                 ) from error
             self.port = int(runner.addresses[0][1])
             self._ready.set()
+            where = f"{host or ''}:{self.port}"
+            _LOG.info("serves", extra={"server": self.name, "address": where})
             await self._close_stalled(runner)
         finally:
             self._ready.set()  # who waits sees the error of `run`

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import email.utils
 import logging
 import random
 import ssl
@@ -24,7 +23,10 @@ import aiohttp
 from yarl import URL
 
 from olmkit.base.diagnostics import ConfigurationError, OlmkitError, RemoteError
-from olmkit.edges import proxies, urls
+from olmkit.base.streams import closing
+from olmkit.edges.network import proxies, urls
+from olmkit.edges.network.header_values import parse_retry_after
+from olmkit.edges.network.pace import Deadline, Pace, TooSlow
 
 T = TypeVar("T")
 
@@ -49,10 +51,12 @@ class WebOptions:
     ca_file: str | None = None
     skip_tls_verify: bool = False
     connect_timeout: float = 15.0  # a registry behind a slow VPN still answers in this time
-    # Between two pieces of an answer; registries hash whole layers before they answer a push.
+    # Between two pieces of an answer, and between the request and the head of its answer;
+    # registries hash whole layers before they answer a push.
     read_timeout: float = 120.0
     attempts: int = 6  # with the waits below: some seconds for an outage to pass
     connect_attempts: int = 3  # nothing there: more often a wrong port than a restart
+    slow_attempts: int = 2  # each takes a whole time-out, in which nothing is seen to happen
     first_wait: float = 0.2
     longest_wait: float = 15.0
     longest_retry_after: float = 60.0  # a server that wants more than this is reported, not obeyed
@@ -66,15 +70,21 @@ class UnreachableError(RemoteError):
 
 @dataclass(eq=False)
 class NotEncryptedError(RemoteError):
-    """Who answers does not speak TLS."""
+    """Who answers does not use TLS."""
+
+
+@dataclass(eq=False)
+class SlowError(RemoteError):
+    """Who answers takes longer than any line explains."""
 
 
 class Reply:
-    """An answer whose body is still to be read."""
+    """An answer whose body is still to be read; `window` is for how long it may be silent."""
 
-    def __init__(self, response: aiohttp.ClientResponse, url: URL) -> None:
+    def __init__(self, response: aiohttp.ClientResponse, url: URL, window: float) -> None:
         self._response = response
         self._url = url
+        self._window = window
         self.status = response.status
         self.headers: Mapping[str, str] = response.headers
 
@@ -85,7 +95,7 @@ class Reply:
 
     @property
     def full_url(self) -> str:
-        """Where the answer came from, as it was asked. It may carry secrets."""
+        """The URL that answered. It may contain secrets."""
         return str(self._url)
 
     @property
@@ -103,15 +113,22 @@ class Reply:
         """
         return str(urls.join(self._url, text)) if text else ""
 
+    def listed(self, name: str) -> str:
+        """The value of a header that may be there several times, as one list."""
+        return ", ".join(self._response.headers.getall(name, ()))
+
     def is_from(self, origin: str) -> bool:
         """Whether the host of `origin` gave this answer, and not one it redirects to."""
         return urls.same_origin(str(self._url), origin)
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """The body as it comes."""
+        """The body as it comes; `SlowError` when no line is as slow as this."""
+        pace = Pace(self._window)
         try:
-            async for chunk in self._response.content.iter_chunked(_CHUNK):
+            while chunk := await pace.take(self._response.content.read(_CHUNK)):
                 yield chunk
+        except TooSlow:
+            raise SlowError(f"`{_shown_host(self._url)}` sends less than 1 kB per second") from None
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise _translated(error, self._url) from tellable(error)
 
@@ -119,8 +136,8 @@ class Reply:
         """The body as a whole; `RemoteError` when it is longer than `limit` bytes."""
         data = bytearray()
         try:
-            async with asyncio.timeout(_WHOLE_BODY):
-                async for chunk in self.chunks():
+            async with asyncio.timeout(_WHOLE_BODY), closing(self.chunks()) as chunks:
+                async for chunk in chunks:
                     data += chunk
                     if len(data) > limit:
                         raise RemoteError(
@@ -134,7 +151,7 @@ class Reply:
 
     @property
     def retry_after(self) -> float:
-        """For how many seconds the server does not want to be asked; 0 when it does not say."""
+        """For how many seconds the server wants no request; 0 when it does not say."""
         return parse_retry_after(self.headers.get("Retry-After", ""), time.time())
 
 
@@ -206,14 +223,19 @@ class Web:
             try:
                 return await work()
             except OlmkitError as error:
-                last = self.options.attempts
-                if isinstance(error, UnreachableError):
-                    last = min(last, self.options.connect_attempts)
-                if not getattr(error, "temporary", False) or attempt >= last:
+                if not getattr(error, "temporary", False) or attempt >= self.attempts(error):
                     raise
                 failed = error
             await self.pause(attempt, failed)
         raise AssertionError("unreachable")
+
+    def attempts(self, error: OlmkitError) -> int:
+        """How often something is tried that ends with `error`, the first time included."""
+        limits: dict[type[OlmkitError], int] = {
+            UnreachableError: self.options.connect_attempts,
+            SlowError: self.options.slow_attempts,
+        }
+        return min(self.options.attempts, limits.get(type(error), self.options.attempts))
 
     async def pause(self, failures: int, error: OlmkitError) -> None:
         """Wait after so many failures, at least as long as the server of `error` requests.
@@ -239,23 +261,28 @@ class Web:
         body: bytes | AsyncIterator[bytes] | None,
     ) -> AsyncIterator[Reply]:
         session = self._client()
-        try:
-            response = await session.request(
-                method,
-                url,
-                headers=headers,
-                data=body,
-                allow_redirects=False,
-                ssl=self._trusted() if url.scheme == "https" else True,
-                proxy=proxies.proxy_for(str(url), self.options.environment),
-            )
-        except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
-            raise _translated(error, url) from tellable(error)
-        try:
+        deadline = Deadline(self.options.read_timeout + 2 * self.options.connect_timeout)
+        async with contextlib.AsyncExitStack() as stack:
+            sent = body
+            if body is not None and not isinstance(body, bytes):
+                sent = deadline.pieces(body)
+                stack.push_async_callback(_end, sent)
+            try:
+                async with deadline.watch(body):
+                    response = await session.request(
+                        method,
+                        url,
+                        headers=headers,
+                        data=sent,
+                        allow_redirects=False,
+                        ssl=self._trusted() if url.scheme == "https" else True,
+                        proxy=proxies.proxy_for(str(url), self.options.environment),
+                    )
+            except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
+                raise _translated(error, url) from tellable(error)
+            stack.callback(response.release)
             _log.debug("%s %s: %d", method, urls.redact(str(url)), response.status)
-            yield Reply(response, url)
-        finally:
-            response.release()
+            yield Reply(response, url, self.options.read_timeout)
 
     def _client(self) -> aiohttp.ClientSession:
         if self._session is None:
@@ -279,25 +306,6 @@ class Web:
         if self._tls is None:
             self._tls = trusted(self.options)
         return self._tls
-
-
-def parse_retry_after(text: str, now: float) -> float:
-    """The seconds of a `Retry-After` header, a number or a date; a day at most."""
-    if not text:
-        return 0.0
-    if text.strip().isdecimal():
-        seconds = parse_count(text.strip())
-        return _DAY if seconds is None else min(float(seconds), _DAY)
-    try:
-        wait = email.utils.parsedate_to_datetime(text).timestamp() - now
-    except (ValueError, OverflowError, OSError):
-        return 0.0
-    return min(max(0.0, wait), _DAY)
-
-
-def parse_count(text: str) -> int | None:
-    """The number of bytes or seconds in a header; None when `text` is not one of 18 digits."""
-    return int(text) if len(text) <= 18 and text.isascii() and text.isdecimal() else None
 
 
 def trusted(options: WebOptions) -> ssl.SSLContext | bool:
@@ -335,7 +343,7 @@ def _translated(error: BaseException, url: URL) -> RemoteError:
     """An error of the HTTP library as ours, with a fix where one is known."""
     if (ours := _own_error(error)) is not None:
         return ours
-    host = f"{url.host}:{url.explicit_port}" if url.explicit_port else str(url.host)
+    host = _shown_host(url)
     match error:
         case aiohttp.ClientProxyConnectionError() | aiohttp.ClientHttpProxyError():
             return RemoteError(
@@ -368,13 +376,24 @@ def _translated(error: BaseException, url: URL) -> RemoteError:
                 _translated(error.os_error, url) if _differs(error) else _unreachable(error, host)
             )
         case TimeoutError():
-            return RemoteError(f"`{host}` does not answer in time", temporary=True)
+            return SlowError(f"`{host}` does not answer in time", temporary=True)
         case aiohttp.InvalidURL() | ValueError():
             return RemoteError(f"`{urls.redact(str(url))}` is not a valid URL")
         case aiohttp.ClientError():
             return RemoteError(f"the connection to `{host}` was interrupted", temporary=True)
         case _:
             return _unreachable(error, host)
+
+
+async def _end(content: AsyncIterator[bytes]) -> None:
+    """End a body that the server did not take whole, unless the library is about to."""
+    with contextlib.suppress(RuntimeError):  # it runs: its task has been cancelled
+        async with closing(content):
+            pass
+
+
+def _shown_host(url: URL) -> str:
+    return f"{url.host}:{url.explicit_port}" if url.explicit_port else str(url.host)
 
 
 def _own_error(error: BaseException | None) -> RemoteError | None:

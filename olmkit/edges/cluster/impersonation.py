@@ -1,0 +1,28 @@
+"""The headers of a request that is made as another user.
+
+Source: the authentication reference of Kubernetes, "User impersonation".
+"""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from olmkit.base.diagnostics import ConfigurationError
+from olmkit.kube.api import Identity
+
+
+def headers(identity: Identity) -> tuple[tuple[str, str], ...]:
+    """Raises `ConfigurationError` for an identity without user."""
+    if not identity.user:
+        raise ConfigurationError("an identity to impersonate needs a user")
+    found = [("Impersonate-User", identity.user)]
+    found += [("Impersonate-Group", group) for group in identity.groups]
+    if identity.uid:
+        found.append(("Impersonate-Uid", identity.uid))
+    # Names of headers are ASCII and have no case: other characters are percent-encoded.
+    found += [
+        (f"Impersonate-Extra-{quote(key.lower(), safe='')}", value)
+        for key, values in identity.extra.items()
+        for value in values
+    ]
+    return tuple(found)

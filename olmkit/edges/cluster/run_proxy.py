@@ -1,0 +1,188 @@
+"""The API server for a process that works for one object: on loopback, through a separate path.
+
+Each grant has a random token in its path; other paths are refused, and it is revoked when
+the grant ends. Credentials that a request brings are dropped, the operator's are used: nothing here
+gives more rights than the operator has. A path in the URL and no header or user, since that is what
+all clients send over plain HTTP.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import re
+import secrets
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from aiohttp import web
+
+from olmkit.base.diagnostics import OlmkitError
+from olmkit.edges.cluster.connection import Connection
+from olmkit.edges.network.http_server import HttpServer
+
+_LOG = logging.getLogger(__name__)
+_PREFIX = "/run/"
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"})
+_SENT = ("accept", "accept-encoding", "content-type", "user-agent")
+_RETURNED = ("content-type", "content-encoding", "retry-after", "warning", "etag")
+_PLACES = re.compile(r"/(api|apis|openapi|version|healthz|livez|readyz)(/|$)")
+_STEP_UP = re.compile(r"(?:\.|%2[eE]){1,2}")
+_BODY = 32 << 20  # bytes of a request
+_KEPT = 16 << 20  # bytes of an answer that is looked at
+_CHUNK = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiRequest:
+    """A request below the token: `path` and `query` as they were sent."""
+
+    method: str
+    path: str
+    query: str = ""
+    content_type: str = ""
+    body: bytes | None = None
+
+    @property
+    def is_watch(self) -> bool:
+        """Whether the answer does not end by itself."""
+        return bool(re.search(r"(^|&)(watch|follow)=(true|1)(&|$)", self.query))
+
+
+@dataclass(eq=False)
+class RefusedRequestError(Exception):
+    """The request may not be sent; the message says why."""
+
+    message: str
+
+
+class Access(Protocol):
+    """What happens to the requests of one grant."""
+
+    async def prepared(self, request: ApiRequest) -> ApiRequest:
+        """The request as it is sent on; raises `RefusedRequestError`."""
+
+    async def answered(self, request: ApiRequest, status: int, body: bytes) -> None:
+        """The JSON that the server answered, unless it is a stream or very large."""
+
+
+class RunProxy:
+    """A runnable that serves until it is cancelled; `grant` needs it to run."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._grants: dict[str, Access] = {}
+        application = web.Application(client_max_size=_BODY)
+        application.router.add_route("*", "/{rest:.*}", self._answer)
+        self._server = HttpServer("the proxy of runs", application, ("127.0.0.1", 0))
+
+    async def run(self) -> None:
+        """Serve until cancelled."""
+        try:
+            await self._server.run()
+        finally:
+            await self._connection.close()
+
+    async def wait_until_ready(self) -> None:
+        """Return when it listens."""
+        await self._server.wait_until_ready()
+
+    @contextlib.contextmanager
+    def grant(self, access: Access) -> Iterator[str]:
+        """The URL of the API server for this access, until the end of the block."""
+        token = secrets.token_urlsafe(32)
+        self._grants[token] = access
+        try:
+            yield f"http://127.0.0.1:{self._server.port}{_PREFIX}{token}"
+        finally:
+            del self._grants[token]
+
+    async def _answer(self, request: web.Request) -> web.StreamResponse:
+        raw, _, query = request.raw_path.partition("?")
+        token, slash, rest = raw.removeprefix(_PREFIX).partition("/")
+        access = self._grants.get(token) if raw.startswith(_PREFIX) else None
+        if access is None:
+            return _refusal(403, "this path belongs to no run")
+        path = slash + rest
+        if request.method not in _METHODS or not _is_plain(path):
+            return _refusal(403, f"a run may not send `{request.method}` to this path")
+        if "upgrade" in request.headers:
+            return _refusal(501, "connections to containers are not passed through")
+        asked = ApiRequest(
+            method=request.method,
+            path=path,
+            query=query,
+            content_type=request.headers.get("Content-Type", ""),
+            body=await request.read() if request.can_read_body else None,
+        )
+        try:
+            sent = await access.prepared(asked)
+            return await self._passed(request, sent, access)
+        except RefusedRequestError as error:
+            return _refusal(403, error.message)
+        except OlmkitError as error:
+            _LOG.warning("request of a run failed", extra={"error": error.message})
+            return _refusal(503, error.message)
+
+    async def _passed(
+        self, request: web.Request, sent: ApiRequest, access: Access
+    ) -> web.StreamResponse:
+        headers = {name: request.headers[name] for name in _SENT if name in request.headers}
+        if sent.content_type:
+            headers["content-type"] = sent.content_type
+        # What is looked at is not compressed.
+        headers["accept-encoding"] = "identity"
+        target = sent.path + (f"?{sent.query}" if sent.query else "")
+        async with self._connection.forward(
+            sent.method, target, headers=headers, body=sent.body
+        ) as answer:
+            found = {name: answer.headers[name] for name in _RETURNED if name in answer.headers}
+            made = web.StreamResponse(status=answer.status, headers=found)
+            if answer.content_length is not None and request.method != "HEAD":
+                made.content_length = answer.content_length
+            await made.prepare(request)
+            stream = answer.content.iter_chunked(_CHUNK)
+            if _is_kept(sent, found):
+                # Looked at before the run sees it: what is secret is known before it can be said.
+                kept = bytearray()
+                async for chunk in stream:
+                    kept += chunk
+                    if len(kept) > _KEPT:
+                        break
+                else:
+                    await access.answered(sent, answer.status, bytes(kept))
+                await made.write(bytes(kept))
+            async for chunk in stream:
+                await made.write(chunk)
+            await made.write_eof()
+            return made
+
+
+def with_body(request: ApiRequest, value: object) -> ApiRequest:
+    """The request with this value as its JSON body."""
+    return replace(request, body=json.dumps(value).encode())
+
+
+def _is_kept(request: ApiRequest, headers: Mapping[str, str]) -> bool:
+    kind = headers.get("content-type", "")
+    return kind.startswith("application/json") and not request.is_watch
+
+
+def _is_plain(path: str) -> bool:
+    """Whether the path is one of the API, and says where it leads."""
+    steps = path.split("/")
+    return bool(_PLACES.match(path)) and not any(_STEP_UP.fullmatch(one) for one in steps)
+
+
+def _refusal(code: int, message: str) -> web.Response:
+    status = {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "status": "Failure",
+        "message": message,
+        "reason": {403: "Forbidden", 501: "NotImplemented"}.get(code, "ServiceUnavailable"),
+        "code": code,
+    }
+    return web.json_response(status, status=code)

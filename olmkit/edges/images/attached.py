@@ -1,0 +1,100 @@
+"""Signatures, attestations and bills of materials of an image: found, and carried with it.
+
+They are looked for on an image, on the image for each of its platforms, and on what was
+found. A store that cannot know them, such as a Docker archive, has none and gets none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import Final
+
+from olmkit.base.diagnostics import InputError
+from olmkit.edges.images import transfer
+from olmkit.edges.images.transfer import Report, silent
+from olmkit.oci import referrers, store
+from olmkit.oci.content import Descriptor, Digest
+from olmkit.oci.referrers import COSIGN_SUFFIXES, MAX_REFERRERS, Referrer, Referring
+from olmkit.oci.store import Store
+
+# A signature of a signature of an attestation is deeper than anything in use.
+_MAX_DEPTH: Final = 4
+_AT_ONCE: Final = 5  # as many requests as a transfer makes
+
+
+async def find(source: Store, root: Descriptor) -> tuple[Referrer, ...]:
+    """All that refers to `root`, in an order in which it may be stored.
+
+    Raises `InputError` when there are more than a thousand.
+    """
+    if not isinstance(source, Referring):
+        return ()
+    found: dict[tuple[Digest, str], Referrer] = {}
+    level = [root]
+    for _ in range(_MAX_DEPTH):
+        lists = await _ask(source, await _manifests(source, level))
+        new = {
+            (one.descriptor.digest, one.tag): one
+            for one in (one for part in lists for one in part)
+            if (one.descriptor.digest, one.tag) not in found
+        }
+        found |= new
+        if len(found) > MAX_REFERRERS:
+            raise InputError(
+                f"more than {MAX_REFERRERS} signatures and other manifests refer to image "
+                f"`{root.digest}`",
+                hint="pass `--no-referrers` to copy the image without them",
+            )
+        level = [one.descriptor for one in new.values()]
+        if not level:
+            break
+    return tuple(found.values())
+
+
+async def copy(
+    source: Store, target: Store, root: Descriptor, *, report: Report = silent
+) -> tuple[Referrer, ...]:
+    """Bring all that refers to `root`, which is in `target` already; what was found."""
+    if not isinstance(target, Referring):
+        return ()
+    found = await find(source, root)
+    for one in found:
+        await transfer.copy(source, target, one.descriptor, tag=one.tag or None, report=report)
+        if not one.tag:
+            await target.attach(one.descriptor)
+    return found
+
+
+async def _ask(source: Referring, subjects: list[Digest]) -> list[list[Referrer]]:
+    """What refers to each of `subjects`, in their order."""
+    limit = asyncio.Semaphore(_AT_ONCE)
+    found: dict[Digest, list[Referrer]] = {}
+
+    async def ask(subject: Digest) -> None:
+        async with limit:
+            found[subject] = await _of(source, subject)
+
+    await transfer.at_once(map(ask, subjects))
+    return [found[subject] for subject in subjects]
+
+
+async def _of(source: Referring, subject: Digest) -> list[Referrer]:
+    """What refers to `subject` itself."""
+    tags = [referrers.cosign_tag(subject, suffix) for suffix in COSIGN_SUFFIXES]
+    named = [(await source.tagged(tag), tag) for tag in tags]
+    listed = await source.referrers(subject)
+    return [
+        *(Referrer(descriptor, tag) for descriptor, tag in named if descriptor is not None),
+        # Types that are not image manifests are of drafts of the specification.
+        *(Referrer(descriptor) for descriptor in listed if descriptor.is_manifest),
+    ]
+
+
+async def _manifests(source: Store, roots: Iterable[Descriptor]) -> list[Digest]:
+    """The digests of all manifests that `roots` consist of, each once."""
+    found: dict[Digest, None] = {}
+    for root in roots:
+        for level in reversed(await store.levels(source, root)):
+            found |= dict.fromkeys(part.digest for part in level if part.is_manifest)
+    return list(found)

@@ -1,0 +1,48 @@
+"""What this machine has: the Python that runs, installed distributions, programs on the path."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+import re
+import shutil
+from collections.abc import Mapping
+
+_REQUIREMENT = re.compile(
+    r"(?P<name>[A-Za-z0-9._-]+)[^;]*;.*\bextra\s*==\s*['\"](?P<extra>[^'\"]+)"
+)
+
+
+def python_version() -> str:
+    """The version of the Python that runs, such as `3.13.0`."""
+    return platform.python_version()
+
+
+def program(name: str) -> str:
+    """The path of a program, empty when there is none."""
+    return shutil.which(name) or ""
+
+
+def version_of(distribution: str) -> str:
+    """The version of an installed distribution, empty when it is not installed."""
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
+def extras_of(distribution: str) -> Mapping[str, tuple[str, ...]]:
+    """The distributions that each extra of an installed distribution needs; none if not installed.
+
+    An extra that only gathers others needs the distribution itself.
+    """
+    try:
+        requirements = importlib.metadata.requires(distribution) or ()
+    except importlib.metadata.PackageNotFoundError:
+        return {}
+    found: dict[str, list[str]] = {}
+    for requirement in requirements:
+        match = _REQUIREMENT.match(requirement)
+        if match is not None:
+            found.setdefault(match["extra"], []).append(match["name"])
+    return {extra: tuple(names) for extra, names in sorted(found.items())}

@@ -1,0 +1,81 @@
+"""How slowly a server may send its answer and take what it is sent.
+
+The time-out between two bytes does not end an exchange with a server that sends one
+byte now and then, or that stops to read. No line in use is as slow as these limits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable
+
+from olmkit.base.streams import closing
+
+LEAST_RATE = 1000  # bytes per second; modems of the nineties had some thousands
+
+
+class TooSlow(Exception):  # noqa: N818 - a signal between these modules, never shown
+    """Less came in a whole window of waiting than the slowest line carries."""
+
+
+class Pace:
+    """Measures what comes while we wait for it; what the receiver does with it takes no time.
+
+    Windows are in seconds.
+    """
+
+    def __init__(self, window: float) -> None:
+        self._window = window
+        self._waited = 0.0
+        self._came = 0
+
+    async def take(self, reading: Awaitable[bytes]) -> bytes:
+        """The next piece. Raises `TooSlow`, or `TimeoutError` when nothing comes."""
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        async with asyncio.timeout(self._window):
+            piece = await reading
+        self._waited += clock() - began
+        self._came += len(piece)
+        if self._waited >= self._window:
+            if piece and self._came < LEAST_RATE * self._waited:
+                raise TooSlow
+            self._waited, self._came = 0.0, 0
+        return piece
+
+
+class Deadline:
+    """The time until an answer begins, which each piece of the request extends."""
+
+    def __init__(self, window: float) -> None:
+        self._window = window
+        self._timeout = asyncio.timeout(None)
+
+    @contextlib.asynccontextmanager
+    async def watch(self, body: bytes | AsyncIterator[bytes] | None) -> AsyncIterator[None]:
+        """Raises `TimeoutError` inside when the server has all of `body` for too long."""
+        async with self._timeout:
+            self._extend(len(body) if isinstance(body, bytes) else 0)
+            yield
+
+    async def pieces(self, body: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        """`body` as the server takes it; the time in which `body` is made does not count."""
+        async with closing(body):
+            self._suspend()
+            async for piece in body:
+                self._extend(len(piece))
+                yield piece
+                self._suspend()
+            self._extend(0)
+
+    def _extend(self, size: int) -> None:
+        now = asyncio.get_running_loop().time()
+        self._reschedule(now + self._window + size / LEAST_RATE)
+
+    def _suspend(self) -> None:
+        self._reschedule(None)
+
+    def _reschedule(self, when: float | None) -> None:
+        with contextlib.suppress(RuntimeError):  # the answer has begun before the end of `body`
+            self._timeout.reschedule(when)

@@ -1,0 +1,22 @@
+"""Where Kubernetes reads why a container ended (`terminationMessagePath` of a container)."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import Final
+
+MAX: Final = 4096
+"""Bytes that the kubelet reads; of a longer file, only the last ones."""
+
+
+def write(path: Path, message: str) -> None:
+    """Replace the content of the file by the message, cut to what is read.
+
+    Nothing happens where the file cannot be written: the error that it is about is printed anyway.
+    """
+    data = message.encode("utf-8", "replace")
+    if len(data) > MAX:
+        data = data[: MAX - 3].decode("utf-8", "ignore").encode() + "…".encode()
+    with contextlib.suppress(OSError):
+        path.write_bytes(data)

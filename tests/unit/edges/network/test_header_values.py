@@ -1,0 +1,67 @@
+"""Values of HTTP headers: lists, links, numbers, dates."""
+
+from __future__ import annotations
+
+import pytest
+
+from olmkit.edges.network import header_values
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("", 0.0),
+        ("7", 7.0),
+        ("Thu, 01 Jan 1970 00:01:40 GMT", 40.0),
+        ("Thu, 01 Jan 1970 00:00:00 GMT", 0.0),
+        ("soon", 0.0),
+        ("-5", 0.0),
+        ("inf", 0.0),
+        ("nan", 0.0),
+        ("9" * 5000, 86_400.0),
+        ("\N{ARABIC-INDIC DIGIT THREE}", 86_400.0),
+        ("Fri, 31 Dec 9999 23:59:59 GMT", 86_400.0),
+        ("Fri, 31 Dec 99999 23:59:59 GMT", 0.0),
+    ],
+)
+def test_retry_after_is_a_number_or_a_date(text: str, seconds: float) -> None:
+    assert header_values.parse_retry_after(text, now=60.0) == seconds
+
+
+@pytest.mark.parametrize(
+    ("text", "elements"),
+    [
+        ("", []),
+        (" , a ,, b=1,", ["a", "b=1"]),
+        ('a="x, y",b', ['a="x, y"', "b"]),
+        (r'a="x\", y", b', [r'a="x\", y"', "b"]),
+        ('a="never ends, b', ['a="never ends, b']),
+    ],
+)
+def test_commas_in_quoted_strings_separate_nothing(text: str, elements: list[str]) -> None:
+    assert header_values.split_list(text) == elements
+
+
+@pytest.mark.parametrize(
+    ("text", "target"),
+    [
+        ("", ""),
+        ('</v2/a/tags/list?last=x>; rel="next"', "/v2/a/tags/list?last=x"),
+        ("</next>;rel=next", "/next"),
+        ('<first>; rel="first", <next>; rel="next"', "next"),
+        ('<next>; rel="prefetch next"; title="a, <b>"', "next"),
+        ('<a,b>; title="x"; REL="Next"', "a,b"),
+        ('<first>; title="rel=next"', ""),
+        ('<first>; rel="nextone"', ""),
+        ("<first>", ""),
+        ("first; rel=next", ""),
+    ],
+)
+def test_next_link_is_the_one_that_says_so(text: str, target: str) -> None:
+    assert header_values.next_link(text) == target
+
+
+@pytest.mark.parametrize("text", ['"' * 8000, "<" * 8000, '<a>; rel="' * 800, "a," * 4000])
+def test_long_headers_take_no_time(text: str) -> None:
+    header_values.split_list(text)
+    assert header_values.next_link(text) == ""
