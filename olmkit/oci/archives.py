@@ -13,7 +13,7 @@ import struct
 import tarfile
 import zlib
 from collections.abc import Iterator
-from typing import IO, Any, BinaryIO, NoReturn, cast
+from typing import IO, Any, BinaryIO, NoReturn, Protocol, cast
 
 from olmkit.base.diagnostics import InputError
 from olmkit.oci.limits import MAX_PATH, ReadBudget
@@ -46,15 +46,24 @@ _DAMAGED = (
 )
 
 
+class Hash(Protocol):
+    """What the bytes of an archive are given to, as `hashlib` has them."""
+
+    def update(self, data: bytes, /) -> None: ...
+
+
 def entries(
-    stream: BinaryIO, name: str, budget: ReadBudget
+    stream: BinaryIO, name: str, budget: ReadBudget, seen: Hash | None = None
 ) -> Iterator[tuple[tarfile.TarInfo, BinaryIO]]:
     """Each entry of a layer with its content, readable until the next one is requested.
 
-    `stream` must be able to seek; `name` is how messages call it. Raises `InputError`.
+    `stream` must be able to seek; `name` is how messages call it. `seen` gets all bytes of the
+    uncompressed archive. Raises `InputError`.
     """
-    archive = _Archive(_decompressed(stream, name, budget), name, budget)
+    archive = _Archive(_decompressed(stream, name, budget), name, budget, seen)
     try:
+        if archive.is_empty:  # to Go an archive without entries
+            return
         with tarfile.open(
             fileobj=archive,
             mode="r|",
@@ -68,12 +77,15 @@ def entries(
                 yield entry, source
                 while source.read(_CHUNK):
                     pass
+            # Container engines read a layer to its end, and refuse one that is damaged there.
+            while archive.read(_CHUNK):
+                pass
     except _DAMAGED as error:
         raise _damaged(name, error) from None
 
 
 def members(stream: BinaryIO, name: str, budget: ReadBudget) -> Iterator[tarfile.TarInfo]:
-    """Each entry of an uncompressed archive that is read where it lies; raises `InputError`."""
+    """Each entry of an uncompressed archive that is read in place; raises `InputError`."""
     try:
         with tarfile.open(
             fileobj=stream, mode="r:", errorlevel=2, tarinfo=_entry_type(name, budget)
@@ -195,14 +207,31 @@ class _Content(io.RawIOBase):
 class _Archive(io.RawIOBase):
     """The uncompressed bytes of a layer, which its budget counts."""
 
-    def __init__(self, source: BinaryIO, name: str, budget: ReadBudget) -> None:
+    def __init__(self, source: BinaryIO, name: str, budget: ReadBudget, seen: Hash | None) -> None:
         self._source = source
         self._name = name
         self._budget = budget
+        self._seen = seen
+        self._first: bytes | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing, before anything is read."""
+        if self._first is None:
+            self._first = self._read(1)
+        return not self._first
 
     def read(self, size: int = -1, /) -> bytes:
+        if self._first:
+            data, self._first = self._first, b""
+            return data
+        return self._read(size)
+
+    def _read(self, size: int) -> bytes:
         data = self._source.read(size)
         self._budget.unpack(len(data), self._name)
+        if self._seen is not None:
+            self._seen.update(data)
         return data
 
 

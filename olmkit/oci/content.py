@@ -25,6 +25,9 @@ MAX_MANIFEST_SIZE = 4 * 1024 * 1024
 MAX_CONFIG_SIZE = 8 * 1024 * 1024
 MAX_LAYERS = 1000  # overlayfs takes 500; more is an attack or a mistake
 MAX_INDEX_ENTRIES = 5000
+# A mirror of a whole public catalog lists some 20,000 images and signatures, 300 bytes each.
+MAX_LAYOUT_INDEX_SIZE = 64 * 1024 * 1024
+MAX_LAYOUT_ENTRIES = 200_000
 
 # Lengths of the hexadecimal part, by algorithm: the registered ones of the image specification.
 _HEX_LENGTHS = {"sha256": 64, "sha384": 96, "sha512": 128}
@@ -48,10 +51,26 @@ class MediaType(StrEnum):
     DOCKER_LAYER = "application/vnd.docker.image.rootfs.diff.tar"
     DOCKER_LAYER_GZIP = "application/vnd.docker.image.rootfs.diff.tar.gzip"
     DOCKER_LAYER_ZSTD = "application/vnd.docker.image.rootfs.diff.tar.zstd"
+    DOCKER_EXTERNAL_LAYER = "application/vnd.docker.image.rootfs.foreign.diff.tar"
+    DOCKER_EXTERNAL_LAYER_GZIP = "application/vnd.docker.image.rootfs.foreign.diff.tar.gzip"
+    OCI_EXTERNAL_LAYER = "application/vnd.oci.image.layer.nondistributable.v1.tar"
+    OCI_EXTERNAL_LAYER_GZIP = "application/vnd.oci.image.layer.nondistributable.v1.tar+gzip"
+    OCI_EXTERNAL_LAYER_ZSTD = "application/vnd.oci.image.layer.nondistributable.v1.tar+zstd"
 
 
 INDEX_TYPES = frozenset({MediaType.OCI_INDEX, MediaType.DOCKER_INDEX})
 MANIFEST_TYPES = frozenset({MediaType.OCI_MANIFEST, MediaType.DOCKER_MANIFEST})
+# Layers that registries need not have, since a license forbids to distribute them (OCI image
+# specification, "Non-Distributable Layers").
+_EXTERNAL_TYPES = frozenset(
+    {
+        MediaType.DOCKER_EXTERNAL_LAYER,
+        MediaType.DOCKER_EXTERNAL_LAYER_GZIP,
+        MediaType.OCI_EXTERNAL_LAYER,
+        MediaType.OCI_EXTERNAL_LAYER_GZIP,
+        MediaType.OCI_EXTERNAL_LAYER_ZSTD,
+    }
+)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -124,11 +143,15 @@ class Platform:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Descriptor:
-    """What some bytes are, how many, and their digest: the way one content names another."""
+    """What some bytes are, how many, and their digest: the way one content names another.
+
+    `urls`: where else the bytes are; they are not read from there.
+    """
 
     media_type: str
     digest: Digest
     size: int
+    urls: tuple[str, ...] = ()
     platform: Platform | None = None
     annotations: Mapping[str, str] = field(default_factory=dict, hash=False)
     artifact_type: str = ""
@@ -145,6 +168,11 @@ class Descriptor:
     def is_manifest(self) -> bool:
         """Whether a registry keeps it among its manifests: image manifests and indexes."""
         return self.media_type in MANIFEST_TYPES or self.is_index
+
+    @property
+    def is_external(self) -> bool:
+        """Whether it is a layer that is at its `urls`, and need not be in any registry."""
+        return bool(self.urls) and self.media_type in _EXTERNAL_TYPES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,7 +289,7 @@ class ImageConfig:
 
 
 def parse_manifest(data: bytes, media_type: str = "") -> ImageManifest | ImageIndex:
-    """An image manifest or an index, told by `media_type`, which came with it, or by itself.
+    """An image manifest or an index, by `media_type`, which came with it, or by its content.
 
     A text that is both, or says another type than it came with, is refused: two
     readers could take it for two different images.
@@ -301,6 +329,20 @@ def parse_manifest(data: bytes, media_type: str = "") -> ImageManifest | ImageIn
         annotations=_strings(value, "annotations", "image manifest: `annotations`"),
         artifact_type=_text(value, "artifactType"),
         subject=_subject(value),
+    )
+
+
+def parse_layout_index(data: bytes) -> ImageIndex:
+    """The `index.json` of a layout, which may list many more images than an image has parts."""
+    value = _decode(data, "image index", MAX_LAYOUT_INDEX_SIZE)
+    if value.get("mediaType", MediaType.OCI_INDEX) != MediaType.OCI_INDEX or "layers" in value:
+        raise InputError("it is not an image index")
+    if value.get("schemaVersion") != 2:
+        raise InputError("image index: `schemaVersion` is not 2")
+    return ImageIndex(
+        media_type=MediaType.OCI_INDEX,
+        manifests=_descriptors(value, "manifests", MAX_LAYOUT_ENTRIES),
+        annotations=_strings(value, "annotations", "image index: `annotations`"),
     )
 
 
@@ -359,10 +401,19 @@ def _parse_descriptor(value: Any, where: str) -> Descriptor:
         media_type=media_type,
         digest=_digest(value.get("digest"), f"{where}: `digest`"),
         size=size,
+        urls=_urls(value.get("urls"), f"{where}: `urls`"),
         platform=_parse_platform(platform) if isinstance(platform, dict) else None,
         annotations=_strings(value, "annotations", f"{where}: `annotations`"),
         artifact_type=_text(value, "artifactType"),
     )
+
+
+def _urls(value: Any, where: str) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    if not isinstance(value, list) or not _all_text(value):
+        raise InputError(f"{where} is not a list of strings")
+    return tuple(value)
 
 
 def _parse_platform(value: Mapping[str, Any]) -> Platform:
@@ -404,6 +455,7 @@ def _format_descriptor(descriptor: Descriptor) -> dict[str, Any]:
         "mediaType": descriptor.media_type,
         "digest": str(descriptor.digest),
         "size": descriptor.size,
+        **({"urls": [*descriptor.urls]} if descriptor.urls else {}),
         **_format_annotations(descriptor.annotations),
     }
     if descriptor.artifact_type:

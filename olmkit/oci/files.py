@@ -7,6 +7,7 @@ image has.
 
 from __future__ import annotations
 
+import hashlib
 import posixpath
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from typing import BinaryIO
 from olmkit.base.diagnostics import InputError
 from olmkit.base.tree import File, Tree
 from olmkit.oci import archives
+from olmkit.oci.content import Digest
 from olmkit.oci.limits import MAX_DEPTH, Limits, ReadBudget
 
 _WHITEOUT = ".wh."
@@ -54,9 +56,9 @@ class _Place:
 class Files:
     """The files of an image while its layers are laid one over another, lowest first.
 
-    The content of files is kept below `wanted` alone, since catalogs often stand on the
-    base image of a whole distribution; links are kept from everywhere. One `budget` may
-    be for several passes over the same layers.
+    The content of files is kept below `wanted` alone, since catalogs often are on the
+    base image of a whole distribution; links are kept from everywhere. `also` are single files
+    that are kept, too. One `budget` may be for several passes over the same layers.
     """
 
     def __init__(
@@ -65,7 +67,11 @@ class Files:
         limits: Limits | None = None,
         *,
         budget: ReadBudget | None = None,
+        also: Iterable[str] = (),
     ) -> None:
+        self._also = frozenset(also)
+        self._lacking: set[str] = set()
+        self._open: set[str] = set()
         self._wanted = tuple(folder.strip("/") for folder in wanted)
         self._budget = budget or ReadBudget(limits)
         self._limits = self._budget.limits
@@ -74,14 +80,16 @@ class Files:
         self._root.children = {}
         self._total = 0
 
-    def add(self, stream: BinaryIO, name: str) -> None:
+    def add(self, stream: BinaryIO, name: str, diff_id: Digest | None = None) -> None:
         """Lay one layer over the others; `name` is how messages call it.
 
-        `stream` must be able to seek. Raises `InputError` for an archive that is damaged,
-        leaves the image or exceeds the limits.
+        `stream` must be able to seek; `diff_id` is the digest that its archive must have when it
+        is uncompressed. Raises `InputError` for an archive that is damaged, leaves the image,
+        exceeds the limits or has another digest.
         """
         self._layer += 1
-        for entry, content in archives.entries(stream, name, self._budget):
+        seen = hashlib.new(diff_id.algorithm) if diff_id is not None else None
+        for entry, content in archives.entries(stream, name, self._budget, seen):
             path = archives.entry_path(entry.name, name)
             if path is None:
                 continue
@@ -93,6 +101,12 @@ class Files:
             else:
                 place = self._make_folders(folder, name)
                 self._place(place, base, entry, content, name)
+        if diff_id is not None and seen is not None and seen.hexdigest() != diff_id.encoded:
+            raise InputError(
+                f"{name}: uncompressed, it has the digest `{diff_id.algorithm}:{seen.hexdigest()}`,"
+                f" and `rootfs.diff_ids[{self._layer - 1}]` of the image config is `{diff_id}`",
+                hint="build the image again: container engines refuse it",
+            )
 
     def folder(self, folder: str) -> Tree:
         """The files below `folder`, links followed; empty when there is no such folder.
@@ -121,10 +135,21 @@ class Files:
                 )
         return Tree(found)
 
+    def at(self, path: str) -> Tree:
+        """What `folder` has, under the names in the image; also when `path` names one file."""
+        node = self._walk(path.strip("/")).node
+        if node is not None and node.file is not None:
+            return Tree({path.strip("/"): node.file})
+        return self.folder(path).at(path)
+
     def elsewhere(self) -> tuple[str, ...]:
         """Where wanted folders really lie when links lead to places that were not kept."""
         targets = (self._walk(folder).path for folder in self._wanted)
         return tuple(target for target in targets if not self._keeps(target))
+
+    def linked(self) -> frozenset[str]:
+        """The files outside of wanted folders that hard links inside are other names of."""
+        return frozenset(self._lacking)
 
     def _place(
         self, folder: _Place, base: str, entry: TarInfo, content: BinaryIO, name: str
@@ -168,16 +193,25 @@ class Files:
     def _linked(self, path: str, entry: TarInfo, name: str) -> tuple[File | None, str | None]:
         """The file or link that a hard link is another name of."""
         folder, base = posixpath.split(archives.entry_path(entry.linkname, name) or "")
-        node = _child(self._walk(folder).node, base)
-        if node is None or (node.file is None and node.link is None):
-            raise InputError(
-                f"{name}: `{archives.shown(path)}` is a hard link to "
-                f"`{archives.shown(entry.linkname)}`, which is not there"
-            )
-        return node.file, node.link
+        place = self._walk(folder)
+        node = _child(place.node, base)
+        if node is not None and (node.file is not None or node.link is not None):
+            return node.file, node.link
+        target = posixpath.join(place.path, base)
+        is_open = target in self._open  # a hard link to what the next pass keeps
+        if is_open or (node is not None and node.children is None and not self._keeps(target)):
+            self._open.add(path)
+            if not is_open:
+                self._lacking.add(target)
+            return None, None
+        reason = "is not there" if node is None else "is not a file"
+        raise InputError(
+            f"{name}: `{archives.shown(path)}` is a hard link to "
+            f"`{archives.shown(entry.linkname)}`, which {reason}"
+        )
 
     def _keeps(self, path: str) -> bool:
-        return any(
+        return path in self._also or any(
             not folder or path == folder or path.startswith(f"{folder}/") for folder in self._wanted
         )
 

@@ -3,7 +3,7 @@
 An `Image` has its image manifest and config as they are stored, and the bytes of
 those layers that were made here; the others lie where the image came from. An
 `Index` is one image for each of several platforms. Equal input gives equal
-digests: times are given, never asked for.
+digests: times are arguments, never read from a clock.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Index:
 
 
 def scratch(platform: Platform, *, created: int = 0) -> Image:
-    """An image without layers; `created` is its time of birth in Unix seconds."""
+    """An image without layers; `created` is its time of creation in Unix seconds."""
     config: dict[str, Any] = {
         "created": _time(created),
         "architecture": platform.architecture,

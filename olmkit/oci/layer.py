@@ -66,14 +66,18 @@ def write_archive(tree: Tree, *, mtime: int = 0) -> bytes:
         if file is None:
             parts.append(header(f"{path}/", mode=0o755, kind=b"5", mtime=mtime))
         else:
-            mode = 0o755 if file.mode & 0o100 else 0o644
             parts += (
-                header(path, size=len(file.data), mode=mode, mtime=mtime),
+                header(path, size=len(file.data), mode=mode_of(file), mtime=mtime),
                 file.data,
                 padding(len(file.data)),
             )
     parts.append(END)
     return b"".join(parts)
+
+
+def mode_of(file: File) -> int:
+    """The permission bits that a file has in a layer."""
+    return 0o755 if file.mode & 0o100 else 0o644
 
 
 def _folders(tree: Mapping[str, File]) -> set[str]:
@@ -96,7 +100,7 @@ def header(
     name = path.encode("utf-8", "surrogateescape")
     extended = b""
     if len(name) > _NAME_SIZE or not name.isascii():
-        record = _pax_record(b"path", name)
+        record = pax_record(b"path", name)
         extended = (
             header("PaxHeaders", size=len(record), mode=0o644, kind=b"x", mtime=mtime)
             + record
@@ -128,7 +132,7 @@ def padding(size: int) -> bytes:
     return bytes(-size % _BLOCK)
 
 
-def _pax_record(key: bytes, value: bytes) -> bytes:
+def pax_record(key: bytes, value: bytes) -> bytes:
     """`LENGTH key=value` and a newline, where the length counts its own digits."""
     size = len(key) + len(value) + 3
     while len(str(size)) + len(key) + len(value) + 3 != size:

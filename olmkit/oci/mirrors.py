@@ -22,7 +22,7 @@ _PULLS = ("all", "digest-only", "tag-only")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mirror:
-    """A place that has copies; `pull` says for which references it is asked."""
+    """A place that has copies; `pull` says for which references it is used."""
 
     location: str
     insecure: bool = False

@@ -219,7 +219,7 @@ def parse_source(text: str) -> AnyReference:
     if text in (".", "..") or text.startswith(("./", "../", "/", "~/")) or text.endswith("/"):
         return FolderReference(text)
     reference = Reference.parse(text)
-    if not reference.registry or not _names_registry(text):
+    if not reference.registry or not names_registry(text):
         raise InvalidReferenceError(
             f"`{text}` is neither a folder nor an image reference with a registry",
             hint=f"check the path, or name the registry too: `{reference.tagged()}`",
@@ -238,7 +238,7 @@ def parse_image(text: str) -> ImageReference:
 
 def _split_domain(text: str) -> tuple[str, str]:
     """Registry and the rest, by the convention that a registry has a dot, a port or is local."""
-    if _names_registry(text):
+    if names_registry(text):
         domain, _, remainder = text.partition("/")
     else:
         domain, remainder = DEFAULT_REGISTRY, text
@@ -249,7 +249,8 @@ def _split_domain(text: str) -> tuple[str, str]:
     return domain, remainder
 
 
-def _names_registry(text: str) -> bool:
+def names_registry(text: str) -> bool:
+    """Whether the first part of a name is a registry: it has a dot, a port or is local."""
     first, slash, _ = text.partition("/")
     return bool(slash) and ("." in first or ":" in first or first == "localhost")
 

@@ -10,11 +10,13 @@ said here.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 from olmkit.base.diagnostics import ConfigurationError, InputError, RemoteError
+from olmkit.base.streams import closing
 from olmkit.oci.content import (
     MAX_CONFIG_SIZE,
     MAX_INDEX_ENTRIES,
@@ -107,7 +109,7 @@ class MemoryStore:
 
     @staticmethod
     def of(image: Image | Index, base: Store | None = None) -> MemoryStore:
-        """What of `image` is in memory, over the store where the rest of it lies."""
+        """What of `image` is in memory, over the store that has the rest of it."""
         store = MemoryStore(base=base)
         for descriptor, data in contents(image):
             store.blobs[descriptor.digest] = data
@@ -125,8 +127,9 @@ class MemoryStore:
             async for chunk in chunks(data)(offset):
                 yield chunk
         elif self._base is not None:
-            async for chunk in self._base.fetch(descriptor, offset):
-                yield chunk
+            async with closing(self._base.fetch(descriptor, offset)) as content:
+                async for chunk in content:
+                    yield chunk
         else:
             raise _missing(descriptor)
 
@@ -166,18 +169,39 @@ def chunks(data: bytes) -> Opener:
     return opened
 
 
+async def fetched(store: Store, descriptor: Descriptor) -> AsyncIterator[bytes]:
+    """Content of a store as it comes, checked; a `ContentError` names the repository."""
+    with naming(store):
+        async with closing(checked(descriptor, store.fetch(descriptor))) as content:
+            async for chunk in content:
+                yield chunk
+
+
+@contextmanager
+def naming(source: Store) -> Iterator[None]:
+    """Put the `place` of the store, where it has one, before the message of a `ContentError`."""
+    try:
+        yield
+    except ContentError as error:
+        place = getattr(source, "place", "")
+        if place:
+            error.message = f"`{place}`: {error.message}"
+        raise
+
+
 async def checked(descriptor: Descriptor, content: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     """`content` as it comes; `ContentError` at its end, or as soon as it is too long."""
     running = hashlib.new(descriptor.digest.algorithm)
     size = 0
-    async for chunk in content:
-        size += len(chunk)
-        if size > descriptor.size:
-            raise ContentError(
-                f"content `{descriptor.digest}` is larger than its {descriptor.size} bytes"
-            )
-        running.update(chunk)
-        yield chunk
+    async with closing(content):
+        async for chunk in content:
+            size += len(chunk)
+            if size > descriptor.size:
+                raise ContentError(
+                    f"content `{descriptor.digest}` is larger than its {descriptor.size} bytes"
+                )
+            running.update(chunk)
+            yield chunk
     if size < descriptor.size:
         raise ContentError(
             f"content `{descriptor.digest}` ended after {size} of its {descriptor.size} bytes",
@@ -197,12 +221,23 @@ async def read(store: Store, descriptor: Descriptor, *, limit: int = MAX_MANIFES
             f"`{descriptor.digest}` is {descriptor.size / 1e6:.1f} MB; the limit is "
             f"{limit / 1e6:.0f} MB"
         )
-    return b"".join([chunk async for chunk in checked(descriptor, store.fetch(descriptor))])
+    return b"".join([chunk async for chunk in fetched(store, descriptor)])
 
 
 async def read_manifest(store: Store, descriptor: Descriptor) -> ImageManifest | ImageIndex:
     """The manifest or index of a descriptor. Raises `InputError` when it is malformed."""
     return parse_manifest(await read(store, descriptor), descriptor.media_type)
+
+
+async def require_layers(store: Store, image: Image) -> None:
+    """Raises `InputError` for a layer that is at URLs alone, which are not read."""
+    for layer in image.manifest.layers:
+        if layer.is_external and not await store.exists(layer):
+            raise InputError(
+                f"layer {layer.digest} is not distributed with the image: its media type is "
+                f"`{layer.media_type}`, and its content is at the `urls` of the image manifest",
+                hint="build the image on a base without such layers",
+            )
 
 
 async def pull(

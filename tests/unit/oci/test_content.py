@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -74,7 +75,10 @@ def test_image_manifest_survives_writing_and_reading() -> None:
     value = ImageManifest(
         media_type=MediaType.OCI_MANIFEST,
         config=Descriptor.of(b"{}", MediaType.OCI_CONFIG),
-        layers=(Descriptor.of(b"layer", MediaType.OCI_LAYER_GZIP),),
+        layers=(
+            Descriptor.of(b"layer", MediaType.OCI_LAYER_GZIP),
+            replace(Descriptor.of(b"far", MediaType.OCI_EXTERNAL_LAYER), urls=("https://a/b", "c")),
+        ),
         annotations={"b": "2", "a": "1"},
         artifact_type="application/example",
         subject=Descriptor.of(b"subject", MediaType.OCI_MANIFEST),
@@ -123,6 +127,8 @@ def test_index_survives_writing_and_reading() -> None:
         (manifest(layers=[{**CONFIG, "size": 2**63}]), r"`layers\[0\]`: `size`"),
         (manifest(layers=[{**CONFIG, "digest": "../x"}]), r"`layers\[0\]`: `digest`"),
         (manifest(layers=[{**CONFIG, "mediaType": ""}]), "`mediaType` is missing"),
+        (manifest(layers=[{**CONFIG, "urls": "x"}]), r"`layers\[0\]`: `urls`"),
+        (manifest(layers=[{**CONFIG, "urls": [1]}]), r"`layers\[0\]`: `urls`"),
         (manifest(annotations={"a": 1}), "`annotations` is not an object of strings"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",

@@ -34,7 +34,7 @@ def extension(kind: bytes, data: bytes) -> bytes:
 
 
 def layer(*parts: bytes) -> bytes:
-    return gzip.compress(b"".join(parts) + bytes(1024), compresslevel=1)
+    return gzip.compress(b"".join(parts) + bytes(1024), compresslevel=1, mtime=0)
 
 
 def deep_path() -> Iterable[bytes]:
@@ -210,3 +210,33 @@ def test_budget_is_for_all_passes_over_an_image() -> None:
     Files(budget=budget).add(io.BytesIO(data), "layer")
     with pytest.raises(InputError, match="150 entries"):
         Files(budget=budget).add(io.BytesIO(data), "layer")
+
+
+WHOLE = layer(header("manifests/a.yaml", 2) + b"a\n" + bytes(510))
+
+
+@pytest.mark.parametrize(
+    "data", [b"", gzip.compress(b"", mtime=0), bytes(512), gzip.compress(bytes(1024), mtime=0)]
+)
+def test_layer_without_entries_is_a_layer(data: bytes) -> None:
+    files = Files()
+    files.add(io.BytesIO(WHOLE), "first")
+    files.add(io.BytesIO(data), "second")
+    assert sorted(files.folder("")) == ["manifests/a.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("end", "words"),
+    [
+        pytest.param(lambda data: data[:-4], "it ends too early", id="cut"),
+        pytest.param(lambda data: data + b"more", "incorrect header check", id="more behind it"),
+        pytest.param(
+            lambda data: data[:-8] + bytes(4) + data[-4:], "incorrect data check", id="checksum"
+        ),
+    ],
+)
+def test_damage_behind_the_last_entry_is_noticed(end: Callable[[bytes], bytes], words: str) -> None:
+    data = layer(header("f"))
+    Files().add(io.BytesIO(data), "layer")
+    with pytest.raises(InputError, match=words):
+        Files().add(io.BytesIO(end(data)), "layer")

@@ -1,0 +1,85 @@
+"""What refers to an image without being part of it: signatures, attestations, bills of materials.
+
+A registry finds it in two ways. By the OCI distribution specification 1.1, such a manifest
+names its `subject`, and the referrers API lists it; a registry without that API keeps the list
+under a tag (https://github.com/opencontainers/distribution-spec/blob/v1.1.0/spec.md,
+"Referrers Tag Schema"). cosign has kept its own under tags of the image's digest since before
+(https://github.com/sigstore/cosign/blob/v2.6.0/specs/SIGNATURE_SPEC.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Protocol, runtime_checkable
+
+from olmkit.oci.content import Descriptor, Digest, ImageIndex, ImageManifest, MediaType
+from olmkit.oci.store import Store
+
+SIGNATURE: Final = ".sig"
+COSIGN_SUFFIXES: Final = (SIGNATURE, ".att", ".sbom")
+# Signatures of years are tens; more than this is not what one image has.
+MAX_REFERRERS: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Referrer:
+    """A manifest that refers to an image; `tag` is how it is found, empty by its subject."""
+
+    descriptor: Descriptor
+    tag: str = ""
+
+
+@runtime_checkable
+class Referring(Protocol):
+    """A store that knows what refers to its images."""
+
+    async def referrers(self, subject: Digest) -> tuple[Descriptor, ...]:
+        """The manifests whose subject is `subject`."""
+        ...
+
+    async def tagged(self, tag: str) -> Descriptor | None:
+        """What a tag refers to, if it exists."""
+        ...
+
+    async def attach(self, descriptor: Descriptor) -> None:
+        """Let a manifest that is here be found by its subject."""
+        ...
+
+
+class ReferringStore(Store, Referring, Protocol):
+    """A store of images that knows what refers to them."""
+
+
+def list_tag(subject: Digest) -> str:
+    """The tag under which a registry without the referrers API keeps the list of referrers."""
+    return f"{subject.algorithm[:32]}-{subject.encoded[:64]}"
+
+
+def cosign_tag(subject: Digest, suffix: str) -> str:
+    """The tag under which cosign keeps the signatures (`.sig`) or other facts of an image."""
+    return f"{subject.algorithm}-{subject.encoded}{suffix}"
+
+
+def entry(manifest: ImageManifest | ImageIndex, descriptor: Descriptor) -> Descriptor:
+    """How a list of referrers names a manifest: by its type and with its annotations."""
+    kind = manifest.artifact_type
+    if not kind and isinstance(manifest, ImageManifest):
+        kind = manifest.config.media_type
+    return Descriptor(
+        media_type=descriptor.media_type,
+        digest=descriptor.digest,
+        size=descriptor.size,
+        annotations=manifest.annotations,
+        artifact_type=kind,
+    )
+
+
+def with_entry(found: ImageIndex | None, added: Descriptor) -> ImageIndex:
+    """The list of referrers with one more; the same list when it is there already."""
+    entries = found.manifests if found is not None else ()
+    if any(one.digest == added.digest for one in entries):
+        entries = tuple(added if one.digest == added.digest else one for one in entries)
+    else:
+        entries = (*entries, added)
+    annotations = found.annotations if found is not None else {}
+    return ImageIndex(media_type=MediaType.OCI_INDEX, manifests=entries, annotations=annotations)
