@@ -7,7 +7,6 @@ faults of a file are reported together, each with its place.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -44,6 +43,8 @@ def read(document: Document, shape: Mapping[str, Any]) -> dict[str, Any]:
 
 def near(key: str, known: Sequence[str]) -> str:
     """A hint that names the known key that is most like `key`, or all of them."""
+    import difflib
+
     folded = {one.lower(): one for one in known}
     closest = difflib.get_close_matches(key.lower(), folded, n=1)
     if closest:

@@ -190,7 +190,7 @@ class ConfigurationError(OlmkitError):
 class RemoteError(OlmkitError):
     """A registry, a cluster or the disk said no: exit code 3.
 
-    `temporary` says whether trying again may help; retrying asks nothing else.
+    `temporary` says whether trying again may help; retries depend on nothing else.
     """
 
     temporary: bool = False

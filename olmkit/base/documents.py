@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Key = str | int
 
-# Values that one YAML document may have at most, told by its lines and commas: each needs some
+# Values that one YAML document may have at most, counted by its lines and commas: each needs some
 # 300 bytes while it is read. The largest real documents have a few hundred thousand.
 MAX_VALUES: Final = 1_500_000
 # Documents that one file may have at most; a manifest of a whole platform has some hundreds.
@@ -38,7 +38,7 @@ _CONTENT: Final = re.compile(rb"^[ \t]*[^#% \t\r\n]", re.MULTILINE)
 
 
 class Duplicate(NamedTuple):
-    """A key that stands more than once in one mapping; the last one counts."""
+    """A key that is more than once in one mapping; the last one counts."""
 
     keys: tuple[Key, ...]
     first: Location
@@ -84,7 +84,7 @@ class Document:
         self.path = path
         self.index = index
         self._json = json
-        # Whether a key may stand twice in a mapping; only the quick reader of JSON cannot tell.
+        # Whether a key may be twice in a mapping; only the quick reader of JSON does not know.
         self._repeated = json
         self._data = data
         self._start = start
@@ -115,11 +115,11 @@ class Document:
         return made
 
     def at(self, *keys: Key) -> Location:
-        """Where the value under `keys` stands; where it is missing, its nearest ancestor."""
+        """Where the value under `keys` is; where it is missing, its nearest ancestor."""
         return self._location(keys, of_key=False)
 
     def at_key(self, *keys: Key) -> Location:
-        """Where the last of `keys` itself stands."""
+        """Where the last of `keys` itself is."""
         return self._location(keys, of_key=True)
 
     def get(self, *keys: Key, default: Any = None) -> Any:
@@ -148,7 +148,7 @@ class Document:
         return self._location(keys, of_key=False)
 
     def duplicate_keys(self) -> Iterator[Duplicate]:
-        """The keys that stand more than once in their mapping, from the top."""
+        """The keys that are more than once in their mapping, from the top."""
         node = self._tree() if self._repeated else None
         if node is not None:
             yield from self._duplicates(node, ())
@@ -169,7 +169,7 @@ class Document:
     def _location(self, keys: tuple[Key, ...], *, of_key: bool) -> Location:
         path = field_path(keys)
         if self._nodes is None and self._is_whole_yaml():
-            # Most files are asked for few places, and do not need the tree of all.
+            # For most files few places are needed, and not the tree of all.
             if self._lines is None:
                 self._lines = Lines(self._data, self.value)
             place = self._lines.find(keys, of_key=of_key)
@@ -360,7 +360,7 @@ def dump(value: Any) -> bytes:
 
 
 def unwritable(value: Any) -> tuple[str | int, ...] | None:
-    """Where in a value the first string or key lies that `dump` refuses; None without one."""
+    """Path in a value to the first string or key that `dump` refuses; None without one."""
     from olmkit.base.yaml import writer as yaml_writer
 
     return yaml_writer.unwritable(value)
@@ -495,7 +495,7 @@ def error_at(data: bytes, path: str, offset: int, message: str, *, hint: str = "
 
 def _input_error(problem: YamlError, data: bytes, path: str, start: int) -> InputError:
     if problem.line is not None and problem.line > data.count(b"\n", start):
-        # The parser has added a line break at the end, and means what stands before it.
+        # The parser has added a line break at the end, and means what is before it.
         return error_at(data, path, len(data), problem.message, hint=problem.hint)
     if problem.line is not None:
         line, column = _place(data, start, problem.line, problem.column or 0)

@@ -29,7 +29,7 @@ def varint(value: int) -> bytes:
 
 
 def head(number: int, length: int) -> bytes:
-    """What stands before the `length` bytes of field `number`."""
+    """What is before the `length` bytes of field `number`."""
     return varint(number << 3 | _BYTES) + varint(length)
 
 
@@ -52,7 +52,7 @@ def enum(number: int, value: int) -> bytes:
 
 
 def utf8(text: str) -> bytes:
-    """UTF-8, with the replacement character where a lone surrogate stands."""
+    """UTF-8, with the replacement character where a lone surrogate is."""
     try:
         return text.encode()
     except UnicodeEncodeError:

@@ -138,7 +138,7 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """What tells two builds of one version apart; ordered like a list of pre-releases."""
+    """What distinguishes two builds of one version; ordered like a list of pre-releases."""
 
     identifiers: tuple[Identifier, ...]
 

@@ -8,7 +8,8 @@ tests' server double stays on the other side of the wire.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
@@ -65,6 +66,8 @@ class ClusterError(RemoteError):
     name: str = ""
     causes: Sequence[Cause] = field(default=())
     retry_after: float | None = None
+    continue_token: str = ""
+    """Of a list whose token is too old: continues it, with what has changed since."""
 
     @property
     def is_of_webhook(self) -> bool:
@@ -145,7 +148,7 @@ _BY_CODE: Mapping[int, type[ClusterError]] = {
 def error_from_status(
     status: Mapping[str, Any], *, code: int = 0, retry_after: float | None = None
 ) -> ClusterError:
-    """The error that a `Status` object tells of: by reason first, then by code."""
+    """The error that a `Status` object describes: by reason first, then by code."""
     reason = _text(status.get("reason"))
     found = status.get("code")
     code = found if isinstance(found, int) and found else code
@@ -156,6 +159,8 @@ def error_from_status(
         for cause in details.get("causes") or ()
         if isinstance(cause, Mapping)
     )
+    metadata = status.get("metadata")
+    metadata = metadata if isinstance(metadata, Mapping) else {}
     seconds = details.get("retryAfterSeconds")
     if retry_after is None and isinstance(seconds, int | float) and seconds > 0:
         retry_after = float(seconds)
@@ -174,6 +179,7 @@ def error_from_status(
         name=_text(details.get("name")),
         causes=causes,
         retry_after=retry_after,
+        continue_token=_text(metadata.get("continue")),
     )
 
 
@@ -222,6 +228,30 @@ class Propagation(StrEnum):
     BACKGROUND = "Background"
     FOREGROUND = "Foreground"
     ORPHAN = "Orphan"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """A user to impersonate, as the API server knows users.
+
+    RBAC must allow the verb `impersonate` for each part. Source: the authentication
+    reference of Kubernetes, "User impersonation".
+    """
+
+    user: str
+    groups: Sequence[str] = ()
+    uid: str = ""
+    extra: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+class Pipe(Protocol):
+    """A connection through the API server, as a stream of bytes both ways."""
+
+    async def read(self) -> bytes:
+        """What has come, at least one byte; empty at the end. Raises `ClusterError`."""
+
+    async def write(self, data: bytes) -> None:
+        """Send; raises `ClusterError` when the connection has ended."""
 
 
 class Cluster(Protocol):
@@ -279,6 +309,7 @@ class Cluster(Protocol):
         name: str = "",
         field_manager: str = "",
         dry_run: bool = False,
+        field_validation: str = "",
     ) -> Manifest:
         """POST; `AlreadyExists` when it is there."""
 
@@ -290,6 +321,7 @@ class Cluster(Protocol):
         subresource: str = "",
         field_manager: str = "",
         dry_run: bool = False,
+        field_validation: str = "",
     ) -> Manifest:
         """PUT of the whole object; `Conflict` when its resource version is old."""
 
@@ -318,6 +350,7 @@ class Cluster(Protocol):
         propagation: Propagation | None = None,
         uid: str = "",
         resource_version: str = "",
+        grace_seconds: int | None = None,
         dry_run: bool = False,
     ) -> Manifest:
         """DELETE; the object or a Status, as the server answers."""
@@ -330,6 +363,29 @@ class Cluster(Protocol):
         label_selector: str = "",
         field_selector: str = "",
         propagation: Propagation | None = None,
+        grace_seconds: int | None = None,
         dry_run: bool = False,
     ) -> None:
         """DELETE of all objects that are selected; in a namespace, or in all."""
+
+    def impersonating(self, identity: Identity) -> Cluster:
+        """The same server, asked as another user."""
+
+    def log(
+        self, namespace: str, pod: str, *, params: Mapping[str, str], follow: bool = False
+    ) -> AsyncGenerator[bytes, None]:
+        """The log of a container in parts, as they come; `params` are those of the API."""
+
+    def execute(
+        self,
+        namespace: str,
+        pod: str,
+        container: str,
+        command: Sequence[str],
+        *,
+        stdin: bytes | None = None,
+    ) -> AsyncGenerator[tuple[int, bytes], None]:
+        """The messages of a command in a container: channel (1 output, 2 errors, 3 end), data."""
+
+    def forward(self, namespace: str, pod: str, port: int) -> AbstractAsyncContextManager[Pipe]:
+        """A connection to a port of a pod."""

@@ -3,7 +3,7 @@
 Kubernetes' own schema is too large to mirror, so an object is a `Manifest`, a
 mapping as read, and only what is reasoned about has a type. The functions are
 lenient: what is missing or has the wrong type counts as empty, and code that
-needs more asks the rules.
+needs more uses the rules.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ def controller_of(manifest: Manifest) -> dict[str, Any] | None:
 
 
 def is_controlled_by(manifest: Manifest, owner: Manifest) -> bool:
-    """By UID: an owner that was made again under the same name is another one."""
+    """By UID: an owner that was created again under the same name is another one."""
     controller = controller_of(manifest)
     uid = objects.metadata(owner).get("uid")
     return controller is not None and bool(uid) and controller.get("uid") == uid

@@ -2,7 +2,7 @@
 
 A value is a Python one: bool, int (CEL's `int`), `Uint`, float, str, bytes, None, list,
 dict, `Duration`, `Timestamp`, and a `Type` for what `type(x)` gives. A bool is never a
-number here, and numbers of all three types compare by what they amount to.
+number here, and numbers of all three types compare by value.
 """
 
 from __future__ import annotations

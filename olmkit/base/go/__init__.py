@@ -1,4 +1,6 @@
-"""What Go's library does and Python's does not: number formats, regular expressions, sorting.
+"""What Go's library does and Python's does not.
+
+Number formats, durations, regular expressions, sorting.
 
 Go source code is read in `apis.go`.
 """

@@ -156,7 +156,7 @@ class _Reader:
         return _in_turn(parts)
 
     def _limits(self) -> tuple[int, int | None] | None:
-        """Of the repetition that stands here, if one does."""
+        """The repetition here, if there is one."""
         sign = self.text[self.at]
         limits: tuple[int, int | None] | None = None
         if sign in "*+?":
@@ -230,7 +230,7 @@ class _Reader:
             parts.append(self._literal(char))
 
     def _set(self) -> tuple[_Ranges, set[Test]] | None:
-        r"""Ranges and tests of `\d`, `\pL`, `[:alpha:]` and their like, when one stands here."""
+        r"""Ranges and tests of `\d`, `\pL`, `[:alpha:]` and their like, when one is here."""
         if found := patterns.UNICODE.match(self.text, self.at):
             self.at = found.end()
             name = found[0][2:].strip("{}")

@@ -158,7 +158,7 @@ class _Reader:
         self._operand(1)
 
     def _set_of_characters(self) -> bool:
-        r"""Step over `\d`, `\pL` and their like, when one stands here."""
+        r"""Step over `\d`, `\pL` and their like, when one is here."""
         two = self.text[self.at : self.at + 2]
         if two in (r"\p", r"\P"):
             found = UNICODE.match(self.text, self.at)

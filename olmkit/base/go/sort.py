@@ -133,7 +133,7 @@ class _Slice:
     def _split(self, start: int, end: int, pivot: int) -> tuple[int, bool]:
         """Smaller items to the left, the others to the right.
 
-        Where the pivot stands then, and whether all had been so already.
+        Where the pivot is then, and whether all had been so already.
         """
         keys = self._keys
         self._swap(start, pivot)

@@ -21,7 +21,9 @@ MAX_DEPTH: Final = 500
 _SPACE: Final = re.compile(rb"[ \t\r\n]*")
 _TEXT_SPACE: Final = re.compile(r"[ \t\r\n]*")
 _HALF_PAIR: Final = re.compile("[\ud800-\udfff]")
-_BIG: Final = re.compile(rb"(?:[:\[,\s]|\A)-?[0-9]{16}")
+# What is before a number, and how many digits make it long.
+_BEFORE_NUMBERS: Final = b":[, \t\n\r\f\v"
+_LONG: Final = 16
 # Looking back comes after the literal, by which the search is quick.
 _MINUS_ZERO: Final = re.compile(rb"-0(?<=[:\[,\s]-0)(?![0-9.eE])")
 # Every digit becomes a zero, so that a long number is found by a plain search.
@@ -45,12 +47,29 @@ def read(data: bytes) -> Any:
 
 def read_doubles(data: bytes) -> Any:
     """The only value of a text, each number having passed through a double."""
-    odd = _has_big(data) or _MINUS_ZERO.search(data) or data.startswith(b"-0")
-    return _read(data, _doubles if odd else None)
+    return _read(data, _doubles if has_odd_numbers(data) else None)
+
+
+def has_odd_numbers(data: bytes) -> bool:
+    """Whether a number may change when it passes through a double."""
+    return _has_big(data) or _MINUS_ZERO.search(data) is not None or data.startswith(b"-0")
 
 
 def _has_big(data: bytes) -> bool:
-    return b"0" * 16 in data.translate(_DIGITS) and _BIG.search(data) is not None
+    """Whether a number, or what looks like one in a string, begins with many digits."""
+    digits = data.translate(_DIGITS)
+    found = digits.find(b"0" * _LONG)
+    while found >= 0:
+        before = found - 1
+        if before >= 0 and data[before] == ord("-"):
+            before -= 1
+        if before < 0 or data[before] in _BEFORE_NUMBERS:
+            return True
+        end = digits.find(b".", found + _LONG)
+        if end < 0:
+            return False
+        found = digits.find(b"0" * _LONG, end)
+    return False
 
 
 def skip_space(data: bytes | bytearray, start: int) -> int:
@@ -60,7 +79,7 @@ def skip_space(data: bytes | bytearray, start: int) -> int:
 
 
 def read_stream(data: bytes, start: int, *, doubles: bool = True) -> Iterator[tuple[Any, int, int]]:
-    """The values that stand one after the other from `start`: value, where it begins and ends.
+    """The values that are one after the other from `start`: value, where it begins and ends.
 
     The slow and exact way, for a stream in which the ends of values are not known. With `doubles`,
     each number passes through a double.

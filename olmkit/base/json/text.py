@@ -35,6 +35,11 @@ def compact(value: Any, *, escape_html: bool = True, sort: bool = True) -> bytes
         for plain, escaped in _HTML:
             if plain in data:
                 data = data.replace(plain, escaped)
+    return escape_separators(data)
+
+
+def escape_separators(data: bytes) -> bytes:
+    """JSON text with the two line ends of JavaScript escaped, which are legal in strings."""
     if b"\xe2\x80" in data:
         for plain, escaped in _SEPARATORS:
             data = data.replace(plain, escaped)

@@ -124,7 +124,7 @@ def _repaired(data: bytes, error: YamlError) -> bytes:
 
 
 def _misplaced_mark(data: bytes) -> int | None:
-    """Where a byte order mark stands that the parser ignores and Go takes for text."""
+    """Where a byte order mark is that the parser ignores and Go takes for text."""
     if data.startswith((b"\xff\xfe\xff\xfe", b"\xfe\xff\xfe\xff")):
         return 2
     match = _MARK.search(data) if b"\xef\xbb\xbf" in data else None

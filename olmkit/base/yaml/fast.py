@@ -64,7 +64,7 @@ _NUMBER_PARTS: Final = (
 _LONG_NUMBER: Final = re.compile(rb"0[xXbBoO][0-9A-Fa-f_]{64}")
 # No real number is longer; a longer one counts as odd.
 _LONGEST_NUMBER: Final = 64
-# Outside of brackets a number is all that stands on the line after a key or a dash, or is a key.
+# Outside of brackets a number is all that is on the line after a key or a dash, or is a key.
 _IN_BLOCK: Final = (
     re.compile(rb"(?:\A|\n|[:?-] ) *[0-9A-Fa-fxXoO_.:+-]*\Z"),
     re.compile(rb"[0-9A-Fa-fxXoO_.:+-]*(?: *(?:[\n#]|\Z)|:(?:\s|\Z))"),
@@ -94,7 +94,7 @@ def read(data: bytes) -> Any:
 
 
 def _plain_text(data: bytes) -> bytes | None:
-    """The text without what stands before its document; None when a rare form may be in it."""
+    """The text without what is before its document; None when a rare form may be in it."""
     unusual = data.translate(None, _USUAL)
     if unusual:
         if unusual.strip(b"\r") or data.count(b"\r\n") != len(unusual):

@@ -1,4 +1,4 @@
-"""Where values stand: a tree of places next to the tree of values.
+"""Where values are: a tree of places next to the tree of values.
 
 Created only when a place is requested, by reading the text a second time.
 JSON needs nothing else, since it is read as YAML here; what only one of

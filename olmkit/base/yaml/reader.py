@@ -1,7 +1,7 @@
 """From libyaml's events to plain values, as Go's yaml.v2 and Kubernetes make them.
 
 This is the referee: complete, exact, with a place for every error. Keys become
-strings, a merge key overrides what stands before it, and what an alias expands
+strings, a merge key overrides what is before it, and what an alias expands
 to is counted, so that a small file cannot become a huge value.
 """
 
@@ -32,7 +32,7 @@ class Missing:
 MISSING: Final = Missing()
 
 _ODD_TAG: Final = re.compile(r"(?:&\w+\s+)?!(?!<)\S*?([,\[\]{}])")
-_SLASH: Final = re.compile(r'"(?:[^\\]|\\[^/])*\\/', re.DOTALL)
+_SLASH: Final = re.compile(r'"(?:[^\\]++|\\[^/])*+\\/', re.DOTALL)
 
 
 Plain = Callable[[str], scalars.Scalar]
@@ -281,14 +281,14 @@ class _Builder:
             frame.key = MISSING
 
     def _merge(self, items: dict[str, Any], value: Any, event: Any) -> None:
-        # A list of maps must stand right there, not behind an alias.
+        # A list of maps must be right there, not behind an alias.
         written_out = isinstance(value, list) and type(event) is not events.AliasEvent
         parts = value if written_out else [value]
         if not all(isinstance(part, dict) for part in parts):
             raise yaml_events.error_at(
                 event, "map merge requires map or sequence of maps as the value"
             )
-        # Earlier maps of a list win; whatever is merged overrides keys that stand before it.
+        # Earlier maps of a list win; whatever is merged overrides keys that are before it.
         for part in reversed(parts):
             items.update(_copy(part))
 

@@ -1,4 +1,4 @@
-"""What a scalar of YAML means: the rules of Go's yaml.v2, on which Kubernetes stands.
+"""What a scalar of YAML means: the rules of Go's yaml.v2, which Kubernetes uses.
 
 They are those of YAML 1.1 with exceptions: dates and base-60 numbers stay the
 written string, `0o17` and `09` are numbers, and integers beyond 64 bits turn

@@ -152,7 +152,7 @@ def _key(key: str) -> str | None:
 
 
 def unwritable(value: Any) -> tuple[str | int, ...] | None:
-    """Where in a value the first string or key lies that `write` refuses; None without one."""
+    """Path in a value to the first string or key that `write` refuses; None without one."""
     entries: Iterable[tuple[str | int, Any]]
     match value:
         case str():
@@ -352,7 +352,7 @@ def _compare(left: str, right: str) -> int:
 
 
 def _in_number(text: str, position: int) -> bool:
-    """Whether digits other than zero stand right before a position."""
+    """Whether digits other than zero are right before a position."""
     while position > 0 and text[position - 1].isdecimal():
         position -= 1
         if text[position] != "0":

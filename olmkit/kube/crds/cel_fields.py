@@ -27,7 +27,7 @@ _TEXT = {"type": "string"}
 
 
 def unknown(rule: Expr, schema: Any, *, is_object: bool = False) -> Iterator[Expr]:
-    """The selections of fields that `schema`, on which the rule stands, does not have.
+    """The selections of fields that `schema`, on which the rule is, does not have.
 
     `is_object`: it is the schema of a whole object, which has metadata whatever it says.
     """

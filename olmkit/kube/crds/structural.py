@@ -1,7 +1,7 @@
 """Schemas of CRDs: whether they can be read, and whether the API server takes them.
 
 A schema of `apiextensions.k8s.io/v1` must be structural: every field has a type,
-what stands inside `allOf` and its like only narrows what stands outside, and a
+what is inside `allOf` and its like only narrows what is outside, and a
 part of JSON Schema is forbidden. The words are the API server's.
 
 Schemas are most of the bytes of most bundles, hence the plain loop with a stack.
@@ -75,7 +75,7 @@ _NAMES: Mapping[type, str] = {
 }
 _FORBIDDEN = ("$ref", "additionalItems", "definitions", "dependencies", "id", "patternProperties")
 _JUNCTORS = ("allOf", "anyOf", "oneOf")
-# What narrows nothing, and so stands outside of the junctors; and what it must be inside.
+# What narrows nothing, and so is outside of the junctors; and what it must be inside.
 _OUTSIDE_ONLY: Mapping[str, str] = {
     "additionalProperties": "undefined",
     "default": "undefined",
@@ -317,7 +317,7 @@ def _junctors(node: Mapping[str, Any], at: Keys) -> Iterator[Problem]:
 
 
 def _is_int_or_string(node: Any) -> bool:
-    """Whether `anyOf` has the one form in which types may stand inside."""
+    """Whether `anyOf` has the one form in which types may be inside."""
     return isinstance(node, dict) and node.get("anyOf") == [
         {"type": "integer"},
         {"type": "string"},
@@ -454,7 +454,7 @@ def _is_broken(text: str) -> bool:
 
 
 def _inside(node: Any, at: Keys) -> Iterator[Problem]:
-    """What must not stand inside `allOf`, `anyOf`, `oneOf` and `not`."""
+    """What must not be inside `allOf`, `anyOf`, `oneOf` and `not`."""
     if not isinstance(node, dict) or len(at) > 2 * _MAX_DEPTH:
         return
     for key, word in _OUTSIDE_ONLY.items():

@@ -1,4 +1,5 @@
 import contextlib
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -271,6 +272,31 @@ def test_a_document_that_would_fill_the_memory_is_refused_before_it_is_read(text
         documents.load(data, "x.yaml")
     with pytest.raises(InputError, match=r"more than 1,500,000 lines"):
         list(documents.load_all(data, "x.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"a: ", b"\n"),
+        (b'a: "', b'"\n'),
+        (b"a: '", b"'\n"),
+        (b"a: |\n  ", b"\n"),
+        (b'{"a": "', b'"}'),
+    ],
+    ids=["plain", "double", "single", "block", "json"],
+)
+def test_the_place_of_a_long_text_costs_little_memory(before: bytes, after: bytes) -> None:
+    data = before + b"x" * 2_000_000 + after
+    name = "f.json" if before.startswith(b"{") else "f.yaml"
+    document = documents.load(data, name)
+    tracemalloc.start()
+    try:
+        assert document.at("a").line == 1
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert peak < 10 * len(data)
 
 
 def test_json_that_would_fill_the_memory_is_refused_before_it_is_read() -> None:

@@ -204,7 +204,7 @@ def _of_versions(crd: str, old: Manifest, new: Manifest) -> Iterator[CrdChange]:
     olds = {one.name: one for one in versions(old)}
     news = {one.name: one for one in versions(new)}
     lost = lost_stored_versions(old, new)
-    # A version can be stored without being in the old CRD any more.
+    # A version can be stored though the old CRD no longer has it.
     for name in dict.fromkeys([*olds, *lost]):
         if name in news:
             continue

@@ -57,3 +57,25 @@ def test_a_stream_has_the_places_of_its_values() -> None:
     values = list(json_reader.read_stream(data, 0))
 
     assert values == [({"é": 1}, 0, 9), ([2], 9, 12), (3, 15, 16)]
+
+
+@pytest.mark.parametrize(
+    ("text", "odd"),
+    [
+        (b"1234567890123456", True),
+        (b"-1234567890123456", True),
+        (b'{"a":1234567890123456}', True),
+        (b"[1,\t-12345678901234567890]", True),
+        (b'{"a":"x1234567890123456"}', False),
+        (b'{"a":"x1234567890123456","b":123456789012345}', False),
+        (b'{"a":"sha256:12345678901234567","b":1}', True),  # it might be a number
+        (b'{"a":"--1234567890123456"}', False),
+        (b'{"a":"x12345678901234567","b":1234567890123456}', True),
+        (b"[1.5,-0]", True),
+        (b"-0", True),
+        (b"[-0.5,0]", False),
+        (b"", False),
+    ],
+)
+def test_numbers_that_a_double_may_change_are_noticed(text: bytes, odd: bool) -> None:
+    assert json_reader.has_odd_numbers(text) is odd

@@ -1,0 +1,21 @@
+"""Content as it comes, in pieces: how it is ended."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+
+
+@contextlib.asynccontextmanager
+async def closing(content: AsyncIterator[bytes]) -> AsyncIterator[AsyncIterator[bytes]]:
+    """Ends `content` with the block, however that ends.
+
+    A generator that is left before its end keeps its connection until the garbage
+    collector finds it, which may be after the event loop has ended.
+    """
+    try:
+        yield content
+    finally:
+        close = getattr(content, "aclose", None)  # plain iterators have nothing to end
+        if close is not None:
+            await close()

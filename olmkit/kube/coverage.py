@@ -1,0 +1,64 @@
+"""Whether an object has all that is wanted of it: what others added does not count.
+
+Lists are compared by the names of their items where all have one, else by position.
+Both sides are plain data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from olmkit.kube import changes
+
+
+def covers(found: Any, wanted: Any) -> bool:
+    """Whether everything wanted is there already."""
+    return changes.same(projected(found, wanted), wanted)
+
+
+def projected(found: Any, wanted: Any) -> Any:
+    """What `found` says where `wanted` says something; what is missing is left out."""
+    if isinstance(wanted, Mapping) and isinstance(found, Mapping):
+        return {key: projected(found[key], value) for key, value in wanted.items() if key in found}
+    if isinstance(wanted, list) and isinstance(found, list):
+        if wanted and all(map(_has_name, wanted)):
+            by_name = {one["name"]: one for one in found if _has_name(one)}
+            return [
+                projected(by_name[one["name"]], one) for one in wanted if one["name"] in by_name
+            ]
+        if len(found) == len(wanted):
+            return [projected(one, other) for one, other in zip(found, wanted, strict=True)]
+    return found
+
+
+def realigned(found: Any, wanted: Any) -> Any:
+    """`found`, with our ports under the numbers that they should have.
+
+    Ports merge by number: applying one whose number another manager changed would add a
+    second of the same name, which the server refuses.
+    """
+    if isinstance(wanted, Mapping) and isinstance(found, Mapping):
+        changed = {
+            key: realigned(found[key], value) for key, value in wanted.items() if key in found
+        }
+        if isinstance(wanted.get("ports"), list) and isinstance(found.get("ports"), list):
+            ours = {one["name"]: one for one in wanted["ports"] if _has_name(one)}
+            changed["ports"] = [
+                {**one, **ours[one["name"]]} if _has_name(one) and one["name"] in ours else one
+                for one in found["ports"]
+            ]
+        return {**found, **changed}
+    if isinstance(wanted, list) and isinstance(found, list) and all(map(_has_name, wanted)):
+        by_name = {one["name"]: one for one in wanted}
+        return [
+            realigned(one, by_name[one["name"]])
+            if _has_name(one) and one["name"] in by_name
+            else one
+            for one in found
+        ]
+    return found
+
+
+def _has_name(value: Any) -> bool:
+    return isinstance(value, Mapping) and "name" in value
