@@ -34,7 +34,7 @@ from olmkit.kube.objects import GVK
 
 Manifest = dict[str, Any]
 
-# The order of what has none: the largest 32-bit integer, so that it stands last.
+# The order of what has none: the largest 32-bit integer, so that it is last.
 LAST = 2**31 - 1
 _TOO_MANY = 10_000
 

@@ -132,7 +132,7 @@ RULES: dict[str, FindingRule] = {
 
 @dataclass(slots=True)
 class Findings:
-    """Collects what is found on the way, so that a file with five faults tells of five."""
+    """Collects what is found on the way, so that a file with five faults has five findings."""
 
     items: list[Diagnostic] = field(default_factory=list)
     apart: Mapping[str, list[Diagnostic]] = field(default_factory=dict)

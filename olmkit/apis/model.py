@@ -78,7 +78,7 @@ class Constraint:
     """A limit written next to a type: `Ge(1)`, `max_length=5`.
 
     `keyword` is the one of the schema, or `minimum size`, `maximum size`, which become
-    lengths, items or properties by the type they stand on.
+    lengths, items or properties by the type they are on.
     """
 
     keyword: str
@@ -250,7 +250,7 @@ class Sources:
 
 
 def _joined(orders: list[tuple[Named, ...]]) -> Iterator[Named]:
-    """C3: every class before its bases, and bases in the order in which they stand."""
+    """C3: every class before its bases, and bases in the order of the source."""
     left = [list(reversed(order)) for order in orders if order]
     behind = Counter(one for order in left for one in order[:-1])
     while left:

@@ -6,7 +6,6 @@ result is what people have committed and review. `core` is the empty group.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -69,6 +68,8 @@ def check(sources: Sources, findings: Findings) -> None:
 
 
 def _check_verbs(marker: Marker, findings: Findings) -> None:
+    import difflib
+
     known = _URL_VERBS if marker.get("urls") and not marker.get("resources") else _VERBS
     for verb in marker.get("verbs") or ():
         if verb not in known:

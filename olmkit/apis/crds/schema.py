@@ -465,7 +465,7 @@ class SchemaBuilder:
         return schema
 
     def _constrain(self, kind: TypeExpression, schema: Schema) -> None:
-        """Limits that stand next to a type in the code, after the markers had their say."""
+        """Limits that are next to a type in the code, after the markers had their say."""
         while isinstance(kind, Constrained):
             for constraint in kind.constraints:
                 self._constraint(constraint, schema)

@@ -1,4 +1,4 @@
-"""What an API server has against the schemas of kinds, told at the lines that say it.
+"""What an API server refuses in the schemas of kinds, reported at their lines.
 
 The reference generators write such schemas without a word, and patches of an overlay
 can fix them. So the caller says how much it matters.

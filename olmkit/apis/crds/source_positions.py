@@ -53,7 +53,7 @@ def find(sources: Sources, kind: Struct, keys: Keys) -> Location:
 
 
 class _Walk:
-    """Goes from a kind to the fields inside it, and knows who speaks about where it stands."""
+    """Goes from a kind to the fields inside it, and knows which field or type it is at."""
 
     def __init__(self, sources: Sources, kind: Struct) -> None:
         self.sources = sources
@@ -96,7 +96,7 @@ class _Walk:
         ]
         found = [one for one in (*own, *declared) if one.name.rpartition(":")[2] in names]
         if keyword == "x-kubernetes-validations" and rest:
-            # Rules of the field stand before those of its type.
+            # Rules of the field are before those of its type.
             index = rest[0]
             if isinstance(index, int) and index < len(found):
                 return found[index].at

@@ -98,7 +98,7 @@ def _old_line_fits(line: str) -> bool:
 
 
 class _Expression:
-    """A `//go:build` expression; a broken one holds, as the compiler will tell of it."""
+    """A `//go:build` expression; a broken one holds, since the compiler reports it."""
 
     def __init__(self, text: str) -> None:
         self._tokens: Iterator[str] = iter(_TOKEN.findall(text))

@@ -69,7 +69,7 @@ class GoComment:
 
 @dataclass(frozen=True, slots=True)
 class GoGroup:
-    """Comments that stand together; `is_trailing`: behind code on the same line."""
+    """Comments without an empty line between them; `is_trailing`: behind code on the same line."""
 
     comments: tuple[GoComment, ...]
     is_trailing: bool = False
@@ -101,7 +101,7 @@ class GoGroup:
 
 
 def grouped(comments: Iterable[GoComment], code_line: int) -> Iterator[GoGroup]:
-    """Groups of consecutive comments, the first of which may stand behind code on `code_line`."""
+    """Groups of consecutive comments, the first of which may be behind code on `code_line`."""
     run: list[GoComment] = []
     is_trailing = False
     for comment in comments:
@@ -119,7 +119,7 @@ def grouped(comments: Iterable[GoComment], code_line: int) -> Iterator[GoGroup]:
 
 @dataclass(frozen=True, slots=True)
 class Above:
-    """What stands above a declaration: its documentation, the group above that, the others."""
+    """What is above a declaration: its documentation, the group above that, the others."""
 
     doc: GoGroup | None
     near: GoGroup | None

@@ -1,7 +1,7 @@
 """One Go file as its outline: package, imports, names of types, and the comments around them.
 
 `go_parser` fills it; what a type is made of is read by `go_expressions` when it is
-asked for, because packages of Kubernetes have a thousand types and a project uses ten.
+requested, because packages of Kubernetes have a thousand types and a project uses ten.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class GoFile:
     _lines: list[bytes] | None = None
 
     def at(self, node: Node) -> Location:
-        """Where a node stands, columns in characters."""
+        """Where a node is, columns in characters."""
         line, column = node.start_point
         end_line, end = node.end_point
         return Location(

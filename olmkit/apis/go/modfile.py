@@ -1,4 +1,4 @@
-"""`go.mod`: which modules a project stands on, in which versions, and what replaces them."""
+"""`go.mod`: which modules a project depends on, in which versions, and what replaces them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class ModFile:
 
 
 def parse(text: str) -> ModFile:
-    """Read a `go.mod`; what is not understood is left out, as its own tool will tell."""
+    """Read a `go.mod`; what is not understood is left out, since Go itself reports it."""
     module = ""
     requirements: dict[str, str] = {}
     replacements: dict[Module, Module] = {}

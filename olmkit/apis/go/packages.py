@@ -34,12 +34,12 @@ class Modules(Protocol):
         ...
 
     def version(self, module: str) -> str:
-        """The version of a module that the project stands on, or an empty text."""
+        """The version of a module that the project depends on, or an empty text."""
         ...
 
 
 class NoModules:
-    """A port behind which nothing lies."""
+    """A port to no files at all."""
 
     def files(self, package: str) -> Mapping[str, bytes] | None:  # noqa: ARG002 - the port's shape
         return None

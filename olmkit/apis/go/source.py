@@ -1,7 +1,7 @@
 """Go source text → packages, kinds, fields, their words and markers.
 
 The counterpart of `source` for Go. Markers of all packages of the project are
-read, so that a slip is found wherever it stands; types are followed from the
+read, so that a slip is found wherever it is; types are followed from the
 kinds only, because what no API uses need not have a form in a CRD.
 """
 

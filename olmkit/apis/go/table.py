@@ -44,7 +44,7 @@ def _table() -> dict[str, Any]:
 
 
 def package(path: str, version_of: Callable[[str], str]) -> GoPackage | None:
-    """A package as it was in the release that the project stands on, or in the nearest one."""
+    """A package as it was in the release that the project depends on, or in the nearest one."""
     found = _table()["packages"].get(path)
     if found is None:
         return None

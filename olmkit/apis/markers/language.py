@@ -2,13 +2,12 @@
 
 What a marker's arguments are called and of which type they are is in one
 registry, `olmkit.apis.markers.table.REGISTRY`; reading, explaining and warning
-all ask it. What a marker does is said where it is done: `schema`, `manifests`,
+all use it. What a marker does is described where it is implemented: `schema`, `manifests`,
 `roles`, `csv_markers`.
 """
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -22,7 +21,7 @@ PREFIXES = ("kubebuilder:", "k8s:", "operator-sdk:", "olmkit:")
 
 
 class Level(StrEnum):
-    """What a marker may stand on."""
+    """What a marker may be on."""
 
     PACKAGE = "package"
     TYPE = "type"
@@ -40,7 +39,7 @@ class Argument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
-    """One marker: its name, where it may stand, and what it takes.
+    """One marker: its name, where it may be, and what it takes.
 
     `is_used` is False for markers of other generators, which are known so that
     there is no warning about them. `drops_comment`: text from the first `#` on is
@@ -135,6 +134,8 @@ class Registry:
 
     def suggestion(self, text: str) -> str:
         """The name that was probably meant by an unknown one, or an empty text."""
+        import difflib
+
         name = marker_name(text)
         candidates = sorted(self.names())
         near = difflib.get_close_matches(name, candidates, n=1, cutoff=0.8)
@@ -155,12 +156,12 @@ def marker_name(text: str) -> str:
 
 
 def is_ours(text: str) -> bool:
-    """Whether the marker stands under a prefix that is known here."""
+    """Whether the marker is under a prefix that is known here."""
     return text.startswith(PREFIXES)
 
 
 def parse(comment: Comment, definition: Definition) -> Marker:
-    """Read one marker; raises `MarkerError` where it is not written as its definition asks."""
+    """Read one marker; raises `MarkerError` where it is not written as its definition requires."""
     text = comment.text
     left, equals, _ = text.partition("=")
     start = len(left) + len(equals)
@@ -235,6 +236,8 @@ def _parse_named(comment: Comment, definition: Definition, text: str, start: int
 
 
 def _unknown_argument(name: str, offset: int, known: Mapping[str, Argument]) -> MarkerError:
+    import difflib
+
     folded = {known_name.lower(): known_name for known_name in known}
     near = difflib.get_close_matches(name.lower(), list(folded), n=1, cutoff=0.6)
     if near:

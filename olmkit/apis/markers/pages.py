@@ -1,6 +1,6 @@
 """Every marker in words, and every finding about types and markers: for the reference pages.
 
-They come from the tables that reading asks, so they cannot say anything else; `olmkit
+They come from the tables that the reader uses, so they cannot differ; `olmkit
 generate --list-markers` prints the one of markers.
 """
 

@@ -1,4 +1,4 @@
-"""Every marker that is known, with the levels it may stand on and what it takes.
+"""Every marker that is known, with the levels it may be on and what it takes.
 
 The one place that says so: reading, hints, warnings about slips, and the
 reference page in the documentation come from this table.
@@ -55,7 +55,7 @@ def _named(
     )
 
 
-# The validation family stands on fields and types, and under `items:` for the items of a list.
+# The validation family is on fields and types, and under `items:` for the items of a list.
 _VALIDATION: tuple[tuple[str, ValueType | None, str], ...] = (
     ("Maximum", Scalar.BOUND, "The largest number allowed."),
     ("Minimum", Scalar.BOUND, "The smallest number allowed."),

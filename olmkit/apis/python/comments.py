@@ -19,7 +19,7 @@ from olmkit.base.diagnostics import Location
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One comment: its text after the `#`, and where the `#` stands (from 1).
+    """One comment: its text after the `#`, and where the `#` is (from 1).
 
     The colon of `#:`, which says that a comment is documentation, is none of its words.
     """
@@ -119,7 +119,7 @@ class Comments:
     def claim(self, start: int, column: int, after: int, *, inner: range = range(0)) -> Claim:
         """The groups of a declaration that starts on line `start`, below line `after`.
 
-        They are not indented deeper: such ones belong to what stands above. `inner` are
+        They are not indented deeper: such ones belong to what is above. `inner` are
         further lines whose groups document it: between decorators and class.
         """
         above = [

@@ -46,7 +46,7 @@ class Module:
         return name in self.classes or name in self.assigned or name in self.imports
 
     def at(self, node: ast.AST) -> Location:
-        """Where a node stands; columns count characters, the syntax tree counts bytes."""
+        """Where a node is; columns count characters, the syntax tree counts bytes."""
         line = getattr(node, "lineno", 1)
         end_line = getattr(node, "end_lineno", None) or line
         column = self._column(line, getattr(node, "col_offset", 0))
@@ -79,7 +79,7 @@ def read_names(module: Module) -> None:
             case ast.ImportFrom():
                 _read_from(module, statement, is_instead=is_instead)
             case ast.ClassDef(name=name):
-                # Of two classes the last is kept, and told of when the first is read.
+                # Of two classes the last is kept, and reported when the first is read.
                 if not (is_instead and module.has(name)) or name in module.classes:
                     module.classes[name] = statement
             case ast.Assign(targets=[ast.Name(id=name)], value=value):

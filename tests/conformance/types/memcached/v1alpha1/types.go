@@ -35,7 +35,7 @@ type MemcachedStatus struct {
 	// +optional
 	Nodes []string `json:"nodes,omitempty"`
 
-	// The generation of the object that this status tells of.
+	// The generation of the object that this status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 

@@ -43,7 +43,7 @@ type MemcachedStatus struct {
 	// +optional
 	Pods []MemcachedPod `json:"pods,omitempty"`
 
-	// The generation of the object that this status tells of.
+	// The generation of the object that this status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
