@@ -59,9 +59,9 @@ class Limit:
 
 
 def limits(bundle: Bundle, cluster: ClusterVersion) -> tuple[Limit, ...]:
-    """What excludes the cluster, as far as the catalog tells.
+    """What excludes the cluster, as far as the catalog says.
 
-    Catalogs with inlined manifests (`olm.bundle.object`) do not tell the `minKubeVersion`.
+    Catalogs with inlined manifests (`olm.bundle.object`) do not contain the `minKubeVersion`.
     """
     return tuple(_limits(bundle, cluster))
 

@@ -24,6 +24,8 @@ CONFIGS = "/configs"
 CACHE = "/tmp/cache"  # noqa: S108 - where the field's images have it, inside the container
 # In `/usr/bin`, since `/bin` is a link to it in most bases and a folder of ours would replace it.
 PROBE = "/usr/bin/grpc_health_probe"
+OPM_CACHE = "/cache"
+"""Not below `/tmp`: a layer that has the folder `/tmp` would change its mode."""
 PORT = "50051/tcp"
 USER = "1001"  # what OLM itself sets where pods must not be root
 _CREATED_BY = "olmkit catalog build"
@@ -39,8 +41,14 @@ class Server:
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
-def opm_server() -> Server:
-    """Served by the `opm` that the base has, which makes its cache when it starts."""
+def opm_server(*, cached: bool = False) -> Server:
+    """Served by the `opm` that the base has, which makes its cache when it starts.
+
+    `cached`: the image has it, and opm checks it; a cache that does not fit ends it.
+    """
+    if cached:
+        command = ("serve", CONFIGS, f"--cache-dir={OPM_CACHE}", "--cache-enforce-integrity")
+        return Server(entrypoint=("/bin/opm",), command=command)
     return Server(
         entrypoint=("/bin/opm",),
         command=(
@@ -62,14 +70,19 @@ def olmkit_server(packages: Layer, probe: bytes, library: str, *, created: int =
     )
 
 
-def served_image(tree: Tree, base: Image, server: Server, *, created: int = 0) -> Image:
-    """The catalog in `tree` on `base`, which has what `server` needs or gets it in a layer."""
+def served_image(
+    tree: Tree, base: Image, server: Server, *, cache: Tree | None = None, created: int = 0
+) -> Image:
+    """The catalog in `tree` on `base`, which has what `server` needs or gets it in a layer.
+
+    `cache` is opm's, as `olmkit.catalog.serve.opm_cache` makes it.
+    """
     made = images.born(base, created=created)
     for part in server.layers:
         made = images.append(made, part, created_by=f"{_CREATED_BY}: server", created=created)
     made = images.append(
         made,
-        layers.write(_placed(tree), mtime=created),
+        layers.write(_placed(tree, cache), mtime=created),
         created_by=f"{_CREATED_BY}: catalog",
         created=created,
     )
@@ -97,11 +110,18 @@ def served_image(tree: Tree, base: Image, server: Server, *, created: int = 0) -
 
 
 def image(
-    tree: Tree, *, platforms: Sequence[Platform] = OLM_PLATFORMS, created: int = 0
+    tree: Tree,
+    *,
+    cache: Tree | None = None,
+    platforms: Sequence[Platform] = OLM_PLATFORMS,
+    created: int = 0,
 ) -> Image | Index:
-    """The catalog in `tree` as an image; `created` is the time of everything in it."""
+    """The catalog in `tree` as an image; `created` is the time of everything in it.
+
+    `cache` is opm's; a CatalogSource names `OPM_CACHE` in `extractContent.cacheDir`.
+    """
     return images.data_image(
-        layers.write(_placed(tree), mtime=created),
+        layers.write(_placed(tree, cache), mtime=created),
         {CONFIGS_LABEL: CONFIGS},
         created_by=_CREATED_BY,
         platforms=platforms,
@@ -109,13 +129,14 @@ def image(
     )
 
 
-def _placed(tree: Tree) -> Tree:
+def _placed(tree: Tree, cache: Tree | None) -> Tree:
     if not tree:
         raise InputError(
             "the catalog's folder is empty",
             hint="name the folder that holds its YAML or JSON files",
         )
-    return tree.at(CONFIGS)
+    placed = tree.at(CONFIGS)
+    return placed if cache is None else placed.merge(cache.at(OPM_CACHE))
 
 
 def default_tag(packages: Iterable[str]) -> str:

@@ -3,7 +3,7 @@
 The model is built from anything that could be read, faulty or not, so that rules
 can report all faults at once. Where two blobs claim one name the first counts;
 what belongs nowhere is kept in `Catalog.outlines` only. A catalog is valid when
-`olmkit.rules.catalogs` finds no error in it, and serving and resolving ask
+`olmkit.rules.catalogs` finds no error in it, and serving and resolving call
 for that first.
 """
 
@@ -181,7 +181,7 @@ def build(outlines: Iterable[Outline]) -> Catalog:
 
 
 def version_of(properties: Properties) -> VersionRelease | None:
-    """The version that a bundle's only `olm.package` property tells; None when it does not."""
+    """The version in a bundle's only `olm.package` property; None when there is none."""
     if len(properties.identities) != 1:
         return None
     identity = properties.identities[0]

@@ -15,7 +15,8 @@ from olmkit.base.diagnostics import Diagnostic, InputError, Location, Severity
 from olmkit.base.documents import Document, Key
 from olmkit.base.json import reader as json_reader
 from olmkit.base.json import text as json_text
-from olmkit.catalog.blobs import shapes, stream, wire
+from olmkit.catalog.blobs import records, shapes, stream, wire
+from olmkit.catalog.blobs.records import Record
 from olmkit.catalog.blobs.shapes import ShapeError
 from olmkit.catalog.blobs.stream import Part
 
@@ -29,10 +30,21 @@ class Blob:
 
     `schema`, `package` and `name` are empty when absent; their keys match without regard to
     case, as all keys of the field's readers do. The text of one that is `rendered` is to be
-    written as it is, to the spelling of numbers in the values of its properties.
+    written as it is, to the spelling of numbers in the values of its properties. The text of one
+    that is `settled` is already what `raw` makes of it.
     """
 
-    __slots__ = ("_data", "_end", "_start", "name", "package", "place", "rendered", "schema")
+    __slots__ = (
+        "_data",
+        "_end",
+        "_start",
+        "name",
+        "package",
+        "place",
+        "rendered",
+        "schema",
+        "settled",
+    )
 
     def __init__(
         self,
@@ -45,6 +57,7 @@ class Blob:
         end: int | None = None,
         place: Part | None = None,
         rendered: bool = False,
+        settled: bool = False,
     ) -> None:
         self.schema = schema
         self.package = package
@@ -54,6 +67,7 @@ class Blob:
         self._end = len(data) if end is None else end
         self.place = place
         self.rendered = rendered
+        self.settled = settled
 
     @property
     def text(self) -> bytes:
@@ -70,7 +84,7 @@ class Blob:
 
     @property
     def value(self) -> dict[str, Any]:
-        """The document as read, numbers having passed through doubles; made again at each call."""
+        """The document as read, numbers having passed through doubles; created at each call."""
         value: dict[str, Any] = json_reader.read_doubles(self.text)
         return value
 
@@ -85,7 +99,18 @@ class Blob:
     @property
     def raw(self) -> bytes:
         """The text that the reference keeps, compares and serves: sorted, compact, one line."""
-        return json_text.compact(self.value, escape_html=False) + b"\n"
+        return self._settled_text() + b"\n"
+
+    @property
+    def record(self) -> Record | None:
+        """The fields of an `olm.*` blob that has no odd form, with values of properties as text.
+
+        None for any other blob; `fields` reads it.
+        """
+        return None if self.schema not in wire.SHAPES else records.read(self._settled_text())
+
+    def _settled_text(self) -> bytes:
+        return self.text if self.settled else json_text.compact(self.value, escape_html=False)
 
     @property
     def path(self) -> str:
@@ -114,7 +139,7 @@ class Blob:
         )
 
     def at(self, *keys: Key) -> Location:
-        """Where the value under `keys` stands; where it is missing, its nearest ancestor."""
+        """Where the value under `keys` is; where it is missing, its nearest ancestor."""
         return self.document.at(*keys)
 
     def __eq__(self, other: object) -> bool:
@@ -158,7 +183,14 @@ def _blob(part: Part, schema: str, package: str, name: str) -> Blob:
             place=place,
         )
     data = json_text.compact(part.value, escape_html=False)
-    return Blob(schema=schema, package=package, name=name, data=data, place=place)
+    return Blob(
+        schema=schema,
+        package=package,
+        name=name,
+        data=data,
+        place=place,
+        settled=not json_reader.has_odd_numbers(data),
+    )
 
 
 def identify(part: Part) -> tuple[str, str, str]:
@@ -206,12 +238,21 @@ def identify(part: Part) -> tuple[str, str, str]:
 
 def _check(blob: Blob, value: dict[str, Any]) -> None:
     """Refuse what the reference cannot put into its types."""
+    if blob.settled and _fits(blob.record):
+        return
     fields = known_fields(blob, value)
     if blob.schema != wire.BUNDLE:
         return
     for index, item in enumerate(fields["properties"] or ()):
         if item["type"] == _OBJECT:
             bundle_object(blob, fields, index)
+
+
+def _fits(record: Record | None) -> bool:
+    """Whether no field needs another look; an inlined manifest does."""
+    if isinstance(record, records.Bundle):
+        return all(item.type != _OBJECT for item in record.properties)
+    return record is not None
 
 
 def known_fields(blob: Blob, value: dict[str, Any]) -> dict[str, Any]:

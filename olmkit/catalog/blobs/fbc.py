@@ -21,7 +21,7 @@ from olmkit.base.json import reader as json_reader
 from olmkit.base.json import text as json_text
 from olmkit.base.tree import Tree
 from olmkit.catalog.blobs import blob as blobs_
-from olmkit.catalog.blobs import ignore, shapes, stream, wire
+from olmkit.catalog.blobs import ignore, records, shapes, stream, wire
 from olmkit.catalog.blobs.blob import Blob
 
 __all__ = [
@@ -87,7 +87,12 @@ def ordered(blobs: Iterable[Blob]) -> Iterator[Blob]:
 
 def dump(blobs: Iterable[Blob], form: Form, *, keep_unknown: bool = False) -> bytes:
     """The text of a catalog; with `keep_unknown` more than the reference writes."""
-    return b"".join(dump_blob(blob, form, keep_unknown=keep_unknown) for blob in ordered(blobs))
+    return b"".join(pieces(blobs, form, keep_unknown=keep_unknown))
+
+
+def pieces(blobs: Iterable[Blob], form: Form, *, keep_unknown: bool = False) -> Iterator[bytes]:
+    """The text of `dump` one document after the other, for a catalog that is large."""
+    return (dump_blob(blob, form, keep_unknown=keep_unknown) for blob in ordered(blobs))
 
 
 def dump_tree(blobs: Iterable[Blob], form: Form) -> Tree:
@@ -115,6 +120,8 @@ def dump_blob(blob: Blob, form: Form, *, keep_unknown: bool = False) -> bytes:
         if form == "yaml":
             return b"---\n" + documents.dump(json_reader.read(blob.text))
         return json_text.indent(blob.text, _INDENT) + b"\n"
+    if form == "json" and not keep_unknown and (record := blob.record) is not None:
+        return json_text.indent(records.written(record), _INDENT) + b"\n"
     value = blob.value
     shape = wire.SHAPES.get(blob.schema)
     if shape is not None:
@@ -131,7 +138,7 @@ def dump_blob(blob: Blob, form: Form, *, keep_unknown: bool = False) -> bytes:
 def unknown_fields(blob: Blob) -> Iterator[Diagnostic]:
     """The fields of an `olm.*` blob that are not read, and that are lost when it is written."""
     shape = wire.SHAPES.get(blob.schema)
-    if shape is None:
+    if shape is None or (blob.settled and blob.record is not None):
         return
     document = blob.document
     for way in shapes.unknown(shape, blob.value):

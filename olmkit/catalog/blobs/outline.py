@@ -1,7 +1,7 @@
 """Blobs of the four OLM schemas as values, without their bulk.
 
 An outline has what the model, the rules and the graph need of a blob, and knows
-where the blob stands. Inlined manifests, icons and descriptions are left out: a
+where the blob is. Inlined manifests, icons and descriptions are left out: a
 catalog of 100 MB has an outline of a few. `olmkit.catalog.blobs.outline_reader` makes
 outlines from files without holding those in memory.
 """
@@ -26,7 +26,7 @@ from olmkit.catalog.blobs.shapes import ABSENT
 
 
 class BlobPlace(Protocol):
-    """Where a blob stands, in more detail when asked."""
+    """Where a blob is; in more detail on request."""
 
     @property
     def path(self) -> str:
@@ -37,7 +37,7 @@ class BlobPlace(Protocol):
         """The number of the blob in its file."""
 
     def at(self, *keys: Key) -> Location:
-        """Where the value under `keys` stands."""
+        """Where the value under `keys` is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -99,7 +99,15 @@ def _exact(data: bytes, path: str, files: Files, report: Report) -> Iterator[Out
         part = blob.place
         start, end = (part.start, part.end) if part else (0, len(data))
         line, column = lines.at(data, start)
-        yield outline.of_blob(blob, FilePlace(path, blob.index, start, end, line, column, files))
+        place = FilePlace(path, blob.index, start, end, line, column, files)
+        yield _settled(blob, place) if blob.settled else outline.of_blob(blob, place)
+
+
+def _settled(blob: Blob, place: FilePlace) -> Outline:
+    try:
+        return _outline(blob.text, place)
+    except (_OddError, BrokenTextError, InputError, RecursionError):
+        return outline.of_blob(blob, place)
 
 
 class _Lines:
@@ -169,7 +177,7 @@ def _objects(chunks: Iterable[bytes]) -> Iterator[tuple[bytes, int, int, int]]:
 
 
 def _end(buffer: bytearray, position: int, searched: int) -> int:
-    """The end of the object that begins at `position`; -1 when it lies behind the buffer."""
+    """The end of the object that begins at `position`; -1 when it is beyond the buffer."""
     if len(buffer) - position < 2:
         return -1
     if buffer[position + 1] in b"\r\n":

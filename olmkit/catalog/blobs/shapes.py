@@ -342,7 +342,7 @@ def decode_base64(text: str) -> bytes | int:
         return base64.b64decode(text.encode("ascii"), validate=True)
     except (binascii.Error, UnicodeEncodeError):
         pass
-    # Line breaks are skipped wherever they stand; the offset counts them.
+    # Line breaks are skipped wherever they are; the offset counts them.
     data = text.encode()
     try:
         return base64.b64decode(data.translate(None, b"\r\n"), validate=True)
@@ -363,7 +363,7 @@ def _first_illegal(data: bytes) -> int:
             end = _skip_breaks(data, position + 1)
             if digits == 3:
                 return end
-            # One more is needed: where it should stand, or what is too much after it.
+            # One more is needed: where it should be, or what is too much after it.
             if data[end : end + 1] == b"=":
                 return _skip_breaks(data, end + 1)
             return end if end == len(data) else end - 1

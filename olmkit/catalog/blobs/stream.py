@@ -24,8 +24,8 @@ _SPACE: Final = re.compile(
     rb"(?:[ \t\n\v\f\r]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]"
     rb"|\xe2\x81\x9f|\xe3\x80\x80)"
 )
-_SPACES: Final = re.compile(rb"(?:" + _SPACE.pattern + rb")*")
-# Only so much is looked at to tell JSON from YAML.
+_SPACES: Final = re.compile(rb"(?:" + _SPACE.pattern + rb")*+")
+# Only so much is read to distinguish JSON from YAML.
 _PEEKED: Final = 4096
 
 Check = Callable[["Part"], object]

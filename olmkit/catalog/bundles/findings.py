@@ -29,6 +29,7 @@ KINDS: Mapping[str, FindingKind] = {
     "FBC905": FindingKind("unreadable-properties", Severity.WARNING),
     "FBC906": FindingKind("unreadable-property", Severity.ERROR),
     "FBC907": FindingKind("image-without-registry", Severity.WARNING),
+    "FBC908": FindingKind("bundle-in-no-channel", Severity.WARNING),
 }
 
 

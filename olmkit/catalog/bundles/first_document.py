@@ -15,7 +15,7 @@ from olmkit.base.documents import Document
 from olmkit.base.json import reader as json_reader
 from olmkit.base.json.reader import JsonError
 
-# How many bytes are looked at to tell JSON from YAML.
+# How many bytes are read to distinguish JSON from YAML.
 _PEEK: Final = 30
 _UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
 

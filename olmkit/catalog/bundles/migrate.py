@@ -59,10 +59,9 @@ def migrate(bundle: RenderedBundle, level: Level, root: str = "") -> RenderedBun
 
 def csv_metadata(csv: Document) -> dict[str, Any]:
     """The value of `olm.csv.metadata` for a ClusterServiceVersion, in the order of writing."""
-    read = source_bundle.conforming(csv, "ClusterServiceVersion", csv.value)
+    read = checked_csv(csv)
     meta: Mapping[str, Any] = read.get("metadata") or {}
     spec: Mapping[str, Any] = read.get("spec") or {}
-    _check_version(csv, spec)
     return synthetic_csv.written_metadata(
         {
             **spec,
@@ -72,6 +71,13 @@ def csv_metadata(csv: Document) -> dict[str, Any]:
             "crdDescriptions": _descriptions(spec.get("customresourcedefinitions")),
         }
     )
+
+
+def checked_csv(csv: Document) -> Mapping[str, Any]:
+    """A ClusterServiceVersion under the names of its fields; `InputError` for a wrong type."""
+    read = source_bundle.conforming(csv, "ClusterServiceVersion", csv.value)
+    _check_version(csv, read.get("spec") or {})
+    return read
 
 
 def _check_version(csv: Document, spec: Mapping[str, Any]) -> None:

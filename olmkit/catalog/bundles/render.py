@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from olmkit.base.diagnostics import Diagnostic, Location
-from olmkit.base.documents import Key
+from olmkit.base.documents import Document, Key
 from olmkit.base.go import sort as go_sort
 from olmkit.base.json import text as json_text
-from olmkit.catalog.blobs import shapes, typed_json, wire
+from olmkit.catalog.blobs import records, shapes, typed_json, wire
 from olmkit.catalog.blobs.blob import Blob
 from olmkit.catalog.blobs.properties import (
     CSV_METADATA,
@@ -83,6 +83,19 @@ class RenderedBundle:
     @classmethod
     def of(cls, blob: Blob) -> RenderedBundle:
         """The bundle that a blob of a catalog holds."""
+        record = blob.record if blob.settled else None
+        if isinstance(record, records.Bundle):
+            return cls(
+                name=record.name,
+                package=record.package,
+                image=record.image,
+                properties=tuple(
+                    Member(item.type, bytes(item.value)) for item in record.properties
+                ),
+                related_images=tuple(
+                    RelatedImage(item.name, item.image) for item in record.related_images
+                ),
+            )
         fields = blob.fields
         return cls(
             name=fields["name"],
@@ -259,35 +272,34 @@ def _int64_or_double(value: Any) -> Any:
 
 
 def _related_images(bundle: SourceBundle, image: str) -> Iterator[RelatedImage]:
-    listed = source_bundle.shaped(
-        bundle.csv,
-        _RELATED_IMAGES,
-        {"relatedImages": bundle.spec.get("relatedImages")},
-        "spec",
-    )["relatedImages"]
-    seen = {item["image"] for item in listed or ()}
-    for item in listed or ():
-        yield RelatedImage(item["name"], item["image"])
+    listed = listed_images(bundle.csv, bundle.spec)
+    seen = {item.image for item in listed}
+    yield from listed
     if image and image not in seen:
         yield RelatedImage("", image)
     # The bundle's own image counts as seen only when the CSV lists it.
-    for found in _operator_images(bundle):
+    for found in operator_images(bundle.csv, bundle.spec):
         if found not in seen:
             yield RelatedImage("", found)
 
 
-def _operator_images(bundle: SourceBundle) -> Iterable[str]:
-    """The images of the CSV's deployments, each once."""
-    install = source_bundle.shaped(bundle.csv, _INSTALL, bundle.spec, "spec")["install"]
+def listed_images(csv: Document, spec: Mapping[str, Any]) -> Sequence[RelatedImage]:
+    """The images that a CSV with this `spec` lists itself. Raises `InputError` for a misfit."""
+    section = {"relatedImages": spec.get("relatedImages")}
+    listed = source_bundle.shaped(csv, _RELATED_IMAGES, section, "spec")["relatedImages"]
+    return [RelatedImage(item["name"], item["image"]) for item in listed or ()]
+
+
+def operator_images(csv: Document, spec: Mapping[str, Any]) -> Iterable[str]:
+    """The images of the CSV's deployments, each once. Raises `InputError` for a misfit."""
+    install = source_bundle.shaped(csv, _INSTALL, spec, "spec")["install"]
     images: dict[str, None] = {}
     for index, item in enumerate(install["spec"]["deployments"] or ()):
         keys: tuple[Key, ...] = ("spec", "install", "spec", "deployments", index, "spec")
-        spec = None if item["spec"] is shapes.ABSENT else item["spec"]
-        deployment = source_bundle.conforming(bundle.csv, "DeploymentSpec", spec, *keys)
+        described = None if item["spec"] is shapes.ABSENT else item["spec"]
+        deployment = source_bundle.conforming(csv, "DeploymentSpec", described, *keys)
         template = deployment.get("template") or {}
-        source_bundle.check_times(
-            bundle.csv, template.get("metadata"), *keys, "template", "metadata"
-        )
+        source_bundle.check_times(csv, template.get("metadata"), *keys, "template", "metadata")
         pod = template.get("spec") or {}
         for group in ("containers", "initContainers"):
             for container in pod.get(group) or ():

@@ -28,6 +28,8 @@ from olmkit.kube.builtin.typed import Difference, Misfit
 
 MANIFESTS: Final = "manifests"
 METADATA: Final = "metadata"
+# Of a CSV: where it describes its APIs.
+API_SECTIONS: Final = ("apiservicedefinitions", "customresourcedefinitions")
 
 T = TypeVar("T")
 Keys = tuple[Key, ...]
@@ -132,8 +134,7 @@ class _Reader:
             )
         meta = _csv_metadata(csv)
         spec = _csv_spec(csv)
-        services = _apis(csv, spec, "apiservicedefinitions")
-        crds = _apis(csv, spec, "customresourcedefinitions")
+        services, crds = (described_apis(csv, spec, section) for section in API_SECTIONS)
         provided = {
             api for found in objects if _is(found, model.CRD_KIND) for api in _crd_apis(found)
         }
@@ -296,7 +297,7 @@ class _Reader:
 
 
 def shaped(document: Document, shape: Object, value: Any, *keys: Key) -> dict[str, Any]:
-    """`value`, which stands below `keys` of `document`, read as `shape`.
+    """`value`, which is below `keys` of `document`, read as `shape`.
 
     Raises `InputError` with the place of the misfit.
     """
@@ -311,7 +312,7 @@ def shaped(document: Document, shape: Object, value: Any, *keys: Key) -> dict[st
 def conforming(
     document: Document, type_name: str, value: Any, *keys: Key, any_case: bool = True
 ) -> Mapping[str, Any]:
-    """`value`, which stands below `keys` of `document`, read as a type of Kubernetes.
+    """`value`, which is below `keys` of `document`, read as a type of Kubernetes.
 
     Raises `InputError` with the places of all misfits.
     """
@@ -414,7 +415,7 @@ def _release(csv: Document, spec: Mapping[str, Any]) -> str:
 Described = list[tuple[Api, Keys]]
 
 
-def _apis(csv: Document, spec: Mapping[str, Any], section: str) -> dict[str, Described]:
+def described_apis(csv: Document, spec: Mapping[str, Any], section: str) -> dict[str, Described]:
     """The owned and required APIs of a section of the CSV, each with its place."""
     value = _mapping(csv, spec.get(section), "spec", section)
     read = shaped(csv, _DEFINITIONS, value, "spec", section)

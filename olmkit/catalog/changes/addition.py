@@ -64,7 +64,7 @@ class NewEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Addition:
-    """The files with the new version in them, and where it stands."""
+    """The files with the new version in them, and where it is."""
 
     tree: Tree = field(repr=False)
     entries: tuple[NewEntry, ...]
@@ -87,7 +87,10 @@ def add(
     entries = tuple(
         _entry(source, package, name, placement) for name in _channels(source, placement)
     )
-    new: list[Blob] = [] if package else [_package(source, entries[0].channel)]
+    new: list[Blob] = []
+    if package is None:
+        default_channel = source.default_channel or entries[0].channel
+        new.append(package_blob(source, source.package, default_channel))
     changed: dict[int, Blob] = {}
     for entry in entries:
         if package and entry.channel in package.channels:
@@ -144,7 +147,7 @@ def _entry(
             skips=placement.skips,
             skip_range=placement.skip_range,
         )
-    replaces, skips = _text(source.spec.get("replaces")), _texts(source.spec.get("skips"))
+    replaces, skips = csv_edges(source)
     if not replaces and not skips and channel:
         replaces = _replaced_head(source, channel)
     return NewEntry(
@@ -152,8 +155,18 @@ def _entry(
         name=source.name,
         replaces=replaces,
         skips=skips,
-        skip_range=source.csv_annotations.get("olm.skipRange", ""),
+        skip_range=csv_skip_range(source),
     )
+
+
+def csv_edges(source: SourceBundle) -> tuple[str, tuple[str, ...]]:
+    """What the CSV replaces and skips."""
+    return _text(source.spec.get("replaces")), _texts(source.spec.get("skips"))
+
+
+def csv_skip_range(source: SourceBundle) -> str:
+    """The range of versions that the CSV skips."""
+    return source.csv_annotations.get("olm.skipRange", "")
 
 
 def _replaced_head(source: SourceBundle, channel: Channel) -> str:
@@ -180,12 +193,14 @@ def _replaced_head(source: SourceBundle, channel: Channel) -> str:
 # Blobs
 
 
-def _package(source: SourceBundle, channel: str) -> Blob:
-    """A package as its first bundle describes it."""
+def package_blob(
+    source: SourceBundle, package: str, default_channel: str, *, described: bool = True
+) -> Blob:
+    """A package with the icon, and if `described` the description, of one of its bundles."""
     value: dict[str, Any] = {
         "schema": wire.PACKAGE,
-        "name": source.package,
-        "defaultChannel": source.default_channel or channel,
+        "name": package,
+        "defaultChannel": default_channel,
     }
     icons = source.spec.get("icon")
     icon = icons[0] if isinstance(icons, list) and icons else None
@@ -194,7 +209,7 @@ def _package(source: SourceBundle, channel: str) -> Blob:
             "base64data": _text(icon.get("base64data")),
             "mediatype": _text(icon.get("mediatype")),
         }
-    if description := _text(source.spec.get("description")):
+    if described and (description := _text(source.spec.get("description"))):
         value["description"] = description
     return Blob.of(value)
 

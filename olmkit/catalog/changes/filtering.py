@@ -2,7 +2,7 @@
 
 Edges of what is kept stay as they are: the oldest entry may replace something that is gone.
 Of a range of versions the chain of `replaces` is kept from the lowest entry above which
-nothing more is in the range down to the lowest that is, also what lies between and is not.
+nothing more is in the range down to the lowest that is, also what is between and is not.
 """
 
 from __future__ import annotations

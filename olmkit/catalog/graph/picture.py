@@ -3,8 +3,12 @@
 A package is drawn like the history of a repository: a row for each bundle, newest at the
 top, and a vertical line for each channel with a dot where the channel has the bundle. What
 replaces a bundle is connected to it by the line, what skips it by a dashed arc, and the skip
-range of a channel's head is a dotted bracket along its rows. So a channel of 300 bundles is
-as legible as one of three, and a package with many channels is a narrow table.
+range of a channel's head is a dotted bracket along its rows. Three skips or more of one bundle
+are one dashed bracket. So a channel of 300 bundles is as legible as one of three, and a package
+with many channels is a narrow table.
+
+A picture may be folded: the older patch versions of a minor version share a row. Bundles that
+are only named, and are in no channel, share one when there are many.
 
 The picture needs no font, script or file from elsewhere; its colours follow the theme of the
 page. Texts are escaped, so that a catalog cannot put markup into a page.
@@ -17,7 +21,7 @@ from dataclasses import dataclass
 from typing import Final
 from xml.sax.saxutils import escape
 
-from olmkit.catalog.graph import links
+from olmkit.catalog.graph import links, upgrades
 from olmkit.catalog.model import Channel, Entry, Package
 
 ROW: Final = 22  # all lengths are pixels at the picture's natural size
@@ -28,6 +32,8 @@ _LETTER: Final = 6.8  # the width of an average letter at 12 pixels
 _LEGEND: Final = 40
 _TITLE: Final = 34
 _WIDTH: Final = 660  # at least: that of the legend
+_MANY: Final = 3  # skips that are one bracket, named bundles that are one row
+_FOLDED: Final = 60  # rows from which an inline picture is folded
 _LONGEST: Final = 60  # characters of a name or a note; tooltips have all of it
 # Distinct for readers who do not see all colours (Okabe and Ito), on light and dark ground.
 _COLORS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1")
@@ -43,13 +49,24 @@ svg{font:12px system-ui,sans-serif;fill:#1f2328;background:#fff}
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """One bundle; `entries` are those of the channels that have it."""
+    """One bundle; `entries` are those of the channels that have it.
+
+    `stranded` are the channels in which no upgrade leads from the bundle to the head.
+    `folded` are the names of all bundles of a row of several, the newest first.
+    """
 
     name: str
     version: str
     entries: Mapping[str, Entry]
     deprecation: str | None
     is_bundle: bool
+    stranded: tuple[str, ...] = ()
+    folded: tuple[str, ...] = ()
+    oldest: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.folded or (self.name,)
 
 
 def svg(packages: Sequence[Package]) -> str:
@@ -82,7 +99,7 @@ def inline(package: Package) -> str:
 
     The page has its facts as text too, so that it is hidden from screen readers.
     """
-    drawing = _Drawing(package)
+    drawing = _Drawing(package, is_folded=is_folded(package))
     width = max(_WIDTH, drawing.width)
     height = drawing.height + 2 * _MARGIN + _LEGEND
     body = [*drawing.draw(_MARGIN, width), *_legend(drawing.height + 2 * _MARGIN)]
@@ -90,17 +107,23 @@ def inline(package: Package) -> str:
     return "\n".join([f'<svg class="picture" {frame} aria-hidden="true">', *body, "</svg>"])
 
 
+def is_folded(package: Package) -> bool:
+    """Whether `inline` folds the older patch versions of a package."""
+    return len(package.bundles) >= _FOLDED
+
+
 class _Drawing:
     """One package: its rows, its lanes, and where they are."""
 
-    def __init__(self, package: Package) -> None:
+    def __init__(self, package: Package, *, is_folded: bool = False) -> None:
         self._package = package
         self._channels = sorted(
             package.channels.values(),
             key=lambda channel: (channel.name != package.default_channel, channel.name),
         )
-        self._rows = _rows(package)
-        self._places = {row.name: number for number, row in enumerate(self._rows)}
+        rows = _rows(package)
+        self._rows = list(_merged([*_fold(rows, package)] if is_folded else rows))
+        self._places = {name: number for number, row in enumerate(self._rows) for name in row.names}
         longest = max((len(channel.name) for channel in self._channels), default=0)
         self._head = _TITLE + 12 + round(min(longest, _LONGEST) * _LETTER * 0.72)
         self._text_left = _MARGIN + LANE * len(self._channels) + 12
@@ -158,12 +181,15 @@ class _Drawing:
         for entry in links.by_descending_version(channel.entries):
             if entry.name in heads:
                 yield from self._bracket(lane, channel, entry)
-            for old in dict.fromkeys(entry.skips):
-                yield self._arc(lane, old, entry.name, "e s", f"{entry.name} skips {old}")
-            if entry.replaces:
+            yield from self._skips(lane, entry)
+            if entry.replaces and self._is_visible(entry):
                 yield self._connection(lane, entry, taken)
+        drawn: set[int] = set()
         for entry in links.by_descending_version(channel.entries):
             y, x = self._y(self._places[entry.name]), self._x(lane)
+            if self._places[entry.name] in drawn:
+                continue
+            drawn.add(self._places[entry.name])
             is_head = entry.name in heads
             title = f"{entry.name} in channel {channel.name}{', its head' if is_head else ''}"
             inner = "" if not is_head else f'<circle class="o" cx="{x}" cy="{y}" r="2"/>'
@@ -171,6 +197,26 @@ class _Drawing:
                 f'<g><title>{_text(title, 500)}</title><circle cx="{x}" cy="{y}" '
                 f'r="{_DOT + is_head}" fill="{color}"/>{inner}</g>'
             )
+
+    def _is_visible(self, entry: Entry) -> bool:
+        """Whether both ends of what an entry replaces are in separate rows."""
+        place = self._places[entry.name]
+        return place != self._places[entry.replaces] or not self._rows[place].folded
+
+    def _skips(self, lane: int, entry: Entry) -> Iterator[str]:
+        skips = list(dict.fromkeys(filter(None, entry.skips)))
+        if len(skips) < _MANY:
+            for old in skips:
+                yield self._arc(lane, old, entry.name, "e s", f"{entry.name} skips {old}")
+            return
+        places = sorted({self._places[old] for old in skips} - {self._places[entry.name]})
+        if not places:
+            return
+        x, top = self._x(lane), self._y(self._places[entry.name])
+        ends = [self._y(number) for number in places]
+        path = f"M{x} {top}H{x + 8}V{ends[-1]}" + "".join(f"M{x + 8} {end}h-4" for end in ends)
+        title = f"{entry.name} skips {len(skips)} versions: {', '.join(skips)}"
+        yield _path(path, "e s", _color(lane), title)
 
     def _connection(self, lane: int, entry: Entry, taken: set[int]) -> str:
         """What replaces: straight where nothing of the channel is in between, else an arc."""
@@ -210,6 +256,12 @@ class _Drawing:
     def _label(self, number: int, row: _Row) -> str:
         y = self._y(number) + 4
         struck = ' class="x"' if row.deprecation is not None else ""
+        if row.folded:
+            return (
+                f'<text class="n" x="{self._text_left}" y="{y}">'
+                f"<title>{_text(', '.join(row.folded), 500)}</title>"
+                f"{_text(_folded_words(row), _LONGEST)}</text>"
+            )
         if not row.is_bundle:
             return (
                 f'<text class="g" x="{self._text_left}" y="{y}">{_text(row.name, _LONGEST)} '
@@ -223,6 +275,8 @@ class _Drawing:
             parts.append(f'<tspan class="n" dx="8">{_text(row.name, _LONGEST)}</tspan>')
         if notes:
             parts.append(f'<tspan class="n" dx="8">{_text(notes, _LONGEST)}</tspan>')
+        if row.stranded:
+            parts.append(f'<tspan class="d" dx="8">{_text(_stranded(row), _LONGEST)}</tspan>')
         parts.append(_deprecated(row.deprecation))
         return (
             f'<text x="{self._text_left}" y="{y}"><title>{_text(title, 500)}</title>'
@@ -242,24 +296,94 @@ def _rows(package: Package) -> list[_Row]:
     first = {name: next(iter(entries.values())) for name, entries in found.items() if entries}
     ordered = [entry.name for entry in links.by_descending_version(first)]
     ordered += sorted(found.keys() - first.keys())
-    return [_row(name, found[name]) for name in ordered]
+    lost = {name: _lost(channel) for name, channel in package.channels.items()}
+    return [_row(name, found[name], lost) for name in ordered]
 
 
-def _row(name: str, entries: Mapping[str, Entry]) -> _Row:
+def _lost(channel: Channel) -> frozenset[str]:
+    """The bundles without a way to the head; none in a channel that OLM v0 refuses."""
+    try:
+        return upgrades.stranded(channel)
+    except upgrades.BrokenChannelError:
+        return frozenset()
+
+
+def _merged(rows: Sequence[_Row]) -> Iterator[_Row]:
+    """The rows with those of bundles that are only named in one, if there are many."""
+    named = [row for row in rows if not row.is_bundle and not row.folded]
+    for row in rows:
+        if row.is_bundle or row.folded or len(named) < _MANY:
+            yield row
+    if len(named) >= _MANY:
+        yield _several(named, is_bundle=False)
+
+
+def _fold(rows: Sequence[_Row], package: Package) -> Iterator[_Row]:
+    """The rows with the older patch versions of each minor version in one, but for heads."""
+    heads = {name for channel in package.channels.values() for name in links.heads(channel)}
+    hidden: list[_Row] = []
+    minor = ""
+    for row in rows:
+        own = ".".join(row.version.split(".")[:2]) if row.is_bundle else ""
+        is_older = bool(own) and own == minor and row.name not in heads
+        if is_older and row.deprecation is None and not row.stranded:
+            hidden.append(row)
+            continue
+        yield from _shown(hidden)
+        hidden = []
+        minor = own
+        yield row
+    yield from _shown(hidden)
+
+
+def _shown(rows: list[_Row]) -> Iterator[_Row]:
+    if len(rows) > 1:
+        yield _several(rows, is_bundle=True)
+    else:
+        yield from rows
+
+
+def _several(rows: Sequence[_Row], *, is_bundle: bool) -> _Row:
+    return _Row(
+        rows[0].name,
+        rows[0].version,
+        {},
+        None,
+        is_bundle=is_bundle,
+        folded=tuple(row.name for row in rows),
+        oldest=rows[-1].version,
+    )
+
+
+def _folded_words(row: _Row) -> str:
+    if row.is_bundle:
+        return f"{len(row.folded)} older: {row.version} to {row.oldest}"
+    return f"{len(row.folded)} versions that are not in the catalog"
+
+
+def _row(name: str, entries: Mapping[str, Entry], lost: Mapping[str, frozenset[str]]) -> _Row:
     bundle = next((entry.bundle for entry in entries.values() if entry.bundle), None)
     version = str(bundle.version) if bundle is not None and bundle.version is not None else ""
     deprecation = bundle.deprecation if bundle is not None else None
-    return _Row(name, version, entries, deprecation, is_bundle=bool(entries))
+    stranded = tuple(channel for channel in entries if name in lost[channel])
+    return _Row(name, version, entries, deprecation, is_bundle=bool(entries), stranded=stranded)
 
 
 def _plain(row: _Row) -> str:
     """A text that is about as wide as the row's label."""
+    if row.folded:
+        return _folded_words(row)
     ranges = dict.fromkeys(entry.skip_range for entry in row.entries.values())
     notes = ", ".join(f"skipRange {text}" for text in ranges if text)[:_LONGEST]
     note = "" if row.deprecation is None else f" deprecated: {row.deprecation}"[:_LONGEST]
-    return f"{row.version}  {row.name[:_LONGEST]}  {notes}  {note}" + (
+    lost = _stranded(row)[:_LONGEST] if row.stranded else ""
+    return f"{row.version}  {row.name[:_LONGEST]}  {notes}  {lost}  {note}" + (
         "" if row.is_bundle else " (not in the catalog)"
     )
+
+
+def _stranded(row: _Row) -> str:
+    return f"stranded in {', '.join(row.stranded)}"
 
 
 def _deprecated(message: str | None) -> str:

@@ -25,7 +25,7 @@ from olmkit.catalog.model import NO_VERSION, Bundle, Channel, Entry, Package
 
 
 class BrokenChannelError(InputError):
-    """Why OLM v0 cannot tell what is newest in a channel; it resolves nothing then.
+    """Why OLM v0 cannot determine what is newest in a channel; it resolves nothing then.
 
     `fault` is `no-head`, `several-heads`, `cycle` or `slash`.
     """
@@ -190,9 +190,7 @@ def upgrade_paths(channel: Channel, starts: Iterable[Start]) -> list[UpgradePath
     """The same from each of several. Raises `BrokenChannelError`."""
     ordered = order(channel)
     head = newest(ordered)
-    # What is installed from above the newest selectable entry has nothing left to reach.
-    above = [one.name for one in ordered]
-    tops = frozenset(above[: above.index(head.name) + 1] if head else above)
+    tops = _tops(ordered)
 
     def path_from(start: Start) -> UpgradePath:
         found = _walk(start, head.name if head else "", tops, lambda at: successor(ordered, at))
@@ -205,6 +203,34 @@ def upgrade_paths(channel: Channel, starts: Iterable[Start]) -> list[UpgradePath
         return replace(found, obstacles=tuple(blocked))
 
     return [path_from(one) for one in starts]
+
+
+def stranded(channel: Channel) -> frozenset[str]:
+    """The entries with a bundle from which OLM v0 does not get to the newest one.
+
+    Raises `BrokenChannelError`.
+    """
+    ordered = order(channel)
+    arrives = dict.fromkeys(_tops(ordered), True)
+    for entry in channel.entries.values():
+        way: dict[str, None] = {}
+        at: Entry | None = entry
+        while at is not None and at.name not in arrives and at.name not in way:
+            way[at.name] = None
+            hop = successor(ordered, start_of(channel.entries, at.name))
+            at = hop.entry if hop is not None else None
+        found = at is not None and arrives.get(at.name, False)
+        arrives.update(dict.fromkeys(way, found))
+    return frozenset(
+        one.name for one in channel.entries.values() if one.bundle and not arrives[one.name]
+    )
+
+
+def _tops(ordered: Sequence[Entry]) -> frozenset[str]:
+    """The newest entry that OLM v0 can select, and those above it, which have nothing to reach."""
+    head = newest(ordered)
+    above = [one.name for one in ordered]
+    return frozenset(above[: above.index(head.name) + 1] if head else above)
 
 
 def offers_of_v1(package: Package, query: UpgradeQuery) -> tuple[Bundle, ...]:
@@ -257,7 +283,7 @@ def path_of_v1(package: Package, channels: Sequence[str], start: Start) -> Upgra
 
 
 def start_of(entries: Mapping[str, Entry], name: str, version: Version | None = None) -> Start:
-    """What is installed under that name; `version` where it is not an entry any more."""
+    """What is installed under that name; `version` where it is no longer an entry."""
     entry = entries.get(name)
     if entry is not None and entry.bundle is not None:
         return Start(name, entry.version)

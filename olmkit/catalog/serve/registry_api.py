@@ -125,7 +125,7 @@ class RegistryApi:
         return self._whole(found.entries[found.record.head])
 
     def get_bundle_that_replaces(self, name: str, package: str, channel: str) -> bytes:
-        """A `Bundle` whose `replaces` or `skips` names the one asked for."""
+        """A `Bundle` whose `replaces` or `skips` names the requested one."""
         if package not in self._packages:
             raise NotFoundError(f"package {package} not found")
         for entry in self._channel(package, channel).entries.values():
@@ -178,15 +178,18 @@ class RegistryApi:
         """
         for entry in self._all:
             bundle = entry.bundle
-            record = entry.record
-            edges = string(13, record.replaces) + b"".join(
-                message(14, utf8(skip)) for skip in record.skips
-            )
+            edges = _edges(entry.record)
             if bundle.has_image:
                 pieces = self._read(bundle.offset, bundle.brief)
                 yield b"".join((pieces, _in_channel(entry), edges))
             else:
                 yield self._whole(entry) + edges
+
+    def whole_bundles(self) -> Iterator[tuple[str, str, str, bytes]]:
+        """Package, channel, bundle and the whole `Bundle`, its edges included, of each entry."""
+        for entry in self._all:
+            data = self._whole(entry) + _edges(entry.record)
+            yield entry.package.name, entry.channel.name, entry.bundle.name, data
 
     def list_custom_blobs(self, schema: str, package: str) -> Iterator[bytes]:
         """A `Struct` for each blob of a schema that is not OLM's own."""
@@ -272,6 +275,10 @@ class RegistryApi:
 def _replaced(record: EntryRecord) -> list[str]:
     """What a bundle replaces, then what it skips beyond that."""
     return [record.replaces, *(skip for skip in record.skips if skip != record.replaces)]
+
+
+def _edges(record: EntryRecord) -> bytes:
+    return string(13, record.replaces) + b"".join(message(14, utf8(skip)) for skip in record.skips)
 
 
 def _in_channel(entry: _Entry) -> bytes:

@@ -36,7 +36,7 @@ from olmkit.catalog.serve.registry_index import (
 _KIND: Final = Object(go="metav1.TypeMeta", fields=(Field("kind", Text()),))
 
 Append = Callable[[bytes], int]
-"""Takes a piece; gives the offset where it lies."""
+"""Takes a piece and returns its offset."""
 
 Content = Callable[[BlobPlace, str], Blob]
 """The blob that is at a place and has a schema."""

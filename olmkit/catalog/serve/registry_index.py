@@ -3,7 +3,7 @@
 The index is small and lives in memory: names, edges, APIs, and where the pieces
 of each bundle's message lie. The pieces are large and lie wherever the reader
 keeps them. Messages of protocol buffers are concatenations, so what a bundle is
-in every channel is stored once, and a channel's own fields are added when asked.
+in every channel is stored once, and a channel's own fields are added on request.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ FORMAT: Final = 1
 # Structs and not dataclasses: thousands are decoded at start, as arrays and without the
 # bookkeeping of the garbage collector.
 class BundleRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """Where the pieces of one bundle lie, and what is asked of it without reading them.
+    """Where the pieces of one bundle are, and what can be queried without reading them.
 
-    The pieces stand one after the other from `offset`: `brief` bytes of small fields,
+    The pieces are one after the other from `offset`: `brief` bytes of small fields,
     `objects` bytes of inlined manifests, and up to `length` the CSV's text where it is none of
     those. The CSV's text is the `csv_length` bytes from `offset + csv_start`.
     """
@@ -73,7 +73,7 @@ class PackageRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class CustomRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """Where one blob of a schema that is not OLM's own lies, as a `Struct` message."""
+    """Where one blob of a schema that is not OLM's own is, as a `Struct` message."""
 
     schema: str
     package: str

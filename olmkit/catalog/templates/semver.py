@@ -1,6 +1,7 @@
 """The semver template: channels and upgrade edges from the versions of the bundles.
 
-Source: the semver template of operator-registry 1.61 and later. Channels are `<archetype>-v<major>`
+Source: the semver template of operator-registry 1.61 and later; for older ones see `opm_release`.
+Channels are `<archetype>-v<major>`
 and `<archetype>-v<major>.<minor>`. In each, the highest patch of a minor version replaces the
 highest patch of the minor version before, and skips everything older of its major version.
 """
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any, Final
 
 from olmkit.base.diagnostics import Location
@@ -21,6 +22,7 @@ from olmkit.catalog.bundles.migrate import Level
 from olmkit.catalog.bundles.render import RenderedBundle
 from olmkit.catalog.templates import facts, findings
 from olmkit.catalog.templates.findings import FORM, IMAGE, ORDER
+from olmkit.catalog.templates.opm_release import CURRENT, Edges, OpmRelease
 from olmkit.catalog.templates.source import Template
 
 ARCHETYPES: Final = ("candidate", "fast", "stable")
@@ -81,7 +83,10 @@ def images(template: Template) -> Iterator[tuple[str, Location]]:
 
 
 def render(
-    template: Template, bundles: Mapping[str, RenderedBundle], level: Level
+    template: Template,
+    bundles: Mapping[str, RenderedBundle],
+    level: Level,
+    release: OpmRelease = CURRENT,
 ) -> Iterator[Blob]:
     """One package, its channels, and the bundles. Raises `InputError` for an unusable bundle."""
     package = ""
@@ -91,17 +96,21 @@ def render(
         archetypes.append(sorted(members, key=lambda member: member.version.key))
     _check_order(archetypes)
     nodes, default = _nodes(template, archetypes)
-    _link(nodes)
     channels: dict[str, list[_Node]] = {}
     for node in nodes:
         channels.setdefault(node.channel, []).append(node)
+    if release.edges is Edges.MAJOR:
+        _link(nodes)
+    else:
+        for members_of_channel in channels.values():
+            _link_channel(members_of_channel, release.edges)
     last = next(
         member.bundle
         for members in archetypes
         for member in members
         if member.name == channels[default][-1].name
     )
-    yield Blob.of(_package(package, default, last))
+    yield Blob.of(_package(package, default, last if release.has_presentation else None))
     for name, entries in channels.items():
         yield Blob.of(_channel(package, name, entries))
     for bundle in dict.fromkeys(bundles.values()):
@@ -265,9 +274,21 @@ def _link(nodes: Sequence[_Node]) -> None:
         skips.add(node.name)
 
 
-def _package(name: str, default: str, last: RenderedBundle) -> dict[str, Any]:
+def _link_channel(nodes: Sequence[_Node], edges: Edges) -> None:
+    """Set the edges of the highest patch of each minor version in one channel."""
+    replaced = ""
+    for _, found in groupby(nodes, key=lambda node: node.version.minor):
+        *older, highest = found
+        highest.replaces = replaced
+        highest.skips = [node.name for node in older]
+        if replaced and edges is Edges.CHANNEL_WITH_REPLACED:
+            highest.skips.insert(0, replaced)
+        replaced = highest.name
+
+
+def _package(name: str, default: str, last: RenderedBundle | None) -> dict[str, Any]:
     value: dict[str, Any] = {"schema": wire.PACKAGE, "name": name, "defaultChannel": default}
-    return {**value, **facts.presentation(last)}
+    return {**value, **(facts.presentation(last) if last else {})}
 
 
 def _channel(package: str, name: str, nodes: Sequence[_Node]) -> dict[str, Any]:

@@ -143,3 +143,67 @@ def test_cycles_and_entries_that_replace_themselves_are_drawn() -> None:
 def test_a_package_without_channels_and_no_package_at_all() -> None:
     assert "no channel has a bundle" in drawn(package())[0]
     ElementTree.fromstring(picture.svg([]))  # noqa: S314 - our own text
+
+
+def _chain(*versions: str, **last: Any) -> tuple[dict[str, Any], ...]:
+    entries: list[dict[str, Any]] = [{"name": f"cog.v{one}"} for one in versions]
+    for entry, before in zip(entries[1:], versions, strict=False):
+        entry["replaces"] = f"cog.v{before}"
+    entries[-1].update(last)
+    return package(), channel("stable", *entries), *(bundle(one) for one in versions)
+
+
+def test_many_skips_are_one_bracket_and_named_bundles_one_row() -> None:
+    skips = [f"cog.v0.9.{number}" for number in range(6)]
+    text, root = drawn(*_chain("1.0.0", "1.1.0", skips=skips))
+    found = [one for one in titles(root) if "skips" in one]
+    assert found == [f"cog.v1.1.0 skips 6 versions: {', '.join(skips)}"]
+    assert "6 versions that are not in the catalog" in text
+
+
+def test_an_inline_picture_folds_the_older_patch_versions() -> None:
+    versions = [f"1.{minor}.{patch}" for minor in range(20) for patch in range(5)]
+    catalog = model.build(outline.of_blobs(Blob.of(value) for value in _chain(*versions)))
+    found = catalog.packages["cog"]
+    text = picture.inline(found)
+    assert picture.is_folded(found)
+    assert "4 older: 1.19.3 to 1.19.0" in text
+    assert ">1.19.4<" in text
+    assert text.count("<circle") < 2 * 2 * 20 + 4
+    whole = picture.svg([found])
+    assert "older" not in whole
+    assert all(f">{version}<" in whole for version in versions)
+
+
+def test_a_head_is_not_folded() -> None:
+    versions = [f"1.0.{patch}" for patch in range(70)]
+    other = channel("slow", {"name": "cog.v1.0.30"})
+    values = (*_chain(*versions), other)
+    catalog = model.build(outline.of_blobs(Blob.of(value) for value in values))
+    text = picture.inline(catalog.packages["cog"])
+    assert "cog.v1.0.30 in channel slow, its head" in text
+    assert "38 older: 1.0.68 to 1.0.31" in text
+    assert "30 older: 1.0.29 to 1.0.0" in text
+
+
+def test_an_empty_name_that_is_skipped_is_not_drawn() -> None:
+    text, _ = drawn(package(), channel("stable", {"name": "cog.v1.0.0", "skips": [""]}))
+    assert "cog.v1.0.0 skips" not in text
+
+
+def test_what_is_stranded_is_marked() -> None:
+    values = (
+        package(),
+        channel(
+            "stable",
+            {"name": "cog.v1.0.0"},
+            {"name": "cog.v1.1.0", "replaces": "cog.v1.0.0"},
+            {"name": "cog.v1.2.0", "replaces": "cog.v1.0.0", "skips": ["cog.v1.1.0"]},
+            {"name": "cog.v1.3.0", "skips": ["cog.v1.2.0"], "replaces": "cog.v1.2.0"},
+        ),
+        *(bundle(version) for version in ("1.0.0", "1.1.0", "1.2.0", "1.3.0")),
+    )
+    text, _ = drawn(*values)
+    # 1.2.0 is skipped, so OLM v0 never selects it; 1.0.0 and 1.1.0 have nothing else.
+    assert text.count("stranded in stable") == 2
+    assert "stranded" not in drawn(*VALUES)[0]

@@ -207,3 +207,34 @@ def test_an_entry_that_olm_never_selects_is_passed_over_and_named() -> None:
 def test_a_channel_with_a_slash_in_its_name_has_no_order() -> None:
     with pytest.raises(BrokenChannelError, match="slash"):
         upgrades.order(dataclasses.replace(channel(*CHAIN), name="release/1"))
+
+
+def test_what_has_no_way_to_the_newest_is_stranded() -> None:
+    found = channel(
+        entry("v1"),
+        entry("v2", "v1"),  # off the chain: nothing follows it
+        entry("v3", "v1"),
+        entry("v4", "v3", "v5"),
+        entry("v0"),  # neither replaced nor in a range, but skipped
+        entry("v6", "v4", "v2x", "v0", skip_range=">=4.0.0 <5.0.0"),
+    )
+    with pytest.raises(BrokenChannelError):
+        upgrades.stranded(found)  # v2 is a second head
+    found = channel(
+        entry("v1"),
+        entry("v2", "v1", "v8"),
+        entry("v3", "v1", "v2"),
+        entry("v8", "v1"),
+        entry("v4", "v3"),
+    )
+    # v8 could go to v2 only, which is skipped, so OLM v0 never selects it.
+    assert upgrades.stranded(found) == {"v8"}
+    assert walk(found, "v8") == ([], End.STRANDED)
+    for name in found.entries:
+        assert (walk(found, name)[1] == End.STRANDED) == (name in upgrades.stranded(found))
+
+
+def test_a_skip_range_leads_back_to_the_newest() -> None:
+    lost = (entry("v1"), entry("v2", "v1", "v8"), entry("v3", "v1", "v2"), entry("v8", "v1"))
+    found = channel(*lost, entry("v4", "v3", skip_range="<9.0.0"))
+    assert not upgrades.stranded(found)

@@ -1,0 +1,250 @@
+"""The tables of an index database as the blobs of a file-based catalog.
+
+Packages have the icon of the head of their default channel. Bundles that the database marks as
+deprecated, and those without a version, a name or a column for their image, are left out, as they
+are never served either. Whether the result is a valid catalog is for the rules to say.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar
+
+from olmkit.base.diagnostics import Diagnostic
+from olmkit.base.documents import Document
+from olmkit.base.json import reader as json_reader
+from olmkit.base.json.reader import JsonError
+from olmkit.base.quoting import quoted
+from olmkit.base.tree import Tree
+from olmkit.base.versions import InvalidVersionError, Version
+from olmkit.catalog.blobs import fbc, shapes, wire
+from olmkit.catalog.blobs.blob import Blob
+from olmkit.catalog.bundles import migrate
+from olmkit.catalog.bundles.render import RenderedBundle
+from olmkit.catalog.database import bundles, edges, findings, history
+from olmkit.catalog.database.edges import Links, Node
+from olmkit.catalog.database.tables import (
+    BundleRow,
+    ChannelRow,
+    ImageRow,
+    IndexTables,
+    PackageRow,
+    PropertyRow,
+)
+
+# The file that a database becomes where files are needed.
+CATALOG_FILE: Final = "catalog.json"
+_DEPRECATED: Final = "olm.deprecated"
+
+T = TypeVar("T", PropertyRow, ImageRow)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Converted:
+    """The packages and channels, the bundles, and what was left out."""
+
+    blobs: tuple[Blob, ...] = field(repr=False)
+    bundles: tuple[RenderedBundle, ...] = field(repr=False)
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+def tree(tables: IndexTables, path: str) -> Tree:
+    """The catalog as one file, for what reads files. Raises as `convert` does."""
+    made = convert(tables, path)
+    blobs = (*made.blobs, *(bundle.blob() for bundle in made.bundles))
+    return Tree({CATALOG_FILE: fbc.dump(blobs, "json")})
+
+
+def convert(tables: IndexTables, path: str) -> Converted:
+    """The catalog that the tables hold; `path` is how messages call the database.
+
+    Raises `InputError` when a row refers to something that is not there or has a wrong value.
+    """
+    return _Conversion(history.completed(tables), path).run()
+
+
+class _Conversion:
+    def __init__(self, tables: IndexTables, path: str) -> None:
+        self._path = path
+        self._packages = {row.name: row for row in tables.packages}
+        self._channels = {(row.package, row.name): row for row in tables.channels}
+        self._rows = {row.name: row for row in tables.bundles if row.name is not None}
+        self._properties = _by_bundle(tables.properties or ())
+        self._dependencies = _by_bundle(tables.dependencies or ())
+        self._images = _by_bundle(tables.related_images or ())
+        self._links = edges.links(tables.entries)
+        self._made: dict[tuple[str, str], RenderedBundle] = {}
+        self._left_out: dict[tuple[str, str], dict[str, None]] = {}
+        self._notes: list[Diagnostic] = []
+
+    def run(self) -> Converted:
+        self._check_packages()
+        entries: dict[tuple[str, str], list[dict[str, Any]]] = {key: [] for key in self._channels}
+        for node, links in self._links.items():
+            row = self._row(node)
+            if row is not None:
+                self._add(row, node)
+                entries[node.package, node.channel].append(_entry(node.bundle, links, row))
+        blobs = [self._package(row) for row in self._packages.values()]
+        for (package, name), found in entries.items():
+            if package in self._packages:
+                blobs.append(_channel(package, name, found))
+        self._tell_left_out()
+        return Converted(
+            blobs=tuple(blobs),
+            bundles=tuple(self._made.values()),
+            diagnostics=tuple(self._notes),
+        )
+
+    def _check_packages(self) -> None:
+        owners = {package for package, _ in self._channels}
+        for row in self._packages.values():
+            within = f"package `{row.name}`"
+            if row.name not in owners:
+                raise findings.refusal(
+                    f"package {quoted(row.name)} has no channel", path=self._path, subject=within
+                )
+            if (row.name, row.default_channel) not in self._channels:
+                raise findings.refusal(
+                    f"the default channel {quoted(row.default_channel)} of package "
+                    f"{quoted(row.name)} does not exist",
+                    path=self._path,
+                    subject=within,
+                )
+
+    def _row(self, node: Node) -> BundleRow | None:
+        """The row of a bundle in a channel; None when it does not count."""
+        row = self._rows.get(node.bundle)
+        if row is None:
+            return None  # an entry for an edge to a bundle that no longer exists
+        if row.version is None or row.image is None:
+            self._leave_out("bundles without a version or an image", node)
+            return None
+        if any(one.type == _DEPRECATED for one in self._properties.get(node.bundle, ())):
+            self._leave_out("deprecated bundles", node)
+            return None
+        unknown = ""
+        if node.package not in self._packages:
+            unknown = f"unknown package {quoted(node.package)} for bundle {quoted(node.bundle)}"
+        elif (node.package, node.channel) not in self._channels:
+            unknown = f"unknown channel {quoted(node.channel)} for bundle {quoted(node.bundle)}"
+        if unknown:
+            raise findings.refusal(unknown, path=self._path, subject=f"bundle `{node.bundle}`")
+        return row
+
+    def _add(self, row: BundleRow, node: Node) -> None:
+        if (node.package, node.bundle) in self._made:
+            return
+        try:
+            Version.parse(row.version or "")
+        except InvalidVersionError as error:
+            raise findings.refusal(
+                f"convert bundle {quoted(node.bundle)}: parse version {quoted(row.version or '')}: "
+                f"{error.message}",
+                path=self._path,
+                subject=f"bundle `{node.bundle}`",
+            ) from None
+        self._made[node.package, node.bundle] = bundles.convert(
+            row,
+            node.package,
+            self._properties.get(node.bundle, ()),
+            self._dependencies.get(node.bundle, ()),
+            [image.image for image in self._images.get(node.bundle, ())],
+            self._path,
+        )
+
+    def _package(self, row: PackageRow) -> Blob:
+        value: dict[str, Any] = {
+            "schema": wire.PACKAGE,
+            "name": row.name,
+            "defaultChannel": row.default_channel,
+        }
+        icon = self._icon(self._channels[row.name, row.default_channel])
+        if icon:
+            value["icon"] = icon
+        return Blob.of(value)
+
+    def _icon(self, channel: ChannelRow) -> Mapping[str, str] | None:
+        """The icon in the CSV of the channel's head."""
+        head = self._rows.get(channel.head)
+        within = f"package `{channel.package}`, channel `{channel.name}`"
+        if head is None:
+            raise findings.refusal(
+                f"the head {quoted(channel.head)} of the channel does not exist",
+                path=self._path,
+                subject=within,
+            )
+        try:
+            csv = json_reader.read((head.csv or "").encode("utf-8", "replace"))
+        except JsonError as error:
+            raise findings.refusal(
+                f"the ClusterServiceVersion of bundle {quoted(channel.head)} cannot be read: "
+                f"{error.message}",
+                path=self._path,
+                subject=within,
+            ) from None
+        read = migrate.checked_csv(Document(csv, path=self._path))
+        icons = (read.get("spec") or {}).get("icon") or ()
+        shown = icons[0] if icons else None
+        if not shown:
+            return None
+        text = shown.get("base64data") or ""
+        data = shapes.decode_base64(text)
+        if not isinstance(data, bytes):
+            data = shapes.decode_base64(text.replace(" ", ""))
+        if not isinstance(data, bytes):
+            message = f"the icon of bundle {quoted(channel.head)} is not base64"
+            self._notes.append(
+                findings.found(findings.ICON, message, path=self._path, subject=within)
+            )
+            return None
+        if not data:
+            return None
+        encoded = base64.b64encode(data).decode()
+        return {"base64data": encoded, "mediatype": shown.get("mediatype") or ""}
+
+    def _leave_out(self, why: str, node: Node) -> None:
+        self._left_out.setdefault((why, node.package), {})[node.bundle] = None
+
+    def _tell_left_out(self) -> None:
+        for (why, package), names in self._left_out.items():
+            shown = ", ".join(f"`{name}`" for name in names)
+            self._notes.append(
+                findings.found(
+                    findings.LEFT_OUT,
+                    f"{why} are left out: {shown}",
+                    path=self._path,
+                    subject=f"package `{package}`",
+                )
+            )
+
+
+def _entry(name: str, links: Links, row: BundleRow) -> dict[str, Any]:
+    entry: dict[str, Any] = {"name": name}
+    if links.replaces:
+        entry["replaces"] = links.replaces
+    if links.skips:
+        entry["skips"] = list(links.skips)
+    if row.skip_range:
+        entry["skipRange"] = row.skip_range
+    return entry
+
+
+def _channel(package: str, name: str, entries: Sequence[Mapping[str, Any]]) -> Blob:
+    return Blob.of(
+        {
+            "schema": wire.CHANNEL,
+            "name": name,
+            "package": package,
+            "entries": sorted(entries, key=lambda entry: str(entry["name"])),
+        }
+    )
+
+
+def _by_bundle(rows: Iterable[T]) -> dict[str, list[T]]:
+    found: dict[str, list[T]] = {}
+    for row in rows:
+        found.setdefault(row.bundle, []).append(row)
+    return found
