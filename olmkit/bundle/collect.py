@@ -25,7 +25,7 @@ SCORECARD_GROUP = "scorecard.operatorframework.io"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Webhook:
-    """One entry of a webhook configuration; `source` and `keys` say where it stands."""
+    """One entry of a webhook configuration; `source` and `keys` say where it is."""
 
     value: dict[str, Any]
     mutating: bool
@@ -56,7 +56,7 @@ class Collection:
 def collect(documents: Iterable[Document]) -> Collection:
     """Objects in their buckets.
 
-    Raises `InputError` that tells of every object that cannot be used at all.
+    Raises `InputError` that names every object that cannot be used at all.
     """
     collection = Collection()
     errors: list[Diagnostic] = []

@@ -33,7 +33,7 @@ ANNOTATIONS_FILE = "annotations.yaml"
 
 # Blank lines and comments, then a line of `---`: an empty document before the first.
 _EMPTY_FIRST = re.compile(
-    rb"(?:\xef\xbb\xbf)?(?:[ \t]*(?:#[^\n]*)?\r?\n)+---[ \t\r]*(?:#[^\n]*)?(?:\n|\Z)"
+    rb"(?:\xef\xbb\xbf)?(?:[ \t]*+(?:#[^\n]*+)?\r?\n)++---[ \t\r]*(?:#[^\n]*)?(?:\n|\Z)"
 )
 
 
@@ -141,7 +141,7 @@ def _find_annotations(
 
 
 def annotations_value(document: Document | None) -> Any:
-    """What stands under `annotations`, found without regard to case."""
+    """What is under `annotations`, found without regard to case."""
     found = None
     for key, value in objects.mapping(document.value if document else None).items():
         if key.lower() == "annotations":

@@ -3,7 +3,7 @@
 A `Bundle` is read from a `Tree` by `olmkit.bundle.layout`. It is lenient on
 purpose: what could not be read is kept as `Unreadable`, values of the wrong
 type are left out of the typed views, and the rules say so with a place. Code that
-needs a sound bundle asks the rules first.
+needs a sound bundle runs the rules first.
 """
 
 from __future__ import annotations
@@ -306,7 +306,7 @@ class CustomResourceDefinition(BundleObject):
 
 
 class FileProperty(NamedTuple):
-    """One `{type, value}` of a dependencies or properties file, and where it stands."""
+    """One `{type, value}` of a dependencies or properties file, and where it is."""
 
     type: str
     value: Any
@@ -348,7 +348,7 @@ class Bundle:
     memo: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def once(self, what: str, work: Callable[[Bundle], Any]) -> Any:
-        """What `work` makes of the bundle, made once however many rules ask for it."""
+        """The result of `work` for the bundle, computed once for all rules."""
         if what not in self.memo:
             self.memo[what] = work(self)
         return self.memo[what]

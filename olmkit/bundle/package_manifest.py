@@ -6,6 +6,7 @@ versions, mostly as `NAME.package.yaml`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -17,6 +18,9 @@ from olmkit.bundle import model
 from olmkit.kube.objects import mapping, scalar_text, sequence
 
 _SUFFIXES = (".yaml", ".yml", ".json")
+# In a file of a catalog, `packageName` is a field of a field.
+_TOP_LEVEL = re.compile(rb"^[\"']?packageName[\"']?[ \t]*:", re.MULTILINE)
+_LIMIT = 1024 * 1024
 
 
 class Channel(NamedTuple):
@@ -54,6 +58,17 @@ class PackageManifest(NamedTuple):
             )
             for place, one in enumerate(sequence(self.value.get("channels")))
         )
+
+
+def is_there(tree: Tree) -> bool:
+    """Whether a folder has a package manifest, and not files of a catalog, at its top."""
+    return any(
+        "/" not in path
+        and path.endswith(_SUFFIXES)
+        and len(tree.data(path)) <= _LIMIT
+        and _TOP_LEVEL.search(tree.data(path)) is not None
+        for path in tree
+    )
 
 
 def find(tree: Tree, root: str) -> PackageManifest | None:

@@ -95,7 +95,7 @@ def malformed_property(catalog: Catalog) -> Iterator[Finding]:
 def package_property_count(catalog: Catalog) -> Iterator[Finding]:
     """A bundle has no `olm.package` property, or several.
 
-    Why: that property tells the version of the bundle.
+    Why: that property contains the version of the bundle.
 
     Fix: keep exactly one, with `packageName` and `version`.
     """
@@ -261,7 +261,7 @@ def unnamed_bundle(catalog: Catalog) -> Iterator[Finding]:
 def bundle_name_of_release(catalog: Catalog) -> Iterator[Finding]:
     """The name of a bundle with a release does not match package, version and release.
 
-    Why: that name tells two builds of one version apart.
+    Why: that name distinguishes two builds of one version.
 
     Fix: name the bundle `<package>-v<version>-<release>`.
     """

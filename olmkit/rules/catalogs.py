@@ -7,7 +7,6 @@ deprecations and upgrade graphs have their own modules.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import TypeVar
@@ -287,6 +286,8 @@ def unknown_olm_schema(catalog: Catalog) -> Iterator[Finding]:
 
     Fix: correct the schema; render templates first, with `olmkit catalog render-template`.
     """
+    import difflib
+
     for blob in catalog.outlines.customs:
         if not blob.schema.lower().startswith("olm."):
             continue
@@ -332,7 +333,7 @@ def _package_hint(name: str, catalog: Catalog) -> str:
 def unnamed_channel(catalog: Catalog) -> Iterator[Finding]:
     """A channel has no name.
 
-    Why: subscriptions ask for a channel by its name.
+    Why: Subscriptions request a channel by its name.
 
     Fix: give it a `name`, such as `stable`.
     """

@@ -41,6 +41,7 @@ WATCHES: Final = "`watches.yaml` of Helm operators"
 SCORECARD: Final = "`olmkit bundle scorecard`"
 RENDER: Final = "`olmkit catalog render`"
 TEMPLATE: Final = "`olmkit catalog template`"
+DATABASE: Final = "index databases"
 SERVE: Final = "`olmkit catalog serve`"
 READ: Final = "every command that reads YAML, JSON or a catalog"
 
@@ -111,7 +112,7 @@ FINDINGS: Final = tuple(
         WATCHES: (
             ("WCH001", "watches-shape", _ERROR, "The file or an entry has a wrong form."),
             ("WCH002", "unknown-watch-key", _WARNING, "A key of an entry is not read."),
-            ("WCH003", "incomplete-watch", _ERROR, "An entry lacks `version`, `kind` or `chart`."),
+            ("WCH003", "incomplete-watch", _ERROR, "An entry lacks its kind, or what runs for it."),
             ("WCH004", "watch-value", _ERROR, "A key of an entry has an unusable value."),
             ("WCH005", "repeated-watch", _ERROR, "A kind has more than one entry."),
         ),
@@ -125,6 +126,7 @@ FINDINGS: Final = tuple(
             ("FBC905", "unreadable-properties", _WARNING, "`properties.yaml` cannot be read."),
             ("FBC906", "unreadable-property", _ERROR, "A property cannot be read."),
             ("FBC907", "image-without-registry", _WARNING, "Clusters cannot pull the image."),
+            ("FBC908", "bundle-in-no-channel", _WARNING, "A bundle is in no channel of a package."),
         ),
         TEMPLATE: (
             ("FBC910", "malformed-template", _ERROR, "A catalog template has a wrong form."),
@@ -132,6 +134,11 @@ FINDINGS: Final = tuple(
             ("FBC912", "unusable-template-image", _ERROR, "An image has no usable bundle."),
             ("FBC913", "unorderable-bundles", _ERROR, "Versions differ by build metadata only."),
             ("FBC914", "impossible-substitution", _ERROR, "A substitution is not possible."),
+        ),
+        DATABASE: (
+            ("FBC920", "unreadable-index-database", _ERROR, "An index database has a wrong row."),
+            ("FBC921", "bundle-left-out", _INFO, "A bundle of an index database is left out."),
+            ("FBC922", "icon-left-out", _WARNING, "An icon in an index database is not base64."),
         ),
         SERVE: (
             ("SRV001", "several-csv-metadata", _ERROR, "A bundle has several `olm.csv.metadata`."),

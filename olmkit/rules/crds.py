@@ -205,7 +205,7 @@ def crd_scale(bundle: Bundle) -> Iterator[Finding]:
 def crd_schema_place(bundle: Bundle) -> Iterator[Finding]:
     """A v1beta1 CRD has the same thing at the top and in its versions.
 
-    Why: schemas, subresources and columns stand either at the top, for all
+    Why: schemas, subresources and columns are either at the top, for all
     versions, or in each version.
 
     Fix: keep one of the two.

@@ -264,7 +264,7 @@ def csv_version(bundle: Bundle) -> Iterator[Finding]:
 def release(bundle: Bundle) -> Iterator[Finding]:
     """The release of the CSV is malformed, or not in its name.
 
-    Why: catalogs tell builds of one version apart by their release, and want the
+    Why: catalogs distinguish builds of one version by their release, and require the
     bundle to be called package, `-v`, version, `-` and release.
 
     Fix: rename the CSV, or remove `spec.release`.

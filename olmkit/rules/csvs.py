@@ -185,7 +185,7 @@ def properties_annotation(bundle: Bundle) -> Iterator[Finding]:
 def csv_api_version_missing(bundle: Bundle) -> Iterator[Finding]:
     """The CSV has no `apiVersion`.
 
-    Why: the API server cannot tell which kind is meant.
+    Why: the API server does not know which kind is meant.
 
     Fix: write `apiVersion: operators.coreos.com/v1alpha1`.
     """
@@ -253,7 +253,7 @@ def csv_status(bundle: Bundle) -> Iterator[Finding]:
 def csv_field_unknown(bundle: Bundle) -> Iterator[Finding]:
     """The CSV has a field that does not exist.
 
-    Why: it is dropped without a word; mostly its name is misspelt, or it stands
+    Why: it is dropped without a word; mostly its name is misspelt, or it is
     one level too deep or too high.
 
     Fix: correct its name or its place.

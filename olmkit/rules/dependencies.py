@@ -1,4 +1,4 @@
-"""Rules about what a bundle needs and what it tells: dependencies and properties.
+"""Rules about what a bundle needs and what it declares: dependencies and properties.
 
 Both are lists of `{type, value}` in files of the metadata folder. OLM's
 resolver reads them; what it cannot read is lost, or stops the resolution of a

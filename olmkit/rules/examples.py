@@ -22,7 +22,7 @@ OLM_EXAMPLES = "olm.examples"
 
 
 class Examples(NamedTuple):
-    """The examples of a CSV: where they stand, and what could be made of them."""
+    """The examples of a CSV: where they are, and what could be made of them."""
 
     csv: ClusterServiceVersion
     annotation: str

@@ -69,7 +69,7 @@ def _applied(
 
 
 def _with(tree: Tree, root: str, wanted: Iterable[Fix]) -> Tree | None:
-    """The files with the fixes; None when nothing changes, or a file cannot be read any more."""
+    """The files with the fixes; None when nothing changes, or a file can no longer be read."""
     by_path: Mapping[str, list[Fix]] = defaultdict(list)
     for fix in wanted:
         by_path[_relative(root, fix.at.path)].append(fix)

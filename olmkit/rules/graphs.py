@@ -81,7 +81,7 @@ def several_channel_heads(catalog: Catalog) -> Iterator[Finding]:
 def replaces_cycle(catalog: Catalog) -> Iterator[Finding]:
     """The chain of `replaces` from the head has a cycle.
 
-    Why: upgrades would go round for ever.
+    Why: upgrades would never end.
 
     Fix: remove the `replaces` that leads back up.
     """

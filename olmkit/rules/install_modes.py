@@ -14,7 +14,7 @@ from olmkit.rules.engine import SOUND_SUITE, Finding, rule
 def repeated_install_mode(bundle: Bundle) -> Iterator[Finding]:
     """An install mode is listed more than once.
 
-    Why: OLM cannot tell which entry is meant and refuses the whole CSV, which
+    Why: OLM does not know which entry is meant and refuses the whole CSV, which
     shows only after the bundle is installed.
 
     Fix: keep one entry for each install mode.

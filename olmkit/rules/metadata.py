@@ -51,8 +51,8 @@ _CHANNEL_FORM = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
 def no_annotations(bundle: Bundle) -> Iterator[Finding]:
     """The bundle has no annotations.
 
-    Why: `metadata/annotations.yaml` tells the package, the channels and where
-    the manifests lie. Without it no tool can tell what the bundle is.
+    Why: `metadata/annotations.yaml` names the package, the channels and where
+    the manifests are. Without it no tool knows what the bundle is.
 
     Fix: run `olmkit bundle generate`, or write `metadata/annotations.yaml` with
     the mapping `annotations` as its first document.

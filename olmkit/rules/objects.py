@@ -110,8 +110,10 @@ def duplicate_key(bundle: Bundle) -> Iterator[Finding]:
     Fix: remove one of them.
     """
     for document in (*bundle.manifests, *bundle.metadata):
+        lines: list[bytes] = []
         for found in document.duplicate_keys():
-            is_same = _is_same_line(bundle, document, found)
+            lines = lines or bundle.data(document).splitlines()
+            is_same = _is_same_line(lines, found)
             yield Finding(
                 f"key `{found.keys[-1]}` occurs twice in a mapping, and the last one wins",
                 at=found.again,
@@ -122,9 +124,8 @@ def duplicate_key(bundle: Bundle) -> Iterator[Finding]:
             )
 
 
-def _is_same_line(bundle: Bundle, document: Document, found: Duplicate) -> bool:
+def _is_same_line(lines: list[bytes], found: Duplicate) -> bool:
     """Whether both entries are one line each, with the same text."""
-    lines = bundle.data(document).splitlines()
     first, again = (lines[(at.line or 1) - 1].strip() for at in (found.first, found.again))
     return first == again and not first.endswith(b":")
 
@@ -133,7 +134,7 @@ def _is_same_line(bundle: Bundle, document: Document, found: Duplicate) -> bool:
 def folder_in_manifests(bundle: Bundle) -> Iterator[Finding]:
     """The manifests folder contains a folder.
 
-    Why: manifests lie side by side; readers refuse the bundle when one lies deeper.
+    Why: manifests are in one folder; readers refuse a bundle with a manifest in a subfolder.
 
     Fix: move the files up, or out of the bundle.
     """
@@ -273,7 +274,7 @@ def object_metadata(bundle: Bundle) -> Iterator[Finding]:
 def object_version_missing(bundle: Bundle) -> Iterator[Finding]:
     """A manifest has no `apiVersion`.
 
-    Why: the API server cannot tell which kind is meant.
+    Why: the API server does not know which kind is meant.
 
     Fix: write it.
     """
@@ -391,7 +392,7 @@ def object_field_unknown(bundle: Bundle) -> Iterator[Finding]:
     """A manifest has a field that its kind does not know.
 
     Why: the API server drops the field without a word; mostly its name is
-    misspelt, or it stands one level too deep or too high.
+    misspelt, or it is one level too deep or too high.
 
     Fix: correct its name or its place.
     """

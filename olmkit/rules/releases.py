@@ -84,7 +84,7 @@ def endless_upgrade(release: Release) -> Iterator[Finding]:
     """Upgrades in a channel form a cycle.
 
     Why: OLM upgrades to an entry below the head when that covers what is installed, and up
-    again, for ever.
+    again, without end.
 
     Fix: end each `skipRange` with `<` and the version of its entry.
     """

@@ -77,7 +77,7 @@ def schema_keyword(bundle: Bundle) -> Iterator[Finding]:
     """A schema has a keyword that CRDs do not know.
 
     Why: the API server drops it without a word; mostly its name is misspelt, or a
-    field stands outside of `properties`.
+    field is outside of `properties`.
 
     Fix: correct its name or its place.
     """

@@ -41,7 +41,7 @@ def bundle_large(bundle: Bundle) -> Iterator[Finding]:
     """The bundle nearly fills a ConfigMap.
 
     Why: OLM keeps the unpacked bundle in one ConfigMap, compressed; one more CRD,
-    and it cannot be installed any more.
+    and it can no longer be installed.
 
     Fix: shorten the descriptions in CRDs, which are most of it, and the icon.
     """

@@ -62,7 +62,7 @@ class TemplateFile:
 
 
 def read_template(operator: Operator, name: str, type_: str) -> TemplateFile | None:
-    """The template of that name; None when there is no such file."""
+    """The template of that name; None if the file does not exist."""
     path = f"{TEMPLATES}/{name}"
     if path not in operator.files:
         return None
@@ -156,7 +156,7 @@ def _written(blobs: Sequence[Blob], is_semver: bool) -> dict[str, bytes]:
         if shape is not None:
             value = shapes.written(shape, blob.fields)
         if blob.schema == wire.PACKAGE and is_semver:
-            # They come from the bundle's CSV, which the catalog need not have any more.
+            # They come from the bundle's CSV, which the catalog need not have.
             value = {key: value[key] for key in ("schema", "name", "defaultChannel")}
         label = f"{blob.schema.removeprefix('olm.')} `{blob.name or blob.package}`"
         found[label] = found.get(label, b"") + json_text.compact(value)

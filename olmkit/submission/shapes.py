@@ -5,7 +5,6 @@ Source: `ci-schema.json` and `release-config-schema.json` of the pipelines of Op
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
@@ -110,6 +109,8 @@ _TYPES: Final[Mapping[str, tuple[type, str]]] = {
 
 def misfits(form: Form, value: Any, keys: tuple[Key, ...] = ()) -> Iterator[Misfit]:
     """Everything in `value` that does not fit `form`."""
+    import difflib
+
     type_, words = _TYPES[form.type]
     if not isinstance(value, type_):
         shown = _shown(value)
@@ -130,6 +131,8 @@ def misfits(form: Form, value: Any, keys: tuple[Key, ...] = ()) -> Iterator[Misf
 
 
 def _members(form: Form, value: Mapping[str, Any], keys: tuple[Key, ...]) -> Iterator[Misfit]:
+    import difflib
+
     for name in form.required:
         if name not in value:
             yield Misfit(
@@ -165,6 +168,8 @@ def _items(form: Form, value: list[Any], keys: tuple[Key, ...]) -> Iterator[Misf
 
 def unknown(form: Form, value: Any) -> Iterator[tuple[str, str]]:
     """The unknown keys at the top that are nearly those of `form`, with what was meant."""
+    import difflib
+
     if isinstance(value, dict):
         for name in map(str, value):
             if name not in form.fields and name not in _FORMER:

@@ -84,7 +84,7 @@ def _changed_image(place: str, before: str, after: str) -> Change:
     what = "version" if same else "name"
     if same and was_pinned and is_pinned:
         what = "digest"
-    suffix = ", which is not pinned by a digest any more" if was_pinned and not is_pinned else ""
+    suffix = ", which is no longer pinned by a digest" if was_pinned and not is_pinned else ""
     return Change(
         area=Area.IMAGES,
         rule="image-changed",

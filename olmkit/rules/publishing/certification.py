@@ -156,8 +156,8 @@ def scc_several(bundle: Bundle) -> Iterator[Finding]:
 def skip_range_alone(bundle: Bundle) -> Iterator[Finding]:
     """The CSV has a skip range and does not replace a bundle.
 
-    Why: in a channel with other bundles this prunes the upgrade graph: the older bundles cannot
-    be installed any more. The pipeline reports it.
+    Why: in a channel with other bundles this prunes the upgrade graph: the older bundles can no
+    longer be installed. The pipeline reports it.
 
     Fix: write `spec.replaces`, or list skipped bundles at `spec.skips`.
     """

@@ -94,7 +94,7 @@ def api_description(bundle: Bundle) -> Iterator[Finding]:
 def channel_convention(bundle: Bundle) -> Iterator[Finding]:
     """The name of a channel does not follow the naming convention.
 
-    Why: users tell from the name how mature the versions of a channel are. operator-sdk has this
+    Why: the name shows users how mature the versions of a channel are. operator-sdk has this
     rule, and does not see the channels.
 
     Fix: let the name begin with `candidate`, `fast` or `stable`, such as `stable-v1`.

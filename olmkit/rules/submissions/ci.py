@@ -60,8 +60,8 @@ def ci_schema(operator: Operator) -> Iterator[Finding]:
     """A value in `ci.yaml` does not fit the schema of the pipelines.
 
     Why: the static checks refuse the pull request. A frequent slip is `catalogs_names`, which
-    some examples show: the key is `catalog_names`. An `updateGraph` of `semver-skippatch` is not
-    supported any more.
+    some examples show: the key is `catalog_names`. An `updateGraph` of `semver-skippatch` is no
+    longer supported.
 
     Fix: correct the value.
     """

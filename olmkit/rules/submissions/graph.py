@@ -182,7 +182,7 @@ def replaces_openshift(operator: Operator) -> Iterator[Finding]:
     """A version is for a version of OpenShift for which the replaced one is not.
 
     Why: the catalog of that OpenShift lacks the replaced version, and the new one cannot be added
-    to it; the pipeline refuses it. Versions of OpenShift before 4.12 have no catalog any more.
+    to it; the pipeline refuses it. Versions of OpenShift before 4.12 no longer have a catalog.
 
     Fix: give both the same `com.redhat.openshift.versions`.
     """
@@ -212,7 +212,7 @@ def replaces_openshift(operator: Operator) -> Iterator[Finding]:
 def pruned_graph(operator: Operator) -> Iterator[Finding]:
     """The newest version of a channel has a skip range alone, and the channel has other versions.
 
-    Why: adding it prunes the graph: no other version of the channel can be installed any more.
+    Why: adding it prunes the graph: no other version of the channel can be installed.
     The pipeline reports it.
 
     Fix: write `spec.replaces` as well.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -128,3 +129,16 @@ def test_a_service_name_that_begins_with_a_digit_is_a_warning(judge: Judge) -> N
     found = judge({"files": {"manifests/a.yaml": text}})
 
     assert [one.severity for one in found if one.rule == "OBJ021"] == [Severity.WARNING]
+
+
+def test_repeated_keys_in_a_long_file_take_linear_time(judge: Judge) -> None:
+    """The lines of the file are not looked for again for each of them."""
+    text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n"
+    text += "".join(f"  k{number}: x\n" for number in range(1000)) * 2
+    text += "  long: |\n" + "    x\n" * 400_000
+    begin = time.process_time()
+
+    found = judge({"files": {"manifests/a.yaml": text}})
+
+    assert len([one for one in found if one.rule == "DOC002"]) == 1000
+    assert time.process_time() - begin < 5

@@ -264,7 +264,7 @@ def test_images_are_compared_where_they_are_used() -> None:
     assert digest.subject == "manager/main"
     (tag,) = loose
     assert tag.level is Level.WARNS
-    assert "not pinned" in tag.message
+    assert "no longer pinned" in tag.message
 
 
 def test_one_generation_sees_only_what_concerns_it() -> None:
