@@ -22,7 +22,7 @@ from olmkit.kube.crds import instances
 from olmkit.kube.crds.changes import definitions
 from olmkit.kube.objects import GVK, Manifest, mapping, sequence, text
 from olmkit.olm import kinds, missing_apis
-from olmkit.olm.explain import explanation
+from olmkit.olm.explain import conversions, explanation
 
 Kind = tuple[str, str]
 # A server prunes fields that a schema does not have, so that they are not a fault of an object.
@@ -44,7 +44,9 @@ class ClusterFacts:
     """What the checks look at. `version` is None when it is not known.
 
     `crds` are those of the bundle and those that it requires, as they are in the cluster;
-    `instances` the objects by CRD and version. `unserved`: kinds that the server does not serve.
+    `instances` the objects by CRD and version. `unconverted` are the CRDs whose objects cannot be
+    read, with the message about their conversion webhook. `unserved`: kinds that the server does
+    not serve.
     `groups` and `csvs` are those of all namespaces, as far as they may be read. `denied`: in
     words, what the account of the OperatorGroup may not do. `is_whole`: no other bundle comes
     with these, so that an API that is not there stays away.
@@ -55,6 +57,7 @@ class ClusterFacts:
     version: Version | None = None
     crds: Mapping[str, Manifest] = field(default_factory=dict)
     instances: Mapping[tuple[str, str], tuple[Manifest, ...]] = field(default_factory=dict)
+    unconverted: Mapping[str, str] = field(default_factory=dict)
     unserved: frozenset[Kind] = frozenset()
     groups: tuple[Manifest, ...] = ()
     csvs: tuple[Manifest, ...] = ()
@@ -78,9 +81,12 @@ def refusals(
         yield from _of_owners(csv, facts, replaces)
         yield from _of_groups(csv, facts)
         yield from _of_requirements(csv, facts, crds)
+    converted = {name for csv in csvs for name in kinds.converted_crds(csv)}
     for name, crd in crds.items():
         if facts.crds.get(name):
             yield from _of_crd(crd, facts.crds[name], facts)
+        if name in facts.unconverted and name not in converted and not definitions.converts(crd):
+            yield _unconverted(name, facts.unconverted[name])
     yield from _of_kinds(listed, crds, facts)
     if facts.denied:
         account = text(kinds.spec(facts.group).get("serviceAccountName"))
@@ -274,6 +280,17 @@ def _of_crd(new: Manifest, old: Manifest, facts: ClusterFacts) -> Iterator[Refus
         )
 
 
+def _unconverted(name: str, message: str) -> Refusal:
+    """OLM reads the objects before it applies the new CRD, which converts nothing."""
+    said = conversions.refusal(message) or message
+    return Refusal(
+        "conversion-webhook-away",
+        f"OLM cannot check the objects of `{name}` against the new CustomResourceDefinition, "
+        f"because nothing converts them: {explanation.first_line(said)}",
+        conversions.hint(said) or "let the webhook answer first: read the logs of its pods",
+    )
+
+
 def _misfits(one: Manifest, schema: Mapping[str, Any]) -> Iterator[str]:
     """The first place where an object, as it is stored, does not fit a schema."""
     for keys, why in instances.differences(one, schema, by_server=False):
@@ -287,21 +304,22 @@ def _of_kinds(
     manifests: Iterable[Manifest], crds: Mapping[str, Manifest], facts: ClusterFacts
 ) -> Iterator[Refusal]:
     own = {text(kinds.spec(crd).get("group")) for crd in crds.values()}
+    unserved: dict[tuple[str, str], list[str]] = {}
     for one in manifests:
-        version = text(one.get("apiVersion"))
-        if (version, objects.kind(one)) not in facts.unserved or version.partition("/")[0] in own:
-            continue
-        missing = missing_apis.of(GVK.parse(version, objects.kind(one)))
+        kind = (text(one.get("apiVersion")), objects.kind(one))
+        if kind in facts.unserved and kind[0].partition("/")[0] not in own:
+            unserved.setdefault(kind, []).append(f"`{objects.name(one)}`")
+    for (version, name), names in unserved.items():
+        missing = missing_apis.of(GVK.parse(version, name))
         yield Refusal(
             missing.cause,
-            f"the bundle holds the {objects.kind(one)} `{objects.name(one)}` of `{version}`, "
-            f"{missing.why}",
+            f"the bundle holds the {name} {_some(names, ', ')} of `{version}`, {missing.why}",
             missing.hint,
         )
 
 
-def _some(values: Iterable[str]) -> str:
+def _some(values: Iterable[str], comma: str = "; ") -> str:
     """The first of the values, and how many more there are."""
     listed = list(values)
-    more = f"; and {len(listed) - _NAMED} more" if len(listed) > _NAMED else ""
-    return "; ".join(listed[:_NAMED]) + more
+    more = f"{comma}and {len(listed) - _NAMED} more" if len(listed) > _NAMED else ""
+    return comma.join(listed[:_NAMED]) + more

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from olmkit.base import names
 from olmkit.base.diagnostics import ConfigurationError
@@ -27,12 +27,26 @@ COMPONENT = "catalog-server"
 _START_SECONDS = 150
 _PERIOD = 10
 _MAX_REPLICAS = 100
+_MAX_PORT = 65535
+_TLS_FOLDER = "/etc/olmkit/tls"
 _QUANTITY = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:m|[kMGT]|[KMGT]i)?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FurtherCatalog:
+    """Another catalog that the same pods serve: its name, and an image like the first."""
+
+    name: str
+    image: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogDeployment:
     """What is deployed: an image that serves its catalog on port 50051, and how many pods.
+
+    Each of `further` is a container more, with the next ports and a CatalogSource. `http_port` is
+    that of the HTTP API, `metrics_port` that of metrics; the two may be equal. `tls_secret` names
+    a Secret of type `kubernetes.io/tls` for both. Only olmkit's own server has these.
 
     An autoscaler is added when `max_replicas` is larger than `replicas`. `drain` is for how many
     seconds a pod that ends still takes connections, while the Service forgets it. `cpu` and
@@ -50,17 +64,23 @@ class CatalogDeployment:
     display_name: str = ""
     priority: int = 0
     secrets: tuple[str, ...] = ()
+    further: tuple[FurtherCatalog, ...] = ()
+    http_port: int | None = None
+    metrics_port: int | None = None
+    tls_secret: str = ""
 
     def __post_init__(self) -> None:
-        # The name is also that of the Service.
-        if not names.is_label(self.name) or not self.name[0].isalpha():
-            raise ConfigurationError(
-                f"`{self.name}` cannot be the name of a Service",
-                hint="use lower-case letters, digits and `-`, and begin with a letter",
-            )
+        # The first name is also that of the Service, and each is a part of names of ports.
+        for one in self.containers:
+            if not names.is_label(one.name) or not one.name[0].isalpha():
+                raise ConfigurationError(
+                    f"`{one.name}` cannot be the name of a Service",
+                    hint="use lower-case letters, digits and `-`, and begin with a letter",
+                )
+            Reference.parse(one.image)
+        self._check_ports()
         if not names.is_label(self.namespace):
             raise ConfigurationError(f"`{self.namespace}` is not a valid namespace name")
-        Reference.parse(self.image)
         if not 1 <= self.replicas <= self.max_replicas <= _MAX_REPLICAS:
             raise ConfigurationError(
                 f"{self.replicas} to {self.max_replicas} replicas is not a range",
@@ -71,19 +91,111 @@ class CatalogDeployment:
                 raise ConfigurationError(
                     f"`{amount}` is not a quantity", hint="write `50m` for CPU, `128Mi` for memory"
                 )
-        for secret in self.secrets:
+        for secret in (*self.secrets, *filter(None, [self.tls_secret])):
             if not names.is_subdomain(secret):
                 raise ConfigurationError(f"`{secret}` cannot be the name of a Secret")
 
+    def _check_ports(self) -> None:
+        called = [one.name for one in self.containers]
+        if len(set(called)) != len(called):
+            raise ConfigurationError("two catalogs have the same name", hint="name each once")
+        if self.tls_secret and self.http_port is None and self.metrics_port is None:
+            raise ConfigurationError(
+                "a Secret for TLS needs the HTTP API or metrics",
+                hint="pass `--http-port` or `--metrics-port`; OLM v0 uses gRPC without TLS",
+            )
+        numbers = [port.number for one in self.containers for port in one.ports]
+        if len(set(numbers)) != len(numbers):
+            raise ConfigurationError(
+                "two ports of the pods have the same number",
+                hint=f"gRPC has {CATALOG_PORT} and the following ports, one for each catalog; "
+                "the HTTP API and metrics have as many from their first port",
+            )
+        # Such a user as the pods have may not listen on ports below.
+        if not all(1024 <= number <= _MAX_PORT for number in numbers):
+            raise ConfigurationError(f"ports of the pods are from 1024 to {_MAX_PORT}")
+
     @property
-    def address(self) -> str:
-        """Where pods of the cluster reach the Service."""
-        return f"{self.name}.{self.namespace}.svc:{CATALOG_PORT}"
+    def containers(self) -> tuple[CatalogContainer, ...]:
+        """One for each catalog, in order."""
+        every = ((self.name, self.image), *((one.name, one.image) for one in self.further))
+        return tuple(
+            CatalogContainer(self, number, name, image)
+            for number, (name, image) in enumerate(every)
+        )
 
     @property
     def labels(self) -> dict[str, str]:
         """The labels of the pods, which the others select."""
         return {NAME: COMPONENT, INSTANCE: self.name}
+
+
+class Port(NamedTuple):
+    """A port of a container and of the Service."""
+
+    name: str
+    number: int
+    protocol: str = ""
+
+    @property
+    def in_container(self) -> dict[str, Any]:
+        return {"name": self.name, "containerPort": self.number, "protocol": "TCP"}
+
+    @property
+    def in_service(self) -> dict[str, Any]:
+        spoken = {"appProtocol": self.protocol} if self.protocol else {}
+        where = {"port": self.number, "targetPort": self.number}
+        return {"name": self.name, "protocol": "TCP", **where, **spoken}
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogContainer:
+    """The server of one catalog; `number` counts them from 0 and is added to each first port."""
+
+    deployment: CatalogDeployment
+    number: int
+    name: str
+    image: str
+
+    @property
+    def address(self) -> str:
+        """Where pods of the cluster reach its gRPC port."""
+        wanted = self.deployment
+        return f"{wanted.name}.{wanted.namespace}.svc:{self.grpc_port}"
+
+    @property
+    def grpc_port(self) -> int:
+        return CATALOG_PORT + self.number
+
+    @property
+    def ports(self) -> tuple[Port, ...]:
+        end = f"-{self.number}" if self.number else ""
+        http, metrics = self.deployment.http_port, self.deployment.metrics_port
+        over = "https" if self.deployment.tls_secret else "http"
+        made = [Port(f"grpc{end}", self.grpc_port, "kubernetes.io/h2c")]
+        if http is not None:
+            made.append(Port(f"http{end}", http + self.number, over))
+        if metrics is not None and metrics != http:
+            made.append(Port(f"metrics{end}", metrics + self.number, over))
+        return tuple(made)
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """What `olmkit catalog serve` reads, as far as it is other than the default."""
+        wanted = self.deployment
+        found: dict[str, str] = {}
+        if self.number:
+            found["PORT"] = str(self.grpc_port)
+        if wanted.http_port is not None:
+            found["HTTP_PORT"] = str(wanted.http_port + self.number)
+        if wanted.metrics_port is not None:
+            found["METRICS_PORT"] = str(wanted.metrics_port + self.number)
+        if "HTTP_PORT" in found or "METRICS_PORT" in found:
+            found["NAME"] = self.name
+        if wanted.tls_secret:
+            found["TLS_CERT"] = f"{_TLS_FOLDER}/tls.crt"
+            found["TLS_KEY"] = f"{_TLS_FOLDER}/tls.key"
+        return {f"OLMKIT_SERVE_{name}": value for name, value in found.items()}
 
 
 def served_objects(wanted: CatalogDeployment) -> tuple[Manifest, ...]:
@@ -95,7 +207,7 @@ def served_objects(wanted: CatalogDeployment) -> tuple[Manifest, ...]:
         _disruption_budget(wanted),
         _deployment(wanted),
         *scaled,
-        _catalog_source(wanted),
+        *(_catalog_source(wanted, one) for one in wanted.containers),
     )
 
 
@@ -132,7 +244,8 @@ def _metadata(wanted: CatalogDeployment) -> dict[str, Any]:
 
 
 def _network_policy(wanted: CatalogDeployment) -> Manifest:
-    """As OLM's own for its pods of catalogs: in on the port from anywhere, and nothing out."""
+    """As OLM's own for its pods of catalogs: in on the ports from anywhere, and nothing out."""
+    ports = [port.number for one in wanted.containers for port in one.ports]
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",
@@ -140,7 +253,7 @@ def _network_policy(wanted: CatalogDeployment) -> Manifest:
         "spec": {
             "podSelector": {"matchLabels": wanted.labels},
             "policyTypes": ["Ingress", "Egress"],
-            "ingress": [{"ports": [{"protocol": "TCP", "port": CATALOG_PORT}]}],
+            "ingress": [{"ports": [{"protocol": "TCP", "port": port} for port in ports]}],
         },
     }
 
@@ -152,15 +265,7 @@ def _service(wanted: CatalogDeployment) -> Manifest:
         "metadata": _metadata(wanted),
         "spec": {
             "selector": wanted.labels,
-            "ports": [
-                {
-                    "name": "grpc",
-                    "protocol": "TCP",
-                    "port": CATALOG_PORT,
-                    "targetPort": CATALOG_PORT,
-                    "appProtocol": "kubernetes.io/h2c",
-                }
-            ],
+            "ports": [port.in_service for one in wanted.containers for port in one.ports],
         },
     }
 
@@ -197,12 +302,16 @@ def _deployment(wanted: CatalogDeployment) -> Manifest:
 
 
 def _pod(wanted: CatalogDeployment) -> dict[str, Any]:
-    secrets: dict[str, Any] = {}
+    more: dict[str, Any] = {}
     if wanted.secrets:
-        secrets["imagePullSecrets"] = [{"name": name} for name in wanted.secrets]
+        more["imagePullSecrets"] = [{"name": name} for name in wanted.secrets]
+    if wanted.tls_secret:
+        more["volumes"] = [{"name": "tls", "secret": {"secretName": wanted.tls_secret}}]
     return {
-        **secrets,
+        **more,
         "automountServiceAccountToken": False,
+        # A Service called `olmkit-serve` would set OLMKIT_SERVE_PORT to an address.
+        "enableServiceLinks": False,
         "nodeSelector": {"kubernetes.io/os": "linux"},
         "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
         "topologySpreadConstraints": [
@@ -214,19 +323,23 @@ def _pod(wanted: CatalogDeployment) -> dict[str, Any]:
             }
         ],
         "terminationGracePeriodSeconds": 30 + wanted.drain,
-        "containers": [_container(wanted)],
+        "containers": [_container(wanted, one) for one in wanted.containers],
     }
 
 
-def _container(wanted: CatalogDeployment) -> dict[str, Any]:
-    probe = {"grpc": {"port": CATALOG_PORT}, "periodSeconds": _PERIOD, "timeoutSeconds": 5}
-    drained: dict[str, Any] = {}
+def _container(wanted: CatalogDeployment, one: CatalogContainer) -> dict[str, Any]:
+    probe = {"grpc": {"port": one.grpc_port}, "periodSeconds": _PERIOD, "timeoutSeconds": 5}
+    more: dict[str, Any] = {}
+    if one.variables:
+        more["env"] = [{"name": name, "value": value} for name, value in one.variables.items()]
+    if wanted.tls_secret:
+        more["volumeMounts"] = [{"name": "tls", "mountPath": _TLS_FOLDER, "readOnly": True}]
     if wanted.drain:
-        drained["lifecycle"] = {"preStop": {"sleep": {"seconds": wanted.drain}}}
+        more["lifecycle"] = {"preStop": {"sleep": {"seconds": wanted.drain}}}
     return {
-        "name": "registry-server",
-        "image": wanted.image,
-        "ports": [{"name": "grpc", "containerPort": CATALOG_PORT, "protocol": "TCP"}],
+        "name": "registry-server" if one.number == 0 else f"registry-server-{one.number}",
+        "image": one.image,
+        "ports": [port.in_container for port in one.ports],
         "startupProbe": {
             **probe,
             "periodSeconds": 2,
@@ -234,7 +347,7 @@ def _container(wanted: CatalogDeployment) -> dict[str, Any]:
         },
         "readinessProbe": probe,
         "livenessProbe": probe,
-        **drained,
+        **more,
         "resources": {"requests": {"cpu": wanted.cpu, "memory": wanted.memory}},
         "securityContext": {
             "allowPrivilegeEscalation": False,
@@ -266,17 +379,17 @@ def _autoscaler(wanted: CatalogDeployment) -> Manifest:
     }
 
 
-def _catalog_source(wanted: CatalogDeployment) -> Manifest:
+def _catalog_source(wanted: CatalogDeployment, one: CatalogContainer) -> Manifest:
     spec: dict[str, Any] = {
         "sourceType": "grpc",
-        "address": wanted.address,
-        "displayName": wanted.display_name or wanted.name,
+        "address": one.address,
+        "displayName": (wanted.display_name if one.number == 0 else "") or one.name,
     }
     if wanted.priority:
         spec["priority"] = wanted.priority
     return {
         "apiVersion": kinds.V1ALPHA1,
         "kind": "CatalogSource",
-        "metadata": _metadata(wanted),
+        "metadata": {**_metadata(wanted), "name": one.name},
         "spec": spec,
     }

@@ -34,7 +34,9 @@ _PARTS = {
 _WIDE = ("CatalogSource", "Job", "Pod", "Event", "Node", "Namespace")
 LOG = ("olmkit.dev/v1", "ContainerLog")
 BUNDLE = ("olmkit.dev/v1", "BundleImage")
+CONVERSION = ("olmkit.dev/v1", "FailedConversion")
 SNAPSHOT = ("olmkit.dev/v1", "Snapshot")
+REVIEW = ("authorization.k8s.io/v1", "SelfSubjectAccessReview")
 # What of the status of other namespaces' Subscriptions says whether OLM works for them.
 _MOVES = ("BundleUnpacking", "BundleUnpackFailed")
 
@@ -45,11 +47,13 @@ class ClusterState:
 
     `namespaces` holds the namespace itself, `system` the Deployments of OLM, where there are any.
     `catalogs`, `jobs`, `pods` and `events` are those of the namespace and of its catalogs';
-    `nodes` are there only when no node takes one of the pods.
+    `nodes` are there only when no node takes one of the pods. `catalog_places`: the
+    namespaces whose CatalogSources the user may list; None when it is all of them.
     `elsewhere` are the Subscriptions of other namespaces. `packages` says which package a bundle
     image is of, as far as catalogs were read: image → package. `conflict` has the facts for which
-    OLM cannot resolve the namespace, when its catalogs were read. `moment` is when it was read, as
-    RFC 3339; empty when that is not known.
+    OLM cannot resolve the namespace, when its catalogs were read. `unconverted` has the CRDs whose
+    objects cannot be read, since their conversion webhook does not answer: name → message of the
+    API server. `moment` is when it was read, as RFC 3339; empty when that is not known.
     """
 
     namespace: str
@@ -58,6 +62,7 @@ class ClusterState:
     plans: Objects = ()
     csvs: Objects = ()
     catalogs: Objects = ()
+    catalog_places: tuple[str, ...] | None = None
     jobs: Objects = ()
     deployments: Objects = ()
     slices: Objects = ()
@@ -70,6 +75,7 @@ class ClusterState:
     logs: Mapping[str, str] = field(default_factory=dict)
     packages: Mapping[str, str] = field(default_factory=dict)
     conflict: tuple[str, ...] = ()
+    unconverted: Mapping[str, str] = field(default_factory=dict)
     moment: str = ""
 
     def subscription(self, package: str) -> Manifest | None:
@@ -115,6 +121,10 @@ class ClusterState:
     def deployment(self, name: str) -> Manifest | None:
         return _named(self.deployments, name, self.namespace)
 
+    def lists_catalogs(self, namespace: str = "") -> bool:
+        """Whether the CatalogSources of a namespace are all known; without one, those of all."""
+        return self.catalog_places is None or namespace in self.catalog_places
+
     def slices_of(self, service: str) -> Iterator[Manifest]:
         """The lists of addresses behind a Service of the namespace."""
         for one in self.slices:
@@ -146,11 +156,13 @@ class ClusterState:
 
 def of_objects(found: Iterable[Manifest], namespace: str) -> ClusterState:
     """The snapshot that a heap of objects makes, such as `objects_of` has written."""
+    found = list(found)
     parts: dict[str, list[Manifest]] = {
         name: [] for name in (*_PARTS.values(), "elsewhere", "system")
     }
     logs: dict[str, str] = {}
     packages: dict[str, str] = {}
+    unconverted: dict[str, str] = {}
     moment = ""
     for one in found:
         kind = objects.kind(one)
@@ -159,6 +171,8 @@ def of_objects(found: Iterable[Manifest], namespace: str) -> ClusterState:
             logs["/".join(place)] = objects.text(one.get("text"))
         elif kind == BUNDLE[1]:
             packages[objects.text(one.get("image"))] = objects.text(one.get("package"))
+        elif kind == CONVERSION[1]:
+            unconverted[objects.name(one)] = objects.text(one.get("message"))
         elif kind == SNAPSHOT[1]:
             moment = objects.text(one.get("moment"))
         elif kind in _PARTS and (kind in _WIDE or objects.namespace(one) == namespace):
@@ -174,6 +188,7 @@ def of_objects(found: Iterable[Manifest], namespace: str) -> ClusterState:
         plans=tuple(parts["plans"]),
         csvs=tuple(parts["csvs"]),
         catalogs=tuple(parts["catalogs"]),
+        catalog_places=listable(found, kinds.CATALOG_SOURCE),
         jobs=tuple(parts["jobs"]),
         deployments=tuple(parts["deployments"]),
         slices=tuple(parts["slices"]),
@@ -185,6 +200,7 @@ def of_objects(found: Iterable[Manifest], namespace: str) -> ClusterState:
         system=tuple(parts["system"]),
         logs=logs,
         packages=packages,
+        unconverted=unconverted,
         moment=moment,
     )
 
@@ -215,8 +231,47 @@ def objects_of(snapshot: ClusterState) -> Iterator[Manifest]:
         }
     for image, package in sorted(snapshot.packages.items()):
         yield {"apiVersion": BUNDLE[0], "kind": BUNDLE[1], "image": image, "package": package}
+    for crd, message in sorted(snapshot.unconverted.items()):
+        head = {"apiVersion": CONVERSION[0], "kind": CONVERSION[1]}
+        yield {**head, "metadata": {"name": crd}, "message": message}
+    if snapshot.catalog_places is not None:
+        yield from reviews(kinds.CATALOG_SOURCE, snapshot.catalog_places)
     if snapshot.moment:
         yield {"apiVersion": SNAPSHOT[0], "kind": SNAPSHOT[1], "moment": snapshot.moment}
+
+
+def reviews(kind: tuple[str, str], places: Iterable[str] = ()) -> Iterator[Manifest]:
+    """The objects that record that the user may list a kind in these namespaces alone.
+
+    They are those with which the API server answers whether a user may do something.
+    """
+    for place in ("", *places):
+        yield {
+            "apiVersion": REVIEW[0],
+            "kind": REVIEW[1],
+            "spec": {"resourceAttributes": _listing(kind, place)},
+            "status": {"allowed": bool(place)},
+        }
+
+
+def listable(found: Iterable[Manifest], kind: tuple[str, str]) -> tuple[str, ...] | None:
+    """The namespaces in which the user may list a kind, by such objects; None: in all."""
+    allowed = {
+        objects.text(asked.get("namespace")): bool(kinds.status(one).get("allowed"))
+        for one in found
+        if objects.kind(one) == REVIEW[1]
+        for asked in [objects.mapping(kinds.spec(one).get("resourceAttributes"))]
+        if {**asked, "namespace": ""} == {**_listing(kind), "namespace": ""}
+    }
+    if allowed.get("", True):
+        return None
+    return tuple(sorted(place for place, is_allowed in allowed.items() if is_allowed))
+
+
+def _listing(kind: tuple[str, str], namespace: str = "") -> Manifest:
+    group = kind[0].partition("/")[0]
+    asked = {"group": group, "resource": f"{kind[1].lower()}s", "verb": "list"}
+    return asked | ({"namespace": namespace} if namespace else {})
 
 
 def event_time(event: Manifest) -> str:

@@ -2,7 +2,7 @@
 
 What is wanted of the user (`InstallRequest`) becomes objects to create, each once and in
 this order: Namespace, OperatorGroup, CatalogSource, Subscription. Ours carry a label, so
-that what we made can be told from what was there, and only that is removed again.
+that olmkit's own objects can be recognized, and only these are removed again.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 from olmkit.bundle.model import INSTALL_MODES
@@ -70,6 +70,14 @@ def subscription_key(subscription: Manifest) -> SubscriptionKey:
         text(found.get("source")),
         text(found.get("sourceNamespace")),
     )
+
+
+def is_dependency(subscription: Manifest) -> bool:
+    """Whether OLM has made the Subscription because another operator needs its package.
+
+    OLM joins its name from the package, the channel and the catalog; people name it otherwise.
+    """
+    return objects.name(subscription) == "-".join(astuple(subscription_key(subscription)))
 
 
 def phase(manifest: Any) -> str:
@@ -218,6 +226,15 @@ def owned_versions(csv: Any) -> frozenset[tuple[str, str]]:
     listed = mapping(spec(csv).get("customresourcedefinitions")).get("owned")
     return frozenset(
         (text(one.get("name")), text(one.get("version"))) for one in map(mapping, sequence(listed))
+    )
+
+
+def converted_crds(csv: Any) -> frozenset[str]:
+    """The names of the CRDs whose objects its webhooks convert."""
+    return frozenset(
+        text(name)
+        for one in sequence(spec(csv).get("webhookdefinitions"))
+        for name in sequence(mapping(one).get("conversionCRDs"))
     )
 
 

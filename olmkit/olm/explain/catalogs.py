@@ -78,6 +78,14 @@ def of_catalog(snapshot: ClusterState, catalog: Manifest) -> Diagnosis | None:
     )
 
 
+def listing(namespace: str) -> str:
+    """What a user needs to see the catalogs of a namespace."""
+    return (
+        "bind the user to a role that allows `list` of `catalogsources.operators.coreos.com` in "
+        f"namespace `{namespace}`, then repeat the command"
+    )
+
+
 def _of_image(
     snapshot: ClusterState, catalog: Manifest, served: tuple[Manifest, ...], below: Diagnosis
 ) -> Diagnosis:
@@ -158,7 +166,7 @@ def _with_facts(finding: Diagnosis, facts: Sequence[str], *, is_whole: bool) -> 
         return replace(finding, message=report.joined(facts))
     message = "OLM cannot resolve the installation: requirements exclude each other"
     if not is_whole:
-        message += "; the catalogs tell which bundle excludes which, and they cannot be read here"
+        message += "; the catalogs, which cannot be read here, would show which ones"
     return replace(
         finding,
         cause="dependency-conflict",
@@ -236,8 +244,13 @@ def _missing(what: str) -> Explain:
 
 def _no_catalog(snapshot: ClusterState, subscription: Manifest) -> str:
     key = kinds.subscription_key(subscription)
-    if snapshot.catalogs and snapshot.catalog(key.catalog, key.catalog_namespace) is None:
-        return f"there is no CatalogSource `{key.catalog}` in namespace `{key.catalog_namespace}`"
+    found = snapshot.catalog(key.catalog, key.catalog_namespace)
+    if found is None and snapshot.lists_catalogs(key.catalog_namespace):
+        none = "" if snapshot.catalogs else ", and the cluster has no other"
+        return (
+            f"there is no CatalogSource `{key.catalog}` in namespace `{key.catalog_namespace}`"
+            f"{none if snapshot.lists_catalogs() else ''}"
+        )
     return (
         f"there is no catalog `{key.catalog}` that namespace "
         f"`{objects.namespace(subscription)}` sees, or it is empty"

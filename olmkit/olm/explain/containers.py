@@ -80,7 +80,7 @@ def last_run(pod: Manifest, status: Mapping[str, Any]) -> Mapping[str, Any] | No
         return None
     if found.get("exitCode") != 0:
         return found
-    # One that is to run for ever has failed, too, when it ends without an error.
+    # One that must not end has failed, too, when it ends without an error.
     name = text(status.get("name"))
     runs_on = any(
         mapping(one).get("name") == name for one in objects.sequence(_spec(pod).get("containers"))
@@ -90,7 +90,7 @@ def last_run(pod: Manifest, status: Mapping[str, Any]) -> Mapping[str, Any] | No
 
 
 def log_wanted(pod: Manifest, status: Mapping[str, Any]) -> bool | None:
-    """Whether the run before the current one has the log that tells more; None when none does."""
+    """Whether the run before the current one has the useful log; None when neither has."""
     if last_run(pod, status) is None:
         return None
     return "terminated" not in mapping(status.get("state"))

@@ -14,7 +14,7 @@ from olmkit.kube import objects
 from olmkit.kube.objects import GVK, Manifest, mapping, sequence, text
 from olmkit.olm import kinds, missing_apis
 from olmkit.olm.cluster_state import ClusterState
-from olmkit.olm.explain import bundle_objects, explanation, pods, templates
+from olmkit.olm.explain import bundle_objects, conversions, explanation, pods, templates
 from olmkit.olm.explain.explanation import Diagnosis, Readiness
 
 _SETTLED = 30.0  # seconds after which the endpoints of pods that are ready are known
@@ -30,7 +30,7 @@ def of_csv(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
     top = explanation.link(csv, f"{phase or 'new'}{f', {reason}' if reason else ''}")
     finding = _by_reason(snapshot, csv, reason) or _unserved(csv)
     if finding is None and phase in ("Pending", "Failed"):
-        finding = next(_unmet(csv), None)
+        finding = next(_unmet(snapshot, csv), None)
     if finding is None and phase == "Pending":
         finding = _waits_for_old(snapshot, csv)
     if finding is None:
@@ -227,7 +227,7 @@ def _namespaces(targets: tuple[str, ...]) -> str:
     return ", ".join(f"`{name}`" for name in targets) or "no namespace"
 
 
-def _unmet(csv: Manifest) -> Iterator[Diagnosis]:
+def _unmet(snapshot: ClusterState, csv: Manifest) -> Iterator[Diagnosis]:
     """Each requirement that is not met; missing APIs first, since permissions follow them."""
     found = [one for one in sequence(kinds.status(csv).get("requirementStatus"))
              if isinstance(one, Mapping)]  # fmt: skip
@@ -240,12 +240,7 @@ def _unmet(csv: Manifest) -> Iterator[Diagnosis]:
         if kind == "ServiceAccount":
             yield _account(csv, one, name, words)
         elif kind == "CustomResourceDefinition":
-            yield Diagnosis(
-                cause="missing-api",
-                message=f"`{objects.name(csv)}` needs the CustomResourceDefinition `{name}`: "
-                f"{words or status}",
-                hint="install the operator that provides it",
-            )
+            yield _crd(snapshot, csv, name, words or status)
         elif kind == "ClusterServiceVersion":
             yield _too_old(csv, words)
         elif status == "NotPresent" and text(one.get("version")):
@@ -255,6 +250,34 @@ def _unmet(csv: Manifest) -> Iterator[Diagnosis]:
                 cause="requirement-not-met",
                 message=f"`{objects.name(csv)}` needs {kind} `{name}`: {words or status}",
             )
+
+
+def _crd(snapshot: ClusterState, csv: Manifest, name: str, words: str) -> Diagnosis:
+    """A CRD that OLM has not found: one that the bundle brings, or one of another operator."""
+    whose = objects.name(csv)
+    if name not in kinds.owned_crds(csv):
+        return Diagnosis(
+            cause="missing-api",
+            message=f"`{whose}` needs the CustomResourceDefinition `{name}`: {words}",
+            hint="install the operator that provides it",
+        )
+    if any(whose in kinds.plan_csvs(plan) and not _is_done(plan) for plan in snapshot.plans):
+        return Diagnosis(
+            cause="missing-api",
+            message=f"OLM has not yet created the CustomResourceDefinition `{name}` of `{whose}`",
+            readiness=Readiness.WAITING,
+        )
+    return Diagnosis(
+        cause="missing-api",
+        message=f"OLM does not find the CustomResourceDefinition `{name}`, which `{whose}` brings: "
+        f"{words}",
+        hint="wait, as OLM looks again; if it was deleted, uninstall the operator and install it "
+        "again, since OLM creates CRDs only once",
+    )
+
+
+def _is_done(plan: Manifest) -> bool:
+    return kinds.phase(plan) in ("Complete", "Failed")
 
 
 def _too_old(csv: Manifest, words: str) -> Diagnosis:
@@ -343,7 +366,8 @@ def of_succeeded(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
                 links=(explanation.link(slices[0], "no endpoint is ready"),),
                 readiness=Readiness.STUCK if _is_settled(snapshot, csv) else Readiness.WAITING,
             )
-    return None
+    is_settled = _is_settled(snapshot, csv)
+    return conversions.of_succeeded(snapshot, csv, is_settled=is_settled)
 
 
 def _webhooks(csv: Manifest, service: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""How an install stands, and why: the values that `explain` gives.
+"""The state of an install, and why: the values that `explain` gives.
 
 The chain goes from what was requested down to the cause: Subscription,
 InstallPlan, Job or CSV, Deployment, Pod. The message is the cause in one line.
@@ -48,7 +48,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """`cause` is a name that scripts may ask for; `log` are the last lines of a container.
+    """`cause` is a name for scripts; `log` are the last lines of a container.
 
     `details` are further lines about the cause, such as each missing permission.
     """

@@ -159,7 +159,7 @@ def _create(secrets: tuple[str, ...], host: str, namespace: str) -> str:
 
 
 def _words(snapshot: ClusterState, pod: Manifest, image: str, waiting: Mapping[str, Any]) -> str:
-    """What the registry said: an event tells it in full, the state only the first time."""
+    """The registry's message: an event has it in full, the state only the first time."""
     said = [
         text(event.get("message"))
         for event in snapshot.events_of(pod)

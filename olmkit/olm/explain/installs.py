@@ -41,7 +41,7 @@ def explain(snapshot: ClusterState, package: str, *, target: str = "") -> Explan
 def _explain(snapshot: ClusterState, package: str, target: str) -> Explanation:
     subscription = snapshot.subscription(package)
     ending = namespaces.of_namespace(next(iter(snapshot.namespaces), None))
-    if ending is not None and (subscription is None or ending.readiness is Readiness.BLOCKED):
+    if ending is not None:  # what else is missing goes with the namespace
         return ending.below()
     if subscription is None:
         return _not_installed(snapshot, package)
@@ -58,6 +58,8 @@ def _explain(snapshot: ClusterState, package: str, target: str) -> Explanation:
     if csv is None and not target and kinds.phase(plan) == "RequiresApproval":
         csv = snapshot.csv(text(status.get("installedCSV")))
     trouble = plans.of_plan(subscription, plan)
+    if target and csv is not None and target not in kinds.plan_csvs(plan):
+        trouble = None  # that plan installs the version after the one that is meant
     if csv is not None and kinds.phase(csv) == "Succeeded" and _is_over(snapshot, csv, trouble):
         return _ready(snapshot, subscription, csv, top)
     links = [top] if plan is None else [top, explanation.link(plan, _plan_state(plan))]
@@ -87,7 +89,7 @@ def _is_over(snapshot: ClusterState, csv: Manifest, trouble: Diagnosis | None) -
     """Whether a plan's trouble means nothing once its CSV has succeeded.
 
     A plan may fail at a CRD, and the CSV succeed next to the old one. A webhook of the CSV itself
-    that was late once is not a problem any more; another one that converts its objects still is.
+    that was late once is no longer a problem; another one that converts its objects still is.
     """
     if trouble is None or trouble.cause == "needs-approval":
         return True
@@ -171,6 +173,15 @@ def _resolution_finding(snapshot: ClusterState, subscription: Manifest) -> Diagn
 def _catalog_finding(snapshot: ClusterState, subscription: Manifest) -> Diagnosis | None:
     key = kinds.subscription_key(subscription)
     catalog = snapshot.catalog(key.catalog, key.catalog_namespace)
+    if catalog is None and not snapshot.lists_catalogs(key.catalog_namespace):
+        return Diagnosis(
+            cause="waiting",
+            message="OLM has not yet chosen a version; whether its CatalogSource "
+            f"`{key.catalog}` in namespace `{key.catalog_namespace}` exists and is ready is not "
+            "known, because you may not list CatalogSources there",
+            hint=catalogs.listing(key.catalog_namespace),
+            readiness=Readiness.WAITING,
+        )
     if catalog is None:
         return Diagnosis(
             cause="no-such-catalog",

@@ -10,7 +10,7 @@ from typing import Any
 from olmkit.kube import objects
 from olmkit.kube.objects import GVK, Manifest, mapping, sequence, text
 from olmkit.olm import kinds, missing_apis
-from olmkit.olm.explain import bundle_objects, explanation
+from olmkit.olm.explain import bundle_objects, conversions, explanation
 from olmkit.olm.explain.explanation import Diagnosis, Readiness
 
 _UNKNOWN = re.compile(
@@ -69,13 +69,13 @@ def _plan_failure(plan: Manifest, words: str, readiness: Readiness) -> Diagnosis
             hint="bind a role to it that allows what the operator contains, ClusterServiceVersions "
             "and Subscriptions too; or let the OperatorGroup name no service account",
         )
-    away = re.search(r"conversion webhook for .*? failed: (?P<rest>.*)", words, re.DOTALL)
-    if away is not None:
+    away = conversions.refusal(words)
+    if away:
         return Diagnosis(
             cause="conversion-webhook-away",
             message="OLM cannot read the existing objects, because the operator does not "
-            f"convert them: {explanation.first_line(away['rest'])}",
-            hint=_conversion_hint(away["rest"]),
+            f"convert them: {explanation.first_line(away)}",
+            hint=conversions.hint(away) or _LATE,
             readiness=Readiness.STUCK,
         )
     if "error validating existing CRs" in words:
@@ -152,13 +152,3 @@ def _unsupported(resource: Mapping[str, Any], readiness: Readiness) -> Diagnosis
 
 # A webhook that answers late: the CSV is there, and converts the objects when its pod is ready.
 _LATE = "wait for the operator's pod; the failure of the InstallPlan does no harm in the meantime"
-
-
-def _conversion_hint(words: str) -> str:
-    """What to do about a conversion webhook, by what the API server got from it."""
-    configured = "`spec.conversion.webhook.clientConfig` of the CustomResourceDefinition"
-    if "x509" in words or "certificate" in words:
-        return f"renew `caBundle` in {configured}, or the certificate of the webhook's server"
-    if "not found" in words:
-        return f"install the operator again, or correct the Service in {configured}"
-    return _LATE

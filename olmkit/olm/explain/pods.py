@@ -150,7 +150,7 @@ def of_pod(
 
 
 def logs_wanted(snapshot: ClusterState) -> Iterator[tuple[str, str, str, bool]]:
-    """Namespace, pod, container and whether its last run is meant, where a log would tell more."""
+    """Namespace, pod, container and whether its last run is meant, where a log would help."""
     for pod in snapshot.pods:
         if kinds.phase(pod) == "Succeeded":
             continue

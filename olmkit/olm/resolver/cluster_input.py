@@ -24,7 +24,7 @@ from olmkit.olm.resolver.resolution import (
 )
 
 # Where the catalogs are that all namespaces see: the defaults of OpenShift and of OLM.
-_GLOBAL = ("openshift-marketplace", "olm")
+GLOBAL = ("openshift-marketplace", "olm")
 _PROPERTIES = "operatorframework.io/properties"
 
 
@@ -35,13 +35,13 @@ def visible(seen: ClusterState, also: Iterable[CatalogKey] = ()) -> tuple[Manife
 
 
 def global_namespace(seen: ClusterState, also: Iterable[CatalogKey] = ()) -> str:
-    """The namespace whose catalogs all namespaces see, as far as it can be told from outside."""
+    """The namespace whose catalogs all namespaces see, as far as the objects show it."""
     named = [key_of(one) for one in seen.subscriptions]
     for key in (*named, *also):
         if key.namespace not in ("", seen.namespace):
             return key.namespace
     there = {objects.namespace(one) for one in seen.catalogs}
-    return next((place for place in _GLOBAL if place in there), _GLOBAL[-1])
+    return next((place for place in GLOBAL if place in there), GLOBAL[-1])
 
 
 def key_of(subscription: Manifest) -> CatalogKey:

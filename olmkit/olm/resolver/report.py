@@ -1,7 +1,7 @@
 """A contradiction in sentences: which bundle's which requirement excludes which.
 
 Only this module knows English; `conflicts` gives the constraints. The order is that of a reader:
-from the bundle that is wanted along what it needs, then what stands against that.
+from the bundle that is wanted along what it needs, then what excludes it.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ def _guess(
 
 
 class _State:
-    """What follows from what is assumed: unit propagation, and a full search when asked."""
+    """What follows from what is assumed: unit propagation, and a full search on request."""
 
     def __init__(self, problem: SearchProblem) -> None:
         size = len(problem.choices)

@@ -12,6 +12,13 @@ from olmkit.olm.explain import explanation
 from olmkit.olm.explain.explanation import Diagnosis, FaultOrigin, Readiness
 from olmkit.olm.v1.extension import CATALOG_NAME_LABEL
 
+CREATING = (
+    "create one from the image of a catalog: `olmkit catalog deploy IMAGE --name NAME --olm v1`"
+)
+LISTING = (
+    "bind the user to a role that allows `list` of `clustercatalogs.olm.operatorframework.io` in "
+    "the whole cluster, then repeat the command"
+)
 _LOWEST = -(2**31)
 # OLM does not try a catalog again that is `Blocked`.
 _TRIED = {"Retrying": Readiness.STUCK, "Blocked": Readiness.BLOCKED}

@@ -1,4 +1,4 @@
-"""How a ClusterExtension stands, and why: from its conditions down to the pods.
+"""The state of a ClusterExtension, and why: from its conditions down to the pods.
 
 `Installed=True` only says that OLM has applied the objects of a bundle. An operator is ready
 when its Deployments are available, too.
@@ -24,7 +24,7 @@ _FAILS = ("Retrying", "Blocked", "InvalidConfiguration", "ProgressDeadlineExceed
 
 
 def explain(state: ExtensionState, *, target: str = "") -> Explanation:
-    """How the ClusterExtension stands. `target` is the bundle that is expected to be installed."""
+    """The state of the ClusterExtension. `target` is the expected bundle."""
     extension = state.extension
     if extension is None:
         return Explanation(

@@ -7,7 +7,7 @@ operator-controller, release 1.2.0 as it was observed, and the sources of releas
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from olmkit.kube import objects
@@ -94,6 +94,7 @@ def _not_served(failure: Failure, part: Part) -> Diagnosis:
         cause="catalog-not-ready",
         message=f"the catalog `{part['catalog']}` cannot be read: "
         f"{explanation.first_line(part['rest'])}",
+        hint="" if failure.state.are_catalogs_known else catalogs.LISTING,
         readiness=failure.readiness,
         origin=FaultOrigin.WORLD,
     )
@@ -115,12 +116,14 @@ def _blocking(failure: Failure, finding: Diagnosis) -> Diagnosis:
 def _none(failure: Failure, part: Part) -> Diagnosis:
     rest, package = part["rest"].strip(), failure.package
     read = catalogs.read_by(failure.state.catalogs, request_of(failure.extension))
-    if failure.state.catalogs and not read:
+    if failure.state.are_catalogs_known and not read:
         return _no_catalog(failure)
     ailing = next((one for one in map(catalogs.of_catalog, read) if one is not None), None)
     if ailing is not None:
         return ailing
     before = part["before"]
+    if not failure.state.are_catalogs_known:
+        return _unlisted(failure, f"from version {before} {rest}".strip() if before else rest)
     off = catalogs.switched_off(failure.state.catalogs, request_of(failure.extension))
     on = catalogs.switching_on(off) if off else ""
     if before:
@@ -134,7 +137,7 @@ def _none(failure: Failure, part: Part) -> Diagnosis:
     return Diagnosis(
         cause="no-such-version" if rest else "no-such-package",
         message=f"no catalog has the package `{package}`{f' {rest}' if rest else ''}",
-        hint=on or "correct version and channels, or add a catalog that has it",
+        hint=on or _offer_hint(failure, read, is_of_version=bool(rest)),
         readiness=failure.readiness,
     )
 
@@ -147,12 +150,46 @@ def _no_catalog(failure: Failure) -> Diagnosis:
         if finding is not None:
             return finding
     named = catalog_name(request)
+    if not failure.state.catalogs and not named:
+        return Diagnosis(
+            cause="no-such-catalog",
+            message=f"the cluster has no ClusterCatalog that could have the package "
+            f"`{failure.package}`",
+            hint=catalogs.CREATING,
+            readiness=failure.readiness,
+        )
     what = f"no ClusterCatalog `{named}` exists for" if named else "no ClusterCatalog matches"
     return Diagnosis(
         cause="no-such-catalog",
         message=f"{what} the selector of ClusterExtension `{failure.name}`",
         hint="correct `spec.source.catalog.selector`, or create the catalog",
         readiness=failure.readiness,
+    )
+
+
+def _unlisted(failure: Failure, rest: str) -> Diagnosis:
+    """What OLM reports is true; whether there are catalogs at all, the user may not see."""
+    wanted = f"`{failure.package}` {rest}".rstrip()
+    return Diagnosis(
+        cause="catalogs-not-listable",
+        message=f"OLM found no bundle of the package {wanted}; the reason is not known, "
+        "because you may not list ClusterCatalogs",
+        hint=catalogs.LISTING,
+        readiness=failure.readiness,
+    )
+
+
+def _offer_hint(failure: Failure, read: Sequence[Manifest], *, is_of_version: bool) -> str:
+    """What to correct, and the command that prints what there is."""
+    place = f"clustercatalog:{objects.name(read[0]) if len(read) == 1 else 'NAME'}"
+    if is_of_version:
+        return (
+            "correct version and channels, or add a catalog that has it; `olmkit catalog list "
+            f"bundles {place} {failure.package}` prints the versions that there are"
+        )
+    return (
+        "correct `spec.source.catalog.packageName`, or add a catalog that has it; `olmkit catalog "
+        f"list packages {place}` prints the packages of a catalog"
     )
 
 

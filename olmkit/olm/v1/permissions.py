@@ -29,6 +29,7 @@ RBAC = "rbac.authorization.k8s.io"
 _MAX_NAME = 63
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _NAMED_VERBS = ("get", "patch", "delete")
+_FIELDS = ("apiGroups", "resources", "resourceNames", "nonResourceURLs", "verbs")
 # The first release whose roles may have other names, and one rule more.
 _LATER = Version(1, 3, 0)
 
@@ -67,7 +68,7 @@ def needed(
     is_later = release is None or release >= _LATER
     for kind in _by_kind(_created(found, is_later=is_later)):
         _add_kind(kind, cluster, local)
-    local += [dict(rule) for one in found if objects.kind(one) == "Role" for rule in _rules(one)]
+    local += [_known(rule) for one in found if objects.kind(one) == "Role" for rule in _rules(one)]
     # The admission plug-in OwnerReferencesPermissionEnforcement, where it is enabled.
     cluster.append(_rule(GROUP, "clusterextensions/finalizers", ["update"], [extension]))
     granted = _distinct(_granted(found, is_later=is_later))
@@ -176,11 +177,20 @@ def _granted(manifests: list[Manifest], *, is_later: bool) -> Iterator[Rule]:
         if objects.kind(one) == kinds.CSV[1]:
             install = _install(one)
             for permission in _permissions(install):
-                yield from (dict(mapping(rule)) for rule in sequence(permission.get("rules")))
+                yield from (_known(rule) for rule in _rules_of(permission))
             if is_later and sequence(install.get("permissions")):
                 yield _rule("", "namespaces", ["get", "list", "watch"])
         elif objects.kind(one) == "ClusterRole":
-            yield from (dict(rule) for rule in _rules(one))
+            yield from (_known(rule) for rule in _rules(one))
+
+
+def _known(rule: Mapping[str, Any]) -> Rule:
+    """The rule without what is not a field of one, which the API server would refuse to apply.
+
+    Go's reader of bundles does not distinguish upper and lower case.
+    """
+    found = {str(field).lower(): value for field, value in rule.items()}
+    return {field: found[field.lower()] for field in _FIELDS if found.get(field.lower())}
 
 
 def _rules(role: Manifest) -> list[Mapping[str, Any]]:

@@ -14,7 +14,7 @@ from olmkit.kube.objects import Manifest, text
 from olmkit.olm import cluster_state as snapshots
 from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState, Objects
-from olmkit.olm.v1.extension import API, request_of
+from olmkit.olm.v1.extension import API, CLUSTER_CATALOG, request_of
 
 OWNER_LABEL = "olm.operatorframework.io/owner-name"
 CONTROLLERS = ("catalogd-controller-manager", "operator-controller-controller-manager")
@@ -28,6 +28,7 @@ SYSTEMS = ("olmv1-system", "openshift-operator-controller", "openshift-catalogd"
 class ExtensionState:
     """`name` is what the user typed: the name of a ClusterExtension, or of its package.
 
+    `are_catalogs_known`: false when `catalogs` may lack some that the user may not list.
     `here`: the Deployments of the ClusterExtension, with all pods and events of its namespace.
     `system`: the Deployments of OLM v1 itself, with their pods. `around`: the namespaces of
     both, as far as they exist, and the objects that the conditions name.
@@ -36,6 +37,7 @@ class ExtensionState:
     name: str
     extension: Manifest | None = None
     catalogs: Objects = ()
+    are_catalogs_known: bool = True
     here: ClusterState = field(default_factory=lambda: ClusterState(namespace=""))
     system: ClusterState = field(default_factory=lambda: ClusterState(namespace=""))
     around: Objects = ()
@@ -100,6 +102,7 @@ def of_objects(found: Iterable[Manifest], name: str) -> ExtensionState:
         name=name,
         extension=extension,
         catalogs=tuple(one for one in listed if _is(one, "ClusterCatalog")),
+        are_catalogs_known=snapshots.listable(listed, CLUSTER_CATALOG) is None,
         here=here,
         system=snapshots.of_objects(listed, home) if home else ClusterState(namespace=""),
         around=tuple(one for one in listed if one not in looked_at),
@@ -121,6 +124,8 @@ def objects_of(state: ExtensionState) -> Iterator[Manifest]:
         if key not in seen:
             seen.add(key)
             yield snapshots.shortened(one)
+    if not state.are_catalogs_known:
+        yield from snapshots.reviews(CLUSTER_CATALOG)
 
 
 def _is(one: Manifest, kind: str) -> bool:

@@ -76,7 +76,18 @@ FACTS = ClusterFacts(
 ROLE = {"apiVersion": "v1beta1", "kind": "Role", "metadata": {"name": "r"}}
 NEEDY = {"required": [{"name": "needs.example.org", "kind": "Need", "version": "v1"}]}
 NATIVE = {"group": "snapshot.storage.k8s.io", "version": "v1", "kind": "VolumeSnapshot"}
-UNSERVED = frozenset([("v1beta1", "Role"), ("snapshot.storage.k8s.io/v1", "VolumeSnapshot")])
+OLD_CRD = {
+    "apiVersion": "apiextensions.k8s.io/v1beta1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "old.example.com"},
+}
+UNSERVED = frozenset(
+    [
+        ("v1beta1", "Role"),
+        ("snapshot.storage.k8s.io/v1", "VolumeSnapshot"),
+        ("apiextensions.k8s.io/v1beta1", "CustomResourceDefinition"),
+    ]
+)
 
 
 def causes(*manifests: Manifest, facts: ClusterFacts = FACTS, replaces: str = "") -> list[str]:
@@ -106,6 +117,8 @@ def test_a_bundle_that_fits_is_not_refused() -> None:
          {"groups": (group(name="o", namespace="else", provides="Cache.v1.example.com"),)},
          "OperatorGroup else/o watches the same"),
         ("missing-api", [ROLE], {"unserved": UNSERVED}, "the Role `r` of `v1beta1`"),
+        ("removed-api", [OLD_CRD, crd("v1")], {"unserved": UNSERVED},
+         "the CustomResourceDefinition `old.example.com` of `apiextensions.k8s.io/v1beta1`, which"),
         ("missing-api", [csv(nativeAPIs=[NATIVE])], {"unserved": UNSERVED}, "`VolumeSnapshot`"),
         ("missing-api", [csv(customresourcedefinitions=NEEDY)], {"is_whole": True},
          "`needs.example.org`, which"),
@@ -136,6 +149,35 @@ def test_what_is_replaced_or_noted_is_not_another_owner() -> None:
 
 def test_a_webhook_that_converts_lets_odd_objects_pass() -> None:
     assert causes(crd("v1", minimum=5, conversion={"strategy": "Webhook"})) == []
+
+
+AWAY = (
+    'conversion webhook for example.com/v1, Kind=Cache failed: Post "https://gone.apps.svc:443/": '
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "hint"),
+    [
+        ('service "gone" not found', "correct the Service in `spec.conversion.webhook"),
+        ("x509: certificate has expired", "renew `caBundle`"),
+        ("dial tcp 10.0.0.1:443: connect: connection refused", "read the logs of its pods"),
+    ],
+)
+def test_objects_that_nothing_converts_are_a_refusal_unless_the_bundle_converts_them(
+    said: str, hint: str
+) -> None:
+    facts = replace(FACTS, instances={}, unconverted={"caches.example.com": AWAY + said})
+    hook = {"type": "ConversionWebhook", "conversionCRDs": ["caches.example.com"]}
+
+    (found,) = bundle_fit.refusals([csv(), crd("v1")], facts)
+
+    assert found.cause == "conversion-webhook-away"
+    assert "the objects of `caches.example.com` against the new" in found.message
+    assert found.message.endswith(said)
+    assert hint in found.hint
+    assert causes(csv(webhookdefinitions=[hook]), crd("v1"), facts=facts) == []
+    assert causes(csv(), crd("v1", conversion={"strategy": "Webhook"}), facts=facts) == []
 
 
 def test_olm_checks_objects_without_the_defaults_of_the_new_crd() -> None:

@@ -5,16 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import click
 import pytest
 
 from olmkit.base.diagnostics import ConfigurationError
+from olmkit.cli.catalog.serve import serve
 from olmkit.kube import rollout
 from olmkit.olm import catalog_deployment, install_objects
-from olmkit.olm.catalog_deployment import CatalogDeployment
+from olmkit.olm.catalog_deployment import CatalogDeployment, FurtherCatalog
 
 WANTED = CatalogDeployment(
     name="shared", namespace="olm", image="quay.io/example/catalog@sha256:" + "a" * 64
 )
+
+EDGE = (FurtherCatalog(name="edge", image="quay.io/e/edge:v1"),)
 
 
 def objects(wanted: CatalogDeployment) -> dict[str, Any]:
@@ -80,6 +84,17 @@ def test_the_order_is_that_of_applying_and_all_is_ours() -> None:
         {"memory": "much"},
         {"cpu": "-1"},
         {"secrets": ("a b",)},
+        {"tls_secret": "web"},
+        {"tls_secret": "a b", "http_port": 8080},
+        {"http_port": 443},
+        {"http_port": 50051},
+        {"further": EDGE, "http_port": 8080, "metrics_port": 8081},
+        {"further": EDGE, "metrics_port": 65535},
+        {"further": EDGE, "http_port": 50052},
+        {"further": (*EDGE, *EDGE)},
+        {"further": (FurtherCatalog(name="shared", image="quay.io/e/edge:v1"),)},
+        {"further": (FurtherCatalog(name="a.b", image="quay.io/e/edge:v1"),)},
+        {"further": (FurtherCatalog(name="edge", image="not an image"),)},
     ],
 )
 def test_what_the_cluster_would_refuse_is_refused(wrong: dict[str, Any]) -> None:
@@ -95,3 +110,41 @@ def test_a_cluster_catalog_is_polled_only_by_its_tag() -> None:
     }
     with pytest.raises(ConfigurationError, match="cannot be polled"):
         catalog_deployment.cluster_catalog("mine", WANTED.image, poll_minutes=9)
+
+
+def test_each_catalog_has_a_container_ports_and_a_catalog_source() -> None:
+    wanted = replace(WANTED, further=EDGE, http_port=8080, metrics_port=9090, tls_secret="web")
+    made = catalog_deployment.served_objects(wanted)
+    sources = [one for one in made if one["kind"] == "CatalogSource"]
+    assert [(one["metadata"]["name"], one["spec"]["address"]) for one in sources] == [
+        ("shared", "shared.olm.svc:50051"),
+        ("edge", "shared.olm.svc:50052"),
+    ]
+    by_kind = objects(wanted)
+    pod = by_kind["Deployment"]["spec"]["template"]["spec"]
+    assert len({one["name"] for one in pod["containers"]}) == 2
+    assert [one["image"] for one in pod["containers"]] == [WANTED.image, "quay.io/e/edge:v1"]
+    numbers = [port["containerPort"] for one in pod["containers"] for port in one["ports"]]
+    assert numbers == [50051, 8080, 9090, 50052, 8081, 9091]
+    assert [port["port"] for port in by_kind["Service"]["spec"]["ports"]] == numbers
+    ingress = by_kind["NetworkPolicy"]["spec"]["ingress"][0]["ports"]
+    assert [port["port"] for port in ingress] == numbers
+    assert [one["readinessProbe"]["grpc"]["port"] for one in pod["containers"]] == [50051, 50052]
+    mounted = {one["name"] for one in pod["containers"][1]["volumeMounts"]}
+    assert mounted == {one["name"] for one in pod["volumes"]}
+
+
+def test_variables_of_services_do_not_reach_the_server() -> None:
+    assert objects(WANTED)["Deployment"]["spec"]["template"]["spec"]["enableServiceLinks"] is False
+
+
+def test_the_server_has_each_option_that_a_container_sets() -> None:
+    wanted = replace(WANTED, further=EDGE, http_port=8080, metrics_port=9090, tls_secret="web")
+    set_by_us = set(wanted.containers[1].variables)
+    read = {option.envvar for option in serve.params if isinstance(option, click.Option)}
+    assert set_by_us == {
+        f"OLMKIT_SERVE_{name}"
+        for name in ("PORT", "HTTP_PORT", "METRICS_PORT", "NAME", "TLS_CERT", "TLS_KEY")
+    }
+    assert set_by_us <= read
+    assert WANTED.containers[0].variables == {}

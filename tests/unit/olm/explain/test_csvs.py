@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -96,3 +97,73 @@ def test_a_service_of_webhooks_without_pods_is_waited_for_at_first(
     assert (found.cause, found.readiness) == ("webhook-away", readiness)
     assert "`d-service` of the webhooks `a.example.com`, `b.example.com`" in found.message
     assert "`kubectl get pods -n apps --show-labels`" in found.hint
+
+
+@pytest.mark.parametrize(
+    ("said", "hint"),
+    [
+        ('service "gone" not found', "correct the Service in `spec.conversion.webhook"),
+        ("certificate signed by unknown authority", "renew `caBundle`"),
+        ("connect: connection refused", "read the logs of the operator's pods"),
+    ],
+)
+def test_objects_that_nothing_converts_are_a_cause_after_success(said: str, hint: str) -> None:
+    owned = {"owned": [{"name": "a.example.com"}, {"name": "b.example.com"}]}
+    away = f"conversion webhook for example.com/v1, Kind=B failed: {said}"
+    seen = ClusterState(namespace="apps", deployments=(available(),),
+                        moment="2026-01-01T10:01:00Z",
+                        unconverted={"b.example.com": away})  # fmt: skip
+
+    found = csvs.of_succeeded(seen, csv("Succeeded", customresourcedefinitions=owned))
+
+    assert found is not None
+    assert (found.cause, found.readiness) == ("conversion-webhook-away", "stuck")
+    why = "the objects of `b.example.com` cannot be read, because nothing converts them"
+    assert found.message == f"{why}: {said}"
+    assert hint in found.hint
+    assert csvs.of_succeeded(replace(seen, unconverted={}), csv("Succeeded")) is None
+
+
+@pytest.mark.parametrize(
+    ("owned", "phase", "message", "readiness", "hint"),
+    [
+        ("own.example.com", "Installing", "OLM has not yet created", Readiness.WAITING, ""),
+        (
+            "own.example.com",
+            "Complete",
+            "`own.example.com`, which `cache.v1.0.0` brings",
+            Readiness.STUCK,
+            "wait, as OLM looks again; if it was deleted, uninstall the operator",
+        ),
+        (
+            "other.example.com",
+            "Installing",
+            "`cache.v1.0.0` needs the CustomResourceDefinition `own.example.com`: CRD is not",
+            Readiness.STUCK,
+            "install the operator that provides it",
+        ),
+    ],
+)
+def test_a_crd_of_the_bundle_itself_needs_no_other_operator(
+    owned: str, phase: str, message: str, readiness: Readiness, hint: str
+) -> None:
+    plan = {
+        "kind": "InstallPlan",
+        "metadata": {"name": "install-x", "namespace": "apps"},
+        "spec": {"clusterServiceVersionNames": ["cache.v1.0.0"]},
+        "status": {"phase": phase},
+    }
+    pending = csv("Pending", customresourcedefinitions={"owned": [{"name": owned}]})
+    pending["status"]["requirementStatus"] = [
+        {
+            "kind": "CustomResourceDefinition",
+            "name": "own.example.com",
+            "status": "NotPresent",
+            "message": "CRD is not present",
+        }
+    ]
+    found = csvs.of_csv(ClusterState(namespace="apps", plans=(plan,)), pending)
+    assert found is not None
+    assert (found.cause, found.readiness) == ("missing-api", readiness)
+    assert message in found.message
+    assert found.hint.startswith(hint)

@@ -237,7 +237,7 @@ OTHER = "; Subscription `other` requests it, and blocks the namespace"
             "bundle cache.v2 requires an operator with label: x, a/b/c/d and a/b/d/x provide D (e)",
             (
                 "OLM cannot resolve the installation: requirements exclude each other; the "
-                "catalogs tell which bundle excludes which, and they cannot be read here"
+                "catalogs, which cannot be read here, would show which ones"
             ),
         ),
         (
@@ -542,6 +542,18 @@ def test_a_version_that_is_still_to_come_is_not_taken_for_one_that_was_deleted()
     found = explain(seen, "cache", target=CSV)
 
     assert (found.cause, found.message) == ("waiting", f"OLM is installing `{CSV}`")
+
+
+def test_the_plan_of_the_next_version_does_not_block_one_that_is_being_installed() -> None:
+    seen = cluster(
+        subscription(currentCSV=CSV, installedCSV=OLD, **REF),
+        csv(OLD, "Installing", "InstallWaiting"),
+        plan("RequiresApproval", CSV),
+    )
+
+    found = explain(seen, "cache", target=OLD)
+
+    assert (found.readiness, found.cause) == (Readiness.WAITING, "csv-not-ready")
 
 
 def test_a_target_that_olm_has_gone_on_from_is_explained_by_what_came_after() -> None:

@@ -198,12 +198,13 @@ def test_an_earlier_generation_and_another_bundle_are_not_ready() -> None:
     ],
 )
 def test_a_message_has_a_cause_with_names(message: str, cause: str, says: str) -> None:
-    found = explained(extension("Retrying", message))
+    shelf = catalog("True", "Available")
+    found = explained(extension("Retrying", message), shelf)
 
     assert found.cause == cause
     assert says in found.message
     assert found.readiness in (Readiness.STUCK, Readiness.BLOCKED)
-    assert explained(extension("Blocked", message)).readiness is Readiness.BLOCKED
+    assert explained(extension("Blocked", message), shelf).readiness is Readiness.BLOCKED
     assert found.message.count("resolved bundle") == 0
 
 
@@ -307,6 +308,45 @@ def test_a_catalog_explains_a_package_that_is_not_found_only_when_it_is_read() -
     assert explained(elsewhere, ailing, off).cause == "catalog-switched-off"
 
 
+NOT_FOUND = 'no bundles found for package "cache"'
+
+
+@pytest.mark.parametrize("rest", ["", ' matching version "9.x"'])
+@pytest.mark.parametrize(
+    "before", ["", 'error upgrading from currently installed version "1.0.0": ']
+)
+def test_a_cluster_without_catalogs_is_the_reason_that_nothing_is_found(
+    before: str, rest: str
+) -> None:
+    found = explained(extension("Retrying", f"{before}{NOT_FOUND}{rest}"))
+
+    assert found.cause == "no-such-catalog"
+    assert found.message == "the cluster has no ClusterCatalog that could have the package `cache`"
+    assert "`olmkit catalog deploy IMAGE --name NAME --olm v1`" in found.hint
+    named = {"matchLabels": {"olm.operatorframework.io/metadata.name": "other"}}
+    found = explained(extension("Retrying", f"{before}{NOT_FOUND}{rest}", selector=named))
+    assert "no ClusterCatalog `other` exists" in found.message
+
+
+def test_catalogs_that_may_not_be_listed_are_not_taken_for_absent() -> None:
+    before = 'error upgrading from currently installed version "1.0.0": '
+    for said, says in (
+        (NOT_FOUND, "found no bundle of the package `cache`;"),
+        (f'{NOT_FOUND} matching version "9.x"', '`cache` matching version "9.x";'),
+        (f'{before}{NOT_FOUND} in channels [a]', "`cache` from version 1.0.0 in channels [a];"),
+    ):  # fmt: skip
+        hidden = ExtensionState(
+            name="cache", extension=extension("Retrying", said), are_catalogs_known=False
+        )
+        found = explain(hidden)
+        assert (found.cause, found.readiness) == ("catalogs-not-listable", Readiness.STUCK)
+        assert says in found.message
+        assert "you may not list ClusterCatalogs" in found.message
+        assert "`list` of `clustercatalogs.olm.operatorframework.io`" in found.hint
+        # A file of the objects holds that, too.
+        assert explain(state.of_objects(state.objects_of(hidden), "cache")) == found
+
+
 def test_catalogs_that_are_switched_off_are_named() -> None:
     off = catalog("True", "Available", name="off")  # catalogd has not processed the change
     off["spec"]["availabilityMode"] = "Unavailable"
@@ -403,7 +443,7 @@ def test_a_message_is_an_old_one_when_the_controller_does_not_run() -> None:
     assert explained(old, system=system).cause == "controller-not-running"
 
     gone["metadata"]["name"] = "catalogd-controller-manager"
-    assert explained(old, system=system).cause == "no-such-package"
+    assert explained(old, catalog("True", "Available"), system=system).cause == "no-such-package"
     unread = extension("Retrying", "error walking catalogs: error getting package \"cache\" from "
                        'catalog "shelf": dial tcp: connection refused')  # fmt: skip
     assert explained(unread).cause == "catalog-not-ready"

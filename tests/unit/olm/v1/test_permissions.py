@@ -100,3 +100,11 @@ def test_an_account_comes_with_its_roles_and_bindings() -> None:
     assert found[4]["subjects"] == [
         {"kind": "ServiceAccount", "name": "installer", "namespace": "n"}
     ]
+
+
+def test_fields_that_a_rule_does_not_have_are_not_granted() -> None:
+    rule = {"apigroups": ["example.com"], "resources": ["toys"], "verbs": ["get"], "replaces": "x"}
+    found = csv(clusterPermissions=[{"serviceAccountName": "toy", "rules": [rule]}])
+    needs = permissions.needed([found], extension="toy", release=FIRST)
+    expected = {"apiGroups": ["example.com"], "resources": ["toys"], "verbs": ["get"]}
+    assert needs.granted == (expected,)
