@@ -1,6 +1,6 @@
-"""Operators of a `watches.yaml`: each entry is a controller on `olmkit.runtime` that runs Helm.
+"""Operators of a `watches.yaml`: each entry is a controller on `olmkit.runtime`.
 
-`watches`, `durations`, `releases`, `status`, `drift`: from values to values. `failures` remembers,
-`helm_reconciler` acts through the cluster and `olmkit.edges.helm`, `helm_operator` builds the
-controllers, `process` is the program. Reading and scaffolding of projects are in `olmkit.project`.
+`helm` and `ansible` do not know each other. What both use is here: the form of entries, the
+program, the watches of dependents, and values. Reading and scaffolding of projects are in
+`olmkit.project`.
 """

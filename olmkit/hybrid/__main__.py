@@ -1,4 +1,4 @@
-"""`python -m olmkit.hybrid helm`: the operator of a `watches.yaml`."""
+"""`python -m olmkit.hybrid helm|ansible`: the operator of a `watches.yaml`."""
 
 from __future__ import annotations
 
@@ -9,12 +9,18 @@ from olmkit.hybrid import process
 
 def main(words: list[str]) -> int:
     """Run the operator of this kind; the exit code."""
-    if not words or words[0] != "helm":
-        print("usage: python -m olmkit.hybrid helm [FLAGS]", file=sys.stderr)  # noqa: T201
-        return 2
-    # `run` is the command of helm-operator's image.
+    # `run` is the command of the programs in the original images.
     rest = words[2:] if words[1:2] == ["run"] else words[1:]
-    return process.main(rest)
+    if words[:1] == ["helm"]:
+        from olmkit.hybrid.helm import program as helm_program
+
+        return process.main(helm_program.PROGRAM, rest)
+    if words[:1] == ["ansible"]:
+        from olmkit.hybrid.ansible import program as ansible_program
+
+        return process.main(ansible_program.PROGRAM, rest)
+    print("usage: python -m olmkit.hybrid helm|ansible [FLAGS]", file=sys.stderr)  # noqa: T201
+    return 2
 
 
 if __name__ == "__main__":

@@ -1,26 +1,28 @@
-"""The program of a Helm operator: `python -m olmkit.hybrid helm`.
+"""The program of an operator that a `watches.yaml` describes, whatever runs its entries.
 
-It accepts the flags of helm-operator, so that the manifests of its projects need no change. Those
-that mean nothing here are accepted without effect.
+It accepts the flags of the operators that such projects were written for, so that their manifests
+need no change. Those that mean nothing here are accepted without effect.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import logging
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 from olmkit.base.diagnostics import ConfigurationError, InputError, OlmkitError, Severity
-from olmkit.edges import disk, helm, paths
+from olmkit.base.go import durations
+from olmkit.edges import disk, paths
 from olmkit.edges.cluster import kubeconfig
 from olmkit.edges.cluster.client import HttpCluster
-from olmkit.hybrid import durations, watches
-from olmkit.hybrid.helm_operator import HelmOperator
-from olmkit.hybrid.watches import HelmWatch
+from olmkit.hybrid import entries
+from olmkit.hybrid.entries import Reading, Watch
 from olmkit.kube.api import Cluster
 from olmkit.kube.objects import GVK
 from olmkit.runtime import process
@@ -29,28 +31,74 @@ from olmkit.runtime.flags import Flags
 from olmkit.runtime.manager import Manager
 from olmkit.runtime.process import Operator
 from olmkit.runtime.watch.scope import parse_namespaces
-from olmkit.runtime.work.reconcile import Request
+from olmkit.runtime.work.reconcile import Request, Result
 
-_LOG = logging.getLogger(__name__)
-_NAME = "helm-operator"
-_MOST_WORKERS = 4  # each may run a helm of 80 MB
-_WITHOUT_EFFECT = ("zap-devel", "zap-encoder", "zap-stacktrace-level", "zap-time-encoding")
+W = TypeVar("W", bound=Watch)
 
 
-def main(words: Sequence[str], environment: Mapping[str, str] | None = None) -> int:
+class EntryReconciler(Protocol):
+    """What looks at the objects of one entry."""
+
+    @property
+    def watch(self) -> Watch:
+        """The entry."""
+
+    async def reconcile(self, request: Request) -> Result:
+        """Look at one object."""
+
+    async def differences(self, request: Request) -> list[str]:
+        """What a pass would change, as lines without secrets; nothing is written."""
+
+
+class Described(Protocol):
+    """What flags and files describe."""
+
+    def add_controllers(self, manager: Manager) -> None:
+        """Put the controllers into a manager."""
+
+    def reconcilers(self, client: Client) -> Iterable[EntryReconciler]:
+        """One for each entry."""
+
+    def close(self) -> None:
+        """End what is left when the manager has ended."""
+
+    def working(self) -> AbstractAsyncContextManager[None]:
+        """What the reconcilers need while they work without a manager."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """What differs between the kinds of operators.
+
+    `describe` gets flags, environment and a private folder; it raises `ConfigurationError` and
+    `InputError`. `period`, in seconds, is how often each object is looked at.
+    """
+
+    name: str
+    workers: int
+    period: float
+    add_flags: Callable[[argparse.ArgumentParser], None]
+    describe: Callable[[Flags, Mapping[str, str], Path], Awaitable[Described]]
+    shutdown: float = 8.0
+
+
+def main(
+    program: Program, words: Sequence[str], environment: Mapping[str, str] | None = None
+) -> int:
     """Run the operator, or with `--once` one pass; the exit code.
 
     Of `--once`: 0, or 1 when `--check` found a difference or a pass failed. 2 for a fault in the
-    flags, in `watches.yaml`, or without helm.
+    flags, in `watches.yaml`, or without the program that runs the entries.
     """
     found = dict(os.environ if environment is None else environment)
-    words = _translated(words)
-    given = parse_flags(words)
+    given = parse_flags(program, words)
     with paths.temporary_folder() as home:
         try:
-            described = asyncio.run(_described(given, found, home))
+            if given.own.check and not given.own.once:
+                raise ConfigurationError("`--check` needs `--once`")
+            described = asyncio.run(_described(program, given, found, home))
             if given.own.once:
-                return asyncio.run(_once(described, given, found))
+                return asyncio.run(_once(program, described, given, found))
         except (ConfigurationError, InputError) as error:
             _tell(error)
             return 2
@@ -62,121 +110,111 @@ def main(words: Sequence[str], environment: Mapping[str, str] | None = None) -> 
             described.add_controllers(manager)
 
         operator = Operator(
-            name=_NAME,
+            name=program.name,
             lock=given.own.leader_election_id,
             add_controllers=add_controllers,
-            add_flags=_add_flags,
-            workers=_default_workers(),
+            add_flags=_adder(program),
+            workers=program.workers,
+            graceful_shutdown_timeout=program.shutdown,
         )
-        return process.main(operator, words, found)
+        try:
+            return process.main(operator, words, found)
+        finally:
+            described.close()
 
 
-def parse_flags(words: Sequence[str]) -> Flags:
-    """The flags of a command line, those of helm-operator among them."""
+async def _described(
+    program: Program, given: Flags, environment: Mapping[str, str], home: Path
+) -> Described:
+    return await program.describe(given, environment, home)
+
+
+def parse_flags(program: Program, words: Sequence[str]) -> Flags:
+    """The flags of a command line, those of the originals among them."""
     operator = Operator(
-        name=_NAME,
-        lock=_NAME,
+        name=program.name,
+        lock=program.name,
         add_controllers=_none,
-        add_flags=_add_flags,
-        workers=_default_workers(),
+        add_flags=_adder(program),
+        workers=program.workers,
     )
-    return process.parse_flags(operator, _translated(words))
+    return process.parse_flags(operator, words)
 
 
-def _none(_: Manager, __: Flags, ___: Mapping[str, str]) -> None:
-    """Flags are read before there are controllers."""
+def read_watches(
+    read: Callable[..., Reading[W]], file: Path, environment: Mapping[str, str]
+) -> tuple[W, ...]:
+    """The entries of a file, warnings printed; raises `ConfigurationError` and `InputError`."""
+    data = disk.read_if_there(file)
+    if data is None:
+        raise ConfigurationError(
+            f"`{file}` does not exist", hint="name the file with `--watches-file`"
+        )
+    reading = read(data, environment, path=str(file))
+    errors = [one for one in reading.findings if one.severity is Severity.ERROR]
+    for one in reading.findings:
+        if one.severity is not Severity.ERROR:
+            say(f"warning[{one.rule}]: {one.at}: {one.message}", one.hint)
+    if errors:
+        raise InputError(errors[0].message, diagnostics=errors)
+    return reading.entries
 
 
-def _translated(words: Sequence[str]) -> list[str]:
-    """The level of zap is that of our log."""
-    found = []
-    for word in words:
-        name, equals, value = word.partition("=")
-        if name == "--zap-log-level" and equals:
-            level = {"0": "info", "panic": "error"}.get(value, value)
-            word = f"--log-level={level if level in ('info', 'error', 'debug') else 'debug'}"
-        found.append(word)
-    return found
-
-
-def _add_flags(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add("--watches-file", type=Path, default=Path(watches.FILE), metavar="FILE")
-    add(
-        "--reconcile-period",
-        type=_duration,
-        default=60.0,
-        metavar="DURATION",
-        help="how often each object is looked at; an entry or an annotation may say another",
-    )
-    add("--helm", default="helm", metavar="PROGRAM", help="the helm program, version 3 or 4")
-    add(
-        "--suppress-override-values",
-        action="store_true",
-        help="mask the override values in events",
-    )
-    add("--once", action="store_true", help="one pass over all objects, then end")
-    add("--check", action="store_true", help="with --once: show what would change, change nothing")
-    add("--leader-election-id", default=_NAME, metavar="NAME", help="name of the lease")
-    add("--metrics-require-rbac", nargs="?", help="accepted, without effect: RBAC is required")
-    for name in _WITHOUT_EFFECT:
-        add(f"--{name}", nargs="?", help=argparse.SUPPRESS)
-
-
-def _duration(text: str) -> float:
+def duration(text: str) -> float:
+    """A flag's duration in seconds."""
     try:
         return durations.parse(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
-async def _described(given: Flags, environment: Mapping[str, str], home: Path) -> HelmOperator:
-    """What flags, files and the helm program say; raises `ConfigurationError` and `InputError`."""
-    if given.own.check and not given.own.once:
-        raise ConfigurationError("`--check` needs `--once`")
-    file: Path = given.own.watches_file
-    data = disk.read_if_there(file)
-    if data is None:
-        raise ConfigurationError(
-            f"`{file}` does not exist", hint="name the file with `--watches-file`"
+def say(text: str, hint: str = "") -> None:
+    """Print a line of the error output, and its hint."""
+    print(text, *([f"hint: {hint}"] if hint else []), sep="\n", file=sys.stderr)  # noqa: T201
+
+
+def _none(_: Manager, __: Flags, ___: Mapping[str, str]) -> None:
+    """Flags are read before there are controllers."""
+
+
+def _adder(program: Program) -> Callable[[argparse.ArgumentParser], None]:
+    def add_flags(parser: argparse.ArgumentParser) -> None:
+        add = parser.add_argument
+        add("--watches-file", type=Path, default=Path(entries.FILE), metavar="FILE")
+        add(
+            "--reconcile-period",
+            type=duration,
+            default=program.period,
+            metavar="DURATION",
+            help="how often each object is looked at; an entry or an annotation may say another",
         )
-    reading = watches.read(data, environment, path=str(file))
-    errors = [one for one in reading.findings if one.severity is Severity.ERROR]
-    for one in reading.findings:
-        if one.severity is not Severity.ERROR:
-            _say(f"warning[{one.rule}]: {one.at}: {one.message}", one.hint)
-    if errors:
-        raise InputError(errors[0].message, diagnostics=errors)
-    entries = [(one, helm.chart(_place(file, one))) for one in reading.entries]
-    program = await helm.helm(
-        given.own.helm, environment=environment, home=home, kubeconfig=given.kubeconfig
-    )
-    return HelmOperator(
-        entries=entries,
-        helm=program,
-        now=process.timestamp,
-        period=given.own.reconcile_period,
-        workers=given.workers,
-        hides_overrides=given.own.suppress_override_values,
-    )
+        add("--once", action="store_true", help="one pass over all objects, then end")
+        add(
+            "--check",
+            action="store_true",
+            help="with --once: show what would change, change nothing",
+        )
+        add("--leader-election-id", default=program.name, metavar="NAME", help="name of the lease")
+        add(
+            "--metrics-require-rbac",
+            nargs="?",
+            help="accepted, without effect: RBAC is required",
+        )
+        program.add_flags(parser)
+
+    return add_flags
 
 
-def _place(file: Path, watch: HelmWatch) -> Path:
-    """Charts are named relative to the working directory, as in helm-operator."""
-    return Path(watch.chart) if paths.exists(Path(watch.chart)) else file.parent / watch.chart
-
-
-def _default_workers() -> int:
-    return min(_MOST_WORKERS, os.cpu_count() or 1)
-
-
-async def _once(operator: HelmOperator, given: Flags, environment: Mapping[str, str]) -> int:
+async def _once(
+    program: Program, operator: Described, given: Flags, environment: Mapping[str, str]
+) -> int:
     """One pass over all objects, one after the other; whether something differs or failed."""
     files = [given.kubeconfig] if given.kubeconfig else []
     config = kubeconfig.load(paths=files, environment=environment)
     code = 0
-    async with HttpCluster(config, user_agent=process.user_agent(_NAME)) as cluster:
-        client = Client(cluster, None, field_manager=_NAME)
+    agent = process.user_agent(program.name)
+    async with HttpCluster(config, user_agent=agent) as cluster, operator.working():
+        client = Client(cluster, None, field_manager=program.name)
         for reconciler in operator.reconcilers(client):
             gvk = reconciler.watch.gvk
             for request in await _requests(cluster, client, gvk, environment):
@@ -210,10 +248,6 @@ async def _requests(
 
 def _tell(error: OlmkitError) -> None:
     if not error.diagnostics:
-        _say(f"error: {error.message}", error.hint)
+        say(f"error: {error.message}", error.hint)
     for one in error.diagnostics:
-        _say(f"error[{one.rule}]: {one.at}: {one.message}", one.hint)
-
-
-def _say(text: str, hint: str) -> None:
-    print(text, *([f"hint: {hint}"] if hint else []), sep="\n", file=sys.stderr)  # noqa: T201
+        say(f"error[{one.rule}]: {one.at}: {one.message}", one.hint)

@@ -16,9 +16,9 @@ from olmkit.base.diagnostics import Location
 from olmkit.edges import helm
 from olmkit.edges.cluster.client import HttpCluster
 from olmkit.edges.cluster.kubeconfig import ClusterConfig
-from olmkit.hybrid.failures import FIRST, Failures
-from olmkit.hybrid.helm_reconciler import FINALIZER, HelmReconciler
-from olmkit.hybrid.watches import HelmWatch
+from olmkit.hybrid.helm.failures import FIRST, Failures
+from olmkit.hybrid.helm.reconciler import FINALIZER, HelmReconciler
+from olmkit.hybrid.helm.watches import HelmWatch
 from olmkit.kube.api import Resource
 from olmkit.kube.labels import LabelSelector
 from olmkit.kube.objects import GVK, Manifest
@@ -173,7 +173,8 @@ def test_what_failed_waits_and_another_spec_does_not(tmp_path: Path) -> None:
         assert rig.calls() == []
         rig.times[0] += FIRST
         assert (await rig.reconciler.reconcile(ONE)).requeue_after == FIRST * 2
-        assert rig.calls() == ["install one"]
+        # What it renders says which values of an error are secret.
+        assert rig.calls() == ["install one", "install one dry"]
         await rig.change(size="1")
         await rig.reconciler.reconcile(ONE)
         assert await rig.conditions() == [
@@ -203,5 +204,34 @@ def test_a_release_of_another_chart_is_refused(tmp_path: Path) -> None:
         with pytest.raises(Exception, match="duplicate release name"):
             await rig.reconciler.reconcile(ONE)
         assert ("Irreconcilable", "True", "ReconcileError") in await rig.conditions()
+
+    run(tmp_path, story)
+
+
+def test_what_helm_says_of_a_secret_is_masked(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def story(rig: Rig) -> None:
+        await rig.client.create(owner(size="1", secret={"password": "hidden-word"}))
+        await rig.reconciler.reconcile(ONE)
+        found = await rig.client.require(CACHE, ONE)
+        message = found["status"]["conditions"][-1]["message"]
+        assert message == "the server does not accept {'password': '***'}"
+        assert "hidden-word" not in caplog.text
+
+    run(tmp_path, story)
+
+
+def test_the_secret_of_a_release_belongs_to_the_object(tmp_path: Path) -> None:
+    async def story(rig: Rig) -> None:
+        made = await rig.client.create(owner(size="1"))
+        await rig.reconciler.reconcile(ONE)
+        (secret,) = await rig.client.list(SECRET, namespace="ns")
+        uids = [one["uid"] for one in secret["metadata"]["ownerReferences"]]
+        assert uids == [made["metadata"]["uid"]]
+        version = secret["metadata"]["resourceVersion"]
+        await rig.reconciler.reconcile(ONE)
+        (secret,) = await rig.client.list(SECRET, namespace="ns")
+        assert secret["metadata"]["resourceVersion"] == version
 
     run(tmp_path, story)

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from olmkit.base.diagnostics import InputError
-from olmkit.hybrid import releases
-from olmkit.hybrid.releases import Release
+from olmkit.hybrid import masks
+from olmkit.hybrid.helm import releases
+from olmkit.hybrid.helm.releases import Release
 
 MANIFEST = """\
 ---
@@ -81,8 +82,8 @@ def test_secrets_do_not_leave_a_manifest() -> None:
     assert "a: b" in masked
     plain = MANIFEST.split("---\n")[2]
     assert releases.masked(plain) == plain
-    values = releases.secrets_of(releases.manifests(MANIFEST))
-    assert releases.hidden("hunter2 for administrator, b", values) == "*** for ***, b"
+    values = masks.secrets_of(releases.manifests(MANIFEST))
+    assert masks.hidden("hunter2 for administrator, b", values) == "*** for ***, b"
 
 
 def test_lists_are_taken_apart_and_order_does_not_count() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from olmkit.hybrid import drift
+from olmkit.hybrid.helm import drift
 
 OWNER = {
     "apiVersion": "demo.example.com/v1",

@@ -11,27 +11,29 @@ import binascii
 import hashlib
 import json
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from olmkit.base import documents
 from olmkit.base.diagnostics import InputError
+from olmkit.hybrid import masks
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest
 
 DEPLOYED = "deployed"
 INPUT_LABEL = "olmkit.dev/input"
 """Label of a release: the digest of what it was made from."""
-MASK = "***"
 _LIMIT = 64 << 20  # bytes of a release; a Secret holds 1 MiB, so this is a bomb
 _GZIP = 31
-_SHORT = 4  # characters; shorter values are found in many texts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Release:
-    """One revision. `input` is what `digest` gave when it was made; empty when another made it."""
+    """One revision. `input` is what `digest` gave when it was made; empty when another made it.
+
+    `owners` are the UIDs of what its Secret belongs to.
+    """
 
     name: str
     revision: int
@@ -41,6 +43,8 @@ class Release:
     manifest: str = ""
     notes: str = ""
     input: str = ""
+    secret_uid: str = ""
+    owners: frozenset[str] = frozenset()
 
     @property
     def is_pending(self) -> bool:
@@ -71,6 +75,11 @@ def decode(secret: Manifest) -> Release:
         manifest=objects.text(value.get("manifest")),
         notes=objects.text(info.get("notes")),
         input=labels.get(INPUT_LABEL, ""),
+        secret_uid=objects.text(objects.metadata(secret).get("uid")),
+        owners=frozenset(
+            objects.text(objects.mapping(one).get("uid"))
+            for one in objects.sequence(objects.metadata(secret).get("ownerReferences"))
+        ),
     )
 
 
@@ -107,46 +116,16 @@ def same(left: str, right: str) -> bool:
 def masked(text: str) -> str:
     """The manifest without the data of its Secrets; unchanged when it has none."""
     found = manifests(text)
-    if not any(is_secret(one) for one in found):
+    if not any(masks.is_secret(one) for one in found):
         return text
     return documents.dump_all(_masked(one) for one in found).decode()
 
 
-def secrets_of(found: Iterable[Manifest]) -> list[str]:
-    """The values that the Secrets among these objects hold, as texts; the longest first."""
-    values: set[str] = set()
-    for one in found:
-        if not is_secret(one):
-            continue
-        for value in objects.mapping(one.get("stringData")).values():
-            values.add(objects.scalar_text(value))
-        for value in objects.mapping(one.get("data")).values():
-            text = objects.scalar_text(value)
-            values.add(text)
-            try:
-                values.add(base64.b64decode(text, validate=True).decode())
-            except (ValueError, binascii.Error):
-                continue
-    return sorted((one for one in values if len(one) >= _SHORT), key=lambda one: (-len(one), one))
-
-
-def hidden(text: str, values: Sequence[str]) -> str:
-    """The text with each of these values masked."""
-    for value in values:
-        text = text.replace(value, MASK)
-    return text
-
-
-def is_secret(manifest: Manifest) -> bool:
-    """Whether the object is a Secret of Kubernetes."""
-    return manifest.get("apiVersion") == "v1" and objects.kind(manifest) == "Secret"
-
-
 def _masked(manifest: Manifest) -> Manifest:
-    if not is_secret(manifest):
+    if not masks.is_secret(manifest):
         return manifest
     hidden_fields = {
-        name: dict.fromkeys(objects.mapping(manifest.get(name)), MASK)
+        name: dict.fromkeys(objects.mapping(manifest.get(name)), masks.MASK)
         for name in ("data", "stringData")
         if name in manifest
     }

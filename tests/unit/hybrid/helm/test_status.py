@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from olmkit.hybrid import status
-from olmkit.hybrid.releases import Release
+from olmkit.hybrid.helm import status
+from olmkit.hybrid.helm.releases import Release
 
 RELEASE = Release(
     name="one",

@@ -8,6 +8,7 @@ what it was made from: there, the rendered objects are compared.
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import logging
 from collections.abc import Awaitable, Callable, Mapping
@@ -15,12 +16,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from olmkit.base.diagnostics import InputError, OlmkitError
+from olmkit.base.go import durations
 from olmkit.edges.helm import Chart, Helm, HelmError, Inputs
-from olmkit.hybrid import drift, durations, releases, status
-from olmkit.hybrid.failures import Failures
-from olmkit.hybrid.releases import Release
-from olmkit.hybrid.watches import HelmWatch
-from olmkit.kube import finalizers, objects
+from olmkit.hybrid import masks
+from olmkit.hybrid.helm import drift, releases, status
+from olmkit.hybrid.helm.failures import Failures
+from olmkit.hybrid.helm.releases import Release
+from olmkit.hybrid.helm.watches import HelmWatch
+from olmkit.kube import finalizers, objects, owners
 from olmkit.kube.api import ClusterError, NotFound
 from olmkit.kube.objects import GVK, Manifest
 from olmkit.runtime.client import Client
@@ -129,7 +132,8 @@ class HelmReconciler:
                 await self._upgrade(owner, wanted, release)
                 done = doing
         except HelmError as error:
-            return await self._failed(owner, wanted, found, doing, error)
+            message = masks.hidden(error.message, await self._secrets(owner, wanted, release))
+            return self._failed(owner, wanted, found, doing, message)
         if done or release is None:
             release = releases.current(await self._stored(owner))
         if release is None:
@@ -139,22 +143,32 @@ class HelmReconciler:
             listed = releases.manifests(release.manifest)
             await self.watch_kinds(frozenset(objects.gvk(one) for one in listed))
         await self._repair(owner, release)
+        await self._own(owner, release)
         self.failures.forget(_uid(owner))
         status.deployed(found, release, done=done, now=self.now())
         return 0.0
 
-    async def _failed(
+    async def _secrets(self, owner: Manifest, wanted: Inputs, release: Release | None) -> list[str]:
+        """The values of the Secrets that the release has, and that it should have."""
+        found = releases.manifests(release.manifest) if release is not None else []
+        # What cannot be rendered has no Secrets that an error could show.
+        with contextlib.suppress(OlmkitError):
+            new = await self._rendered(owner, wanted, is_there=release is not None)
+            found += releases.manifests(new)
+        return masks.secrets_of(found)
+
+    def _failed(
         self,
         owner: Manifest,
         wanted: Inputs,
         found: dict[str, Any],
         doing: str,
-        error: HelmError,
+        message: str,
     ) -> float:
         pause = self.failures.note(_uid(owner), wanted.label)
-        status.failed(found, doing=doing, message=error.message, now=self.now())
+        status.failed(found, doing=doing, message=message, now=self.now())
         facts = {"object": f"{objects.namespace(owner)}/{objects.name(owner)}", "pause": pause}
-        _LOG.error("helm failed", extra=facts | {"doing": doing, "error": error.message})
+        _LOG.error("helm failed", extra=facts | {"doing": doing, "error": message})
         return pause
 
     async def _install(self, owner: Manifest, wanted: Inputs, left: Release | None) -> None:
@@ -320,6 +334,20 @@ class HelmReconciler:
             await self.client.apply(belongs)
         return done
 
+    async def _own(self, owner: Manifest, release: Release) -> None:
+        """The Secret of the release belongs to the object, as in helm-operator."""
+        if _uid(owner) in release.owners:
+            return
+        # With the UID, so that applying it never creates a Secret.
+        metadata = {
+            "name": release.secret,
+            "namespace": objects.namespace(owner),
+            "uid": release.secret_uid,
+        }
+        manifest: Manifest = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata}
+        owners.set_owner_reference(owner, manifest)
+        await self.client.apply(manifest)
+
     # What it should be
 
     def _inputs(self, owner: Manifest) -> Inputs:
@@ -353,7 +381,7 @@ class HelmReconciler:
         if self.recorder is None:
             return
         for key, value in self.watch.override_values.items():
-            shown = releases.MASK if self.hides_overrides else value
+            shown = masks.MASK if self.hides_overrides else value
             self.recorder.event(
                 owner,
                 WARNING,

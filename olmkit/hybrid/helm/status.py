@@ -10,8 +10,9 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from olmkit.hybrid import releases
-from olmkit.hybrid.releases import Release
+from olmkit.hybrid import masks
+from olmkit.hybrid.helm import releases
+from olmkit.hybrid.helm.releases import Release
 from olmkit.kube import conditions, objects
 from olmkit.kube.objects import Manifest
 
@@ -35,7 +36,7 @@ def initialized(status: dict[str, Any], *, now: str) -> None:
 def deployed(status: dict[str, Any], release: Release, *, done: str, now: str) -> None:
     """A release is in place; `done` is `INSTALL` or `UPGRADE`, or empty when nothing was done."""
     found = releases.manifests(release.manifest)
-    notes = releases.hidden(release.notes, releases.secrets_of(found))
+    notes = masks.hidden(release.notes, masks.secrets_of(found))
     if done:
         _set(status, "Deployed", "True", f"{done}Successful", notes, now)
     elif not conditions.is_true(status["conditions"], "Deployed"):

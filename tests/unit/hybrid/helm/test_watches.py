@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from olmkit.hybrid import watches
+from olmkit.hybrid.helm import watches
 from olmkit.kube.objects import GVK
 
 FULL = b"""\

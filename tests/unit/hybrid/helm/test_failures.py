@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from olmkit.hybrid.failures import FIRST, LONGEST, Failures
+from olmkit.hybrid.helm.failures import FIRST, LONGEST, Failures
 
 
 def test_pauses_grow_and_another_input_is_tried_at_once() -> None:

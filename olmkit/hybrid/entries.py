@@ -1,23 +1,20 @@
-"""`watches.yaml` of a Helm operator: which chart is released for the objects of which kind.
+"""Entries of a `watches.yaml`, whatever runs them: keys, values, and what is wrong with them.
 
-Keys match without regard to case, as in helm-operator, which reads them through Go's JSON
-decoder; an unknown key is a warning here. `$X` and `${X}` in `overrideValues` are variables of the
-environment, an unset one is empty. Templates in `overrideValues` are an error: what they may call
-depends on the template engine of helm-operator.
+Keys match without regard to case, as in helm-operator and ansible-operator, which read them through
+Go's JSON decoder; an unknown key is a warning here.
 """
 
 from __future__ import annotations
 
 import difflib
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 from olmkit.base import documents
 from olmkit.base.diagnostics import Diagnostic, InputError, Location, Severity
 from olmkit.base.documents import Document
-from olmkit.hybrid import durations
+from olmkit.base.go import durations
 from olmkit.kube.labels import LabelSelector
 from olmkit.kube.objects import GVK
 
@@ -29,55 +26,61 @@ _NAMES = {
     "WCH004": "watch-value",
     "WCH005": "repeated-watch",
 }
-_VARIABLE = re.compile(r"\$(?:\{([^}]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
+
+Read = Callable[[Any, Mapping[str, str]], Any]
+"""Reads a value, with the environment; raises `ValueError` with what is wrong with it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HelmWatch:
-    """One entry; `reconcile_period` in seconds, None: that of the process.
+class Watch(Protocol):
+    """What all entries have."""
 
-    `chart` is a folder or a packed chart, as the file names it.
-    """
+    @property
+    def gvk(self) -> GVK:
+        """The kind whose objects are looked at."""
 
-    gvk: GVK
-    chart: str
-    at: Location
-    override_values: Mapping[str, str] = field(default_factory=dict)
-    watches_dependents: bool = True
-    selector: LabelSelector | None = None
-    reconcile_period: float | None = None
-    renders_on_server: bool = False
-    max_concurrent_reconciles: int | None = None
+    @property
+    def at(self) -> Location:
+        """Where the entry is."""
+
+
+W = TypeVar("W", bound=Watch)
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Generic[W]):
     """The entries without faults, and what was found."""
 
-    entries: tuple[HelmWatch, ...]
+    entries: tuple[W, ...]
     findings: tuple[Diagnostic, ...]
 
 
-def read(data: bytes, environment: Mapping[str, str], *, path: str = FILE) -> Reading:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form(Generic[W]):
+    """How entries look: `fields` by key, `required` groups of keys of which one must be there.
+
+    `make` gets the kind, the place, and the values that were found by their keys.
+    """
+
+    fields: Mapping[str, Read]
+    required: Sequence[Sequence[str]]
+    make: Callable[[GVK, Location, Mapping[str, Any]], W]
+
+
+def read(form: Form[W], data: bytes, environment: Mapping[str, str], *, path: str) -> Reading[W]:
     """The entries of a file; raises `InputError` for what is not YAML."""
-    document = documents.load(data, path)
-    reader = _Reader(document, environment)
+    reader = _Reader(documents.load(data, path), environment, form)
     entries = tuple(reader.entries())
     return Reading(entries, tuple(sorted(reader.findings, key=Diagnostic.sort_key)))
 
 
-def expanded(text: str, environment: Mapping[str, str]) -> str:
-    """`$X` and `${X}` replaced; an unset variable is empty, as in Go's `os.Expand`."""
-    return _VARIABLE.sub(lambda found: environment.get(found[1] or found[2] or "", ""), text)
-
-
 @dataclass(slots=True)
-class _Reader:
+class _Reader(Generic[W]):
     document: Document
     environment: Mapping[str, str]
+    form: Form[W]
     findings: list[Diagnostic] = field(default_factory=list)
 
-    def entries(self) -> Iterator[HelmWatch]:
+    def entries(self) -> Iterator[W]:
         listed = self.document.value
         if listed is None:
             listed = []
@@ -103,11 +106,12 @@ class _Reader:
             seen[watch.gvk] = watch.at
             yield watch
 
-    def _entry(self, index: int, entry: Mapping[str, Any]) -> HelmWatch | None:
+    def _entry(self, index: int, entry: Mapping[str, Any]) -> W | None:
         before = len(self._errors())
+        known = {name.lower(): name for name in self.form.fields}
         keys: dict[str, str] = {}
         for key in entry:
-            name = _KNOWN.get(str(key).lower())
+            name = known.get(str(key).lower())
             if name is None:
                 self._unknown(index, str(key))
             else:
@@ -117,26 +121,23 @@ class _Reader:
             if entry[key] is None:
                 continue
             try:
-                found[name] = _FIELDS[name](entry[key], self.environment)
+                found[name] = self.form.fields[name](entry[key], self.environment)
             except ValueError as error:
                 self._say("WCH004", f"`{key}` {error}", self.document.at(index, key))
         texts = {name: found.pop(name, "") for name in ("group", "version", "kind")}
-        for name in ("version", "kind", "chart"):
-            if name not in keys or entry[keys[name]] in (None, ""):
-                self._say("WCH003", f"an entry has no `{name}`", self.document.at(index))
+        for names in self.form.required:
+            if all(name not in keys or entry[keys[name]] in (None, "") for name in names):
+                listed = " and no ".join(f"`{name}`" for name in names)
+                self._say("WCH003", f"an entry has no {listed}", self.document.at(index))
         if len(self._errors()) > before:
             return None
-        return HelmWatch(
-            gvk=GVK(**texts),
-            at=self.document.at(index),
-            **{_ATTRIBUTES[name]: value for name, value in found.items()},
-        )
+        return self.form.make(GVK(**texts), self.document.at(index), found)
 
     def _errors(self) -> list[Diagnostic]:
         return [one for one in self.findings if one.severity is Severity.ERROR]
 
     def _unknown(self, index: int, key: str) -> None:
-        near = difflib.get_close_matches(key, _FIELDS, n=1)
+        near = difflib.get_close_matches(key, self.form.fields, n=1)
         hint = f"did you mean `{near[0]}`?" if near else ""
         self._say("WCH002", f"`{key}` is not read", self.document.at_key(index, key), hint)
 
@@ -145,19 +146,22 @@ class _Reader:
         self.findings.append(Diagnostic(code, _NAMES[code], severity, message, at=at, hint=hint))
 
 
-def _text(value: Any, _: Mapping[str, str]) -> str:
+def text(value: Any, _: Mapping[str, str]) -> str:
+    """A string."""
     if not isinstance(value, str):
         raise ValueError("must be a string")
     return value
 
 
-def _truth(value: Any, _: Mapping[str, str]) -> bool:
+def truth(value: Any, _: Mapping[str, str]) -> bool:
+    """A boolean."""
     if not isinstance(value, bool):
         raise ValueError("must be `true` or `false`")
     return value
 
 
-def _period(value: Any, _: Mapping[str, str]) -> float | None:
+def period(value: Any, _: Mapping[str, str]) -> float | None:
+    """A duration in seconds; None: that of the process."""
     if not isinstance(value, str):
         raise ValueError("must be a duration such as `1m30s`, as a string")
     try:
@@ -169,7 +173,8 @@ def _period(value: Any, _: Mapping[str, str]) -> float | None:
     return found or None
 
 
-def _selector(value: Any, _: Mapping[str, str]) -> LabelSelector | None:
+def selector(value: Any, _: Mapping[str, str]) -> LabelSelector | None:
+    """A label selector; None: all objects."""
     if not isinstance(value, Mapping) or set(value) - {"matchLabels", "matchExpressions"}:
         raise ValueError("must have `matchLabels` or `matchExpressions`, and nothing else")
     try:
@@ -178,50 +183,12 @@ def _selector(value: Any, _: Mapping[str, str]) -> LabelSelector | None:
         raise ValueError(f"is not a label selector: {error}") from None
 
 
-def _overrides(value: Any, environment: Mapping[str, str]) -> dict[str, str]:
-    if not isinstance(value, Mapping):
-        raise ValueError("must be a map of strings")
-    found = {}
-    for key, text in value.items():
-        if not isinstance(text, str):
-            raise ValueError(f"has a value that is not a string: `{key}`")
-        if "{{" in text:
-            raise ValueError(f"has a template, which is not supported: `{key}`")
-        found[str(key)] = expanded(text, environment)
-    return found
-
-
-def _dry_run(value: Any, _: Mapping[str, str]) -> bool:
-    if value not in ("", "client", "server"):
-        raise ValueError("must be `client` or `server`")
-    return bool(value == "server")
-
-
-def _count(value: Any, _: Mapping[str, str]) -> int:
+def count(value: Any, _: Mapping[str, str]) -> int:
+    """A whole number above 0."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise ValueError("must be a number above 0")
     return value
 
 
-_FIELDS: dict[str, Callable[[Any, Mapping[str, str]], Any]] = {
-    "group": _text,
-    "version": _text,
-    "kind": _text,
-    "chart": _text,
-    "overrideValues": _overrides,
-    "watchDependentResources": _truth,
-    "selector": _selector,
-    "reconcilePeriod": _period,
-    "dryRunOption": _dry_run,
-    "maxConcurrentReconciles": _count,
-}
-_ATTRIBUTES = {
-    "chart": "chart",
-    "overrideValues": "override_values",
-    "watchDependentResources": "watches_dependents",
-    "selector": "selector",
-    "reconcilePeriod": "reconcile_period",
-    "dryRunOption": "renders_on_server",
-    "maxConcurrentReconciles": "max_concurrent_reconciles",
-}
-_KNOWN = {name.lower(): name for name in _FIELDS}
+KIND_FIELDS: Mapping[str, Read] = {"group": text, "version": text, "kind": text}
+"""The keys that name the kind of an entry."""

@@ -73,8 +73,15 @@ def main(words: list[str]) -> int:
         "data": {"size": values["size"]},
     }
     if "json" in words:
-        sys.stdout.write(json.dumps({"manifest": json.dumps(config)}))
+        hidden = {"apiVersion": "v1", "kind": "Secret", "stringData": values.get("secret", {})}
+        manifest = f"{json.dumps(config)}\n---\n{json.dumps(hidden)}\n"
+        sys.stdout.write(
+            json.dumps({"manifest": manifest if "secret" in values else json.dumps(config)})
+        )
         return 0
+    if "secret" in values:
+        sys.stderr.write(f"Error: the server does not accept {values['secret']}\n")
+        return 1
     for one in stored:
         call("DELETE", f"{secrets}/{one['metadata']['name']}")
     label = words[words.index("--labels") + 1] if "--labels" in words else ""

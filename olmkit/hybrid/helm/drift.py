@@ -6,13 +6,11 @@ import copy
 from collections.abc import Iterator
 from typing import Any
 
-from olmkit.hybrid import releases
+from olmkit.hybrid import masks, primaries
 from olmkit.kube import changes, objects
 from olmkit.kube.objects import Manifest
 
 CHART_LABEL = "helm.sdk.operatorframework.io/chart"
-OWNER_ANNOTATION = "operator-sdk/primary-resource"
-OWNER_TYPE_ANNOTATION = "operator-sdk/primary-resource-type"
 _SERVERS_OWN = ("managedFields", "resourceVersion", "generation", "creationTimestamp", "uid")
 
 
@@ -58,11 +56,7 @@ def ownership(owner: Manifest, live: Manifest, *, chart: str) -> Manifest | None
             }
         ]
     else:
-        group = objects.gvk(owner).group
-        wanted = {
-            OWNER_ANNOTATION: f"{namespace}/{objects.name(owner)}",
-            OWNER_TYPE_ANNOTATION: f"{objects.kind(owner)}.{group}".rstrip("."),
-        }
+        wanted = primaries.of_owner(owner)
         annotations = objects.annotations_of(live)
         has_it &= all(annotations.get(key) == value for key, value in wanted.items())
         metadata["annotations"] = wanted
@@ -78,8 +72,8 @@ def differences(live: Manifest, wanted: Manifest) -> Iterator[str]:
     """The fields that differ, each as a line without the data of Secrets."""
     for step in changes.json_patch(_own(live), _own(wanted)):
         value = step.get("value")
-        if releases.is_secret(wanted) and step["path"].startswith(("/data", "/stringData")):
-            value = releases.MASK
+        if masks.is_secret(wanted) and step["path"].startswith(("/data", "/stringData")):
+            value = masks.MASK
         yield f"{step['op']} {step['path']}" + (
             "" if step["op"] == "remove" else f": {value!r:.200}"
         )

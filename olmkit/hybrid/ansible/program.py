@@ -1,0 +1,172 @@
+"""The program of an Ansible operator: `python -m olmkit.hybrid ansible`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from olmkit.base.diagnostics import ConfigurationError
+from olmkit.edges import ansible
+from olmkit.edges.cluster import kubeconfig
+from olmkit.edges.cluster.connection import Connection
+from olmkit.edges.cluster.run_proxy import RunProxy
+from olmkit.hybrid import process
+from olmkit.hybrid.ansible import watches as ansible_watches
+from olmkit.hybrid.ansible.controllers import AnsibleEntry, AnsibleOperator
+from olmkit.hybrid.ansible.reconciler import RunSettings
+from olmkit.hybrid.ansible.watches import AnsibleWatch
+from olmkit.hybrid.process import Program
+from olmkit.kube.objects import GVK
+from olmkit.runtime import process as runtime
+from olmkit.runtime.flags import Flags
+
+_NAME = "ansible-operator"
+_MOST_VERBOSE = 7
+
+
+def _add_flags(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--ansible-verbosity", type=int, choices=range(8), default=2, metavar="N")
+    add("--ansible-roles-path", default="", metavar="FOLDERS", help="where roles are looked up")
+    add("--ansible-collections-path", default="", metavar="FOLDERS", help="the same of collections")
+    add("--ansible-args", default="", metavar="WORDS", help="more arguments of ansible-playbook")
+    add(
+        "--ansible-log-events",
+        choices=("tasks", "everything", "nothing"),
+        default="tasks",
+        type=str.lower,
+        help="what is logged of a run",
+    )
+    add(
+        "--inject-owner-ref",
+        type=_truth,
+        nargs="?",
+        const=True,
+        default=True,
+        metavar="BOOL",
+        help="whether what a run creates belongs to the object",
+    )
+    add(
+        "--run-timeout",
+        type=process.duration,
+        default=0.0,
+        metavar="DURATION",
+        help="time limit of a run; 0: none; an entry may say another",
+    )
+    add("--proxy-port", type=int, help="accepted, without effect: the system chooses a port")
+    add("--graceful-shutdown-timeout", type=process.duration, help=argparse.SUPPRESS)
+    add("--leader-elect-resource-lock", help=argparse.SUPPRESS)
+
+
+def _truth(text: str) -> bool:
+    if text.lower() not in ("true", "false", "1", "0", "t", "f"):
+        raise argparse.ArgumentTypeError(f"`{text}` is neither `true` nor `false`")
+    return text.lower() in ("true", "1", "t")
+
+
+async def _described(given: Flags, environment: Mapping[str, str], home: Path) -> AnsibleOperator:
+    file: Path = given.own.watches_file
+    variables = dict(environment)
+    for name in ("roles", "collections"):
+        if said := getattr(given.own, f"ansible_{name}_path"):
+            variables[f"ANSIBLE_{name.upper()}_PATH"] = said
+    entries = [
+        _entry(one, file.parent, variables, given)
+        for one in process.read_watches(ansible_watches.read, file, environment)
+    ]
+    runner = await ansible.runner(variables)
+    files = [given.kubeconfig] if given.kubeconfig else []
+    config = kubeconfig.load(paths=files, environment=environment)
+    return AnsibleOperator(
+        entries=entries,
+        runner=runner,
+        proxy=RunProxy(Connection(config, user_agent=runtime.user_agent(_NAME))),
+        settings=RunSettings(
+            folder=home / "runner",
+            period=given.own.reconcile_period,
+            timeout=given.own.run_timeout,
+            log_events=given.own.ansible_log_events,
+            sets_owner=given.own.inject_owner_ref,
+            arguments=_words(given.own.ansible_args),
+        ),
+        now=runtime.timestamp,
+        clock=time.monotonic,
+    )
+
+
+def _entry(
+    watch: AnsibleWatch, folder: Path, environment: Mapping[str, str], given: Flags
+) -> AnsibleEntry:
+    def find(role: str, playbook: str) -> ansible.Content:
+        try:
+            return ansible.content(
+                role=role, playbook=playbook, folder=folder, environment=environment
+            )
+        except ConfigurationError as error:
+            raise ConfigurationError(f"{watch.at}: {error.message}", hint=error.hint) from None
+
+    content = find(watch.role, watch.playbook)
+    last = watch.finalizer
+    has_own = last is not None and bool(last.role or last.playbook)
+    finalizing = find(last.role, last.playbook) if last is not None and has_own else content
+    return AnsibleEntry(
+        watch=watch,
+        content=content,
+        finalizing=finalizing,
+        workers=_number(
+            environment,
+            watch.gvk,
+            ("MAX_CONCURRENT_RECONCILES", "WORKER"),
+            given.workers,
+            least=1,
+        ),
+        verbosity=min(
+            _MOST_VERBOSE,
+            _number(
+                environment,
+                watch.gvk,
+                ("ANSIBLE_VERBOSITY",),
+                given.own.ansible_verbosity,
+                least=0,
+            ),
+        ),
+    )
+
+
+def _number(
+    environment: Mapping[str, str], gvk: GVK, names: tuple[str, ...], otherwise: int, *, least: int
+) -> int:
+    """The number of a kind in a variable such as `WORKER_MEMCACHED_CACHE_EXAMPLE_COM`."""
+    for name in names:
+        variable = f"{name}_{gvk.kind}_{gvk.group}".upper().replace(".", "_")
+        said = environment.get(variable)
+        if said is None:
+            continue
+        if not (said.isascii() and said.isdigit()) or int(said) < least:
+            raise ConfigurationError(f"`{variable}` is not a number from {least}: `{said:.80}`")
+        return int(said)
+    return otherwise
+
+
+def _words(text: str) -> tuple[str, ...]:
+    """Words of a shell; one pair of single quotes around them is dropped."""
+    if len(text) > 1 and text[0] == text[-1] == "'":
+        text = text[1:-1]
+    try:
+        return tuple(shlex.split(text))
+    except ValueError as error:
+        raise ConfigurationError(f"`--ansible-args` cannot be read: {error}") from None
+
+
+PROGRAM = Program(
+    name=_NAME,
+    workers=os.cpu_count() or 1,
+    period=36_000.0,
+    add_flags=_add_flags,
+    describe=_described,
+    shutdown=12.0,
+)

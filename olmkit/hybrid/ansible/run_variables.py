@@ -1,0 +1,95 @@
+"""The extra variables of a run of Ansible, and their files.
+
+Later ones win: the fields of the spec, the magic variables, those of the entry, those of the
+finalizer. What comes from the object is in a separate file, whose whole content has the tag
+`!unsafe`: Ansible never takes a string in it for a template. Not JSON with `__ansible_unsafe`:
+Ansible reads a JSON file as YAML when an object in it looks like one of its types but is not,
+and then ignores those marks. Nor the tag on each string: there it makes the text `2` a number.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from olmkit.hybrid.ansible import snake_case
+from olmkit.kube import objects
+from olmkit.kube.objects import Manifest
+
+META = "ansible_operator_meta"
+_RESERVED = "ansible_"
+_SIMPLE_KEY = 1024  # characters; of YAML
+_UNPRINTABLE = re.compile(r"[^\x20-\x7e]")
+
+Variables = Mapping[str, Any]
+
+
+def of_object(owner: Manifest, *, snake_case_names: bool) -> dict[str, Any]:
+    """The variables of an object: the fields of its spec, and the magic ones."""
+    spec = dict(objects.mapping(owner.get("spec")))
+    found = dict(snake_case.converted_keys(spec)) if snake_case_names else spec
+    gvk = objects.gvk(owner)
+    name = f"_{gvk.group}_{gvk.kind.lower()}".replace(".", "_").replace("-", "_")
+    found[META] = {"name": objects.name(owner), "namespace": objects.namespace(owner)}
+    found[name] = owner
+    found[f"{name}_spec"] = objects.mapping(owner.get("spec"))
+    return found
+
+
+def reserved(variables: Variables) -> list[str]:
+    """The names among these that Ansible gives a meaning, other than the magic one.
+
+    Such as `ansible_python_interpreter`: as an extra variable it says what a run starts.
+    """
+    return sorted(one for one in variables if one.startswith(_RESERVED) and one != META)
+
+
+def files(variables: Variables, trusted: Variables, *, is_unsafe: bool) -> tuple[bytes, bytes]:
+    """The files of the first and of the second; of equal names, `trusted` wins.
+
+    Raises `ValueError` for a value that JSON cannot hold.
+    """
+    kept = {key: value for key, value in variables.items() if key not in trusted}
+    mark = "!unsafe " if is_unsafe else ""
+    # The line of dashes: no reader of JSON accepts it.
+    return f"---\n{mark}{_written(kept)}\n".encode(), f"---\n{_written(trusted)}\n".encode()
+
+
+def _written(value: Any) -> str:
+    """In YAML's flow style; strings have quotes, so that they stay strings."""
+    if isinstance(value, str):
+        return _quoted(value)
+    if isinstance(value, Mapping):
+        return (
+            f"{{{', '.join(f'{_key(str(key))}: {_written(one)}' for key, one in value.items())}}}"
+        )
+    if isinstance(value, list):
+        return f"[{', '.join(_written(one) for one in value)}]"
+    text = json.dumps(value, allow_nan=False)
+    # YAML 1.1 takes `1e+300` for a string: a number with an exponent has a dot.
+    return (
+        text.replace("e", ".0e") if "e" in text and text[-1].isdigit() and "." not in text else text
+    )
+
+
+def _key(text: str) -> str:
+    """YAML accepts a long key only when a question mark says that there is one."""
+    quoted = _quoted(text)
+    return quoted if len(quoted) < _SIMPLE_KEY else f"? {quoted} "
+
+
+def _quoted(text: str) -> str:
+    """A string in double quotes, which YAML reads whatever is in it."""
+    return '"' + "".join(_escaped(text)) + '"'
+
+
+def _escaped(text: str) -> Iterator[str]:
+    for letter in text:
+        if letter in '"\\':
+            yield "\\" + letter
+        elif _UNPRINTABLE.match(letter):
+            yield f"\\U{ord(letter):08x}"
+        else:
+            yield letter

@@ -1,0 +1,152 @@
+"""`watches.yaml` of an Ansible operator: which role or playbook runs for the objects of which kind.
+
+`$X` and `${X}` anywhere in the file are variables of the environment, an unset one stays as it
+is, as in ansible-operator. Other than there, `markUnsafe` is on unless the entry turns it off.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from olmkit.base.diagnostics import Location
+from olmkit.hybrid import entries
+from olmkit.hybrid.entries import FILE, Form, Reading
+from olmkit.kube.labels import LabelSelector
+from olmkit.kube.objects import GVK
+
+_VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
+DEFAULT_ARTIFACTS = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnsibleFinalizer:
+    """What runs before the finalizer `name` is removed; no content: that of the entry."""
+
+    name: str
+    role: str = ""
+    playbook: str = ""
+    variables: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnsibleWatch:
+    """One entry; times in seconds, None: that of the process.
+
+    `timeout` limits a run; 0: without limit. The playbook wins where there is a role too.
+    """
+
+    gvk: GVK
+    at: Location
+    role: str = ""
+    playbook: str = ""
+    variables: Mapping[str, Any] = field(default_factory=dict)
+    finalizer: AnsibleFinalizer | None = None
+    reconcile_period: float | None = None
+    manages_status: bool = True
+    max_artifacts: int = DEFAULT_ARTIFACTS
+    watches_dependents: bool = True
+    watches_cluster_scoped: bool = False
+    has_snake_case: bool = True
+    watches_annotations: bool = False
+    is_unsafe: bool = True
+    selector: LabelSelector | None = None
+    blacklist: frozenset[GVK] = frozenset()
+    timeout: float | None = None
+
+
+def read(data: bytes, environment: Mapping[str, str], *, path: str = FILE) -> Reading[AnsibleWatch]:
+    """The entries of a file; raises `InputError` for what is not YAML."""
+    text = expanded(data.decode("utf-8", "surrogateescape"), environment)
+    changed = text.encode("utf-8", "surrogateescape")
+    return entries.read(_FORM, changed, environment, path=path)
+
+
+def expanded(text: str, environment: Mapping[str, str]) -> str:
+    """`$X` and `${X}` replaced where the variable is set."""
+    return _VARIABLE.sub(lambda found: environment.get(found[1] or found[2], found[0]), text)
+
+
+def _map(value: Any, _: Mapping[str, str]) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise ValueError("must be a map of variables")
+    return {str(key): one for key, one in value.items()}
+
+
+def _artifacts(value: Any, environment: Mapping[str, str]) -> int:
+    # 0 in the file means the default, as in ansible-operator.
+    return DEFAULT_ARTIFACTS if value == 0 else entries.count(value, environment)
+
+
+def _finalizer(value: Any, environment: Mapping[str, str]) -> AnsibleFinalizer:
+    if not isinstance(value, Mapping):
+        raise ValueError("must be a map with `name`, and `role`, `playbook` or `vars`")
+    given = {str(key).lower(): one for key, one in value.items() if one is not None}
+    if unknown := sorted(set(given) - {"name", "role", "playbook", "vars"}):
+        raise ValueError(f"has a key that is not read: `{unknown[0]}`")
+    texts = {key: entries.text(given.get(key, ""), environment) for key in _CONTENT}
+    if not texts["name"]:
+        raise ValueError("has no `name`")
+    variables = _map(given.get("vars", {}), environment)
+    if not (texts["role"] or texts["playbook"] or "vars" in given):
+        raise ValueError("has no `role`, no `playbook` and no `vars`")
+    return AnsibleFinalizer(**texts, variables=variables)
+
+
+def _blacklist(value: Any, environment: Mapping[str, str]) -> frozenset[GVK]:
+    if not isinstance(value, list) or not all(isinstance(one, Mapping) for one in value):
+        raise ValueError("must be a list of `group`, `version` and `kind`")
+    return frozenset(
+        GVK(*(entries.text(one.get(key, ""), environment) for key in ("group", "version", "kind")))
+        for one in value
+    )
+
+
+def _make(gvk: GVK, at: Location, found: Mapping[str, Any]) -> AnsibleWatch:
+    return AnsibleWatch(
+        gvk=gvk, at=at, **{_ATTRIBUTES[name]: value for name, value in found.items()}
+    )
+
+
+_CONTENT = ("name", "role", "playbook")
+_ATTRIBUTES = {
+    "role": "role",
+    "playbook": "playbook",
+    "vars": "variables",
+    "finalizer": "finalizer",
+    "reconcilePeriod": "reconcile_period",
+    "manageStatus": "manages_status",
+    "maxRunnerArtifacts": "max_artifacts",
+    "watchDependentResources": "watches_dependents",
+    "watchClusterScopedResources": "watches_cluster_scoped",
+    "snakeCaseParameters": "has_snake_case",
+    "watchAnnotationsChanges": "watches_annotations",
+    "markUnsafe": "is_unsafe",
+    "selector": "selector",
+    "blacklist": "blacklist",
+    "timeout": "timeout",
+}
+_FORM = Form(
+    fields={
+        **entries.KIND_FIELDS,
+        "role": entries.text,
+        "playbook": entries.text,
+        "vars": _map,
+        "finalizer": _finalizer,
+        "reconcilePeriod": entries.period,
+        "manageStatus": entries.truth,
+        "maxRunnerArtifacts": _artifacts,
+        "watchDependentResources": entries.truth,
+        "watchClusterScopedResources": entries.truth,
+        "snakeCaseParameters": entries.truth,
+        "watchAnnotationsChanges": entries.truth,
+        "markUnsafe": entries.truth,
+        "selector": entries.selector,
+        "blacklist": _blacklist,
+        "timeout": entries.period,
+    },
+    required=[["version"], ["kind"], ["role", "playbook"]],
+    make=_make,
+)

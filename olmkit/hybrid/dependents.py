@@ -1,0 +1,90 @@
+"""The kinds of what belongs to an object: changes of such objects wake it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass, field
+
+from olmkit.hybrid import primaries
+from olmkit.kube.api import ClusterError
+from olmkit.kube.objects import GVK
+from olmkit.runtime.watch.handler import EnqueueMapped, EnqueueOwner
+from olmkit.runtime.watch.predicate import CreateEvent, Funcs, Predicate, UpdateEvent
+from olmkit.runtime.watch.snapshot import Snapshot
+from olmkit.runtime.watch.source import KindSource
+from olmkit.runtime.work.controller import Controller
+from olmkit.runtime.work.reconcile import Request
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Dependents:
+    """Watches kinds, each once and as metadata alone.
+
+    `patience` is how long the first list of a kind may take, in seconds;
+    `cluster_scoped` is whether annotations of objects without a namespace count.
+    """
+
+    controller: Controller
+    owner: GVK
+    patience: float = 30.0
+    cluster_scoped: bool = True
+    _watched: set[GVK] = field(default_factory=set)
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def watch(self, kinds: frozenset[GVK]) -> None:
+        # Under a lock: the pass of another object may not continue before the watch has begun.
+        async with self._lock:
+            for gvk in sorted(kinds - self._watched):
+                await self._begin(gvk)
+                self._watched.add(gvk)
+
+    async def _begin(self, gvk: GVK) -> None:
+        # What a run of Ansible makes has an owner that is not its controller.
+        by_reference = EnqueueOwner(
+            group=self.owner.group, kind=self.owner.kind, namespaced=None, controller_only=False
+        )
+        for handler in (by_reference, EnqueueMapped(self._annotated)):
+            source = KindSource(gvk, handler, _DEPENDENT, metadata_only=True)
+            await self.controller.watch(source)
+            await _synced(source, self.patience)
+
+    def _annotated(self, snapshot: Snapshot) -> list[Request]:
+        """The object that annotations name, where no owner reference may."""
+        if not snapshot.metadata.namespace and not self.cluster_scoped:
+            return []
+        found = primaries.named(snapshot.metadata.annotations or {}, self.owner)
+        return [Request(found[1], found[0])] if found else []
+
+
+async def _synced(source: KindSource, seconds: float) -> None:
+    """Wait until the watch has begun; without it, the object is looked at periodically."""
+    try:
+        async with asyncio.timeout(seconds):
+            await source.wait_for_sync()
+    except (ClusterError, TimeoutError) as error:
+        words = str(error) or source.trouble or f"not synced within {seconds:g} s"
+        _LOG.error("works without a watch", extra={"watch": str(source), "error": words})
+
+
+def _is_touched(event: UpdateEvent) -> bool:
+    """Whether more than the status changed; a kind without generation has none."""
+    if event.old is None or event.new is None:
+        return False
+    old, new = event.old.metadata, event.new.metadata
+    if new.generation == 0:
+        return old.resource_version != new.resource_version
+    return (old.generation, old.labels, old.annotations) != (
+        new.generation,
+        new.labels,
+        new.annotations,
+    )
+
+
+def _never(_: CreateEvent) -> bool:
+    return False
+
+
+_DEPENDENT: Predicate = Funcs(create=_never, update=_is_touched)

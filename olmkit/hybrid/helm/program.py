@@ -1,0 +1,62 @@
+"""The program of a Helm operator: `python -m olmkit.hybrid helm`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from olmkit.edges import helm, paths
+from olmkit.hybrid import process
+from olmkit.hybrid.helm import watches
+from olmkit.hybrid.helm.controllers import HelmOperator
+from olmkit.hybrid.helm.watches import HelmWatch
+from olmkit.hybrid.process import Program
+from olmkit.runtime import process as runtime
+from olmkit.runtime.flags import Flags
+
+_MOST_WORKERS = 4  # each may run a helm of 80 MB
+
+
+def _add_flags(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--helm", default="helm", metavar="PROGRAM", help="the helm program, version 3 or 4")
+    add(
+        "--suppress-override-values",
+        action="store_true",
+        help="mask the override values in events",
+    )
+
+
+async def _described(given: Flags, environment: Mapping[str, str], home: Path) -> HelmOperator:
+    file: Path = given.own.watches_file
+    entries = [
+        (one, helm.chart(_place(file, one)))
+        for one in process.read_watches(watches.read, file, environment)
+    ]
+    program = await helm.helm(
+        given.own.helm, environment=environment, home=home, kubeconfig=given.kubeconfig
+    )
+    return HelmOperator(
+        entries=entries,
+        helm=program,
+        now=runtime.timestamp,
+        period=given.own.reconcile_period,
+        workers=given.workers,
+        hides_overrides=given.own.suppress_override_values,
+    )
+
+
+def _place(file: Path, watch: HelmWatch) -> Path:
+    """Charts are named relative to the working directory, as in helm-operator."""
+    return Path(watch.chart) if paths.exists(Path(watch.chart)) else file.parent / watch.chart
+
+
+PROGRAM = Program(
+    name="helm-operator",
+    workers=min(_MOST_WORKERS, os.cpu_count() or 1),
+    period=60.0,
+    add_flags=_add_flags,
+    describe=_described,
+)

@@ -1,0 +1,97 @@
+"""`watches.yaml` of a Helm operator: which chart is released for the objects of which kind.
+
+`$X` and `${X}` in `overrideValues` are variables of the environment, an unset one is empty.
+Templates in `overrideValues` are an error: what they may call depends on the template engine of
+helm-operator.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from olmkit.base.diagnostics import Location
+from olmkit.hybrid import entries
+from olmkit.hybrid.entries import FILE, Form, Reading
+from olmkit.kube.labels import LabelSelector
+from olmkit.kube.objects import GVK
+
+_VARIABLE = re.compile(r"\$(?:\{([^}]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HelmWatch:
+    """One entry; `reconcile_period` in seconds, None: that of the process.
+
+    `chart` is a folder or a packed chart, as the file names it.
+    """
+
+    gvk: GVK
+    chart: str
+    at: Location
+    override_values: Mapping[str, str] = field(default_factory=dict)
+    watches_dependents: bool = True
+    selector: LabelSelector | None = None
+    reconcile_period: float | None = None
+    renders_on_server: bool = False
+    max_concurrent_reconciles: int | None = None
+
+
+def read(data: bytes, environment: Mapping[str, str], *, path: str = FILE) -> Reading[HelmWatch]:
+    """The entries of a file; raises `InputError` for what is not YAML."""
+    return entries.read(_FORM, data, environment, path=path)
+
+
+def expanded(text: str, environment: Mapping[str, str]) -> str:
+    """`$X` and `${X}` replaced; an unset variable is empty, as in Go's `os.Expand`."""
+    return _VARIABLE.sub(lambda found: environment.get(found[1] or found[2] or "", ""), text)
+
+
+def _overrides(value: Any, environment: Mapping[str, str]) -> dict[str, str]:
+    if not isinstance(value, Mapping):
+        raise ValueError("must be a map of strings")
+    found = {}
+    for key, text in value.items():
+        if not isinstance(text, str):
+            raise ValueError(f"has a value that is not a string: `{key}`")
+        if "{{" in text:
+            raise ValueError(f"has a template, which is not supported: `{key}`")
+        found[str(key)] = expanded(text, environment)
+    return found
+
+
+def _dry_run(value: Any, _: Mapping[str, str]) -> bool:
+    if value not in ("", "client", "server"):
+        raise ValueError("must be `client` or `server`")
+    return bool(value == "server")
+
+
+def _make(gvk: GVK, at: Location, found: Mapping[str, Any]) -> HelmWatch:
+    return HelmWatch(gvk=gvk, at=at, **{_ATTRIBUTES[name]: value for name, value in found.items()})
+
+
+_ATTRIBUTES = {
+    "chart": "chart",
+    "overrideValues": "override_values",
+    "watchDependentResources": "watches_dependents",
+    "selector": "selector",
+    "reconcilePeriod": "reconcile_period",
+    "dryRunOption": "renders_on_server",
+    "maxConcurrentReconciles": "max_concurrent_reconciles",
+}
+_FORM = Form(
+    fields={
+        **entries.KIND_FIELDS,
+        "chart": entries.text,
+        "overrideValues": _overrides,
+        "watchDependentResources": entries.truth,
+        "selector": entries.selector,
+        "reconcilePeriod": entries.period,
+        "dryRunOption": _dry_run,
+        "maxConcurrentReconciles": entries.count,
+    },
+    required=[["version"], ["kind"], ["chart"]],
+    make=_make,
+)

@@ -1,0 +1,36 @@
+"""Which object another one belongs to, in annotations: where no owner reference may be.
+
+The two annotations are those of operator-lib, which Helm and Ansible operators have always written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from olmkit.kube import objects
+from olmkit.kube.objects import GVK, Manifest
+
+NAME = "operator-sdk/primary-resource"
+KIND = "operator-sdk/primary-resource-type"
+
+
+def of_owner(owner: Manifest) -> dict[str, str]:
+    """The annotations of what belongs to this object."""
+    namespace = objects.namespace(owner)
+    return {
+        NAME: f"{namespace}/{objects.name(owner)}".lstrip("/"),
+        KIND: _kind(objects.gvk(owner)),
+    }
+
+
+def named(annotations: Mapping[str, str], gvk: GVK) -> tuple[str, str] | None:
+    """Namespace and name of the object of this kind that annotations name; None: of no such."""
+    name = annotations.get(NAME, "")
+    if annotations.get(KIND) != _kind(gvk) or not name:
+        return None
+    namespace, _, name = name.rpartition("/")
+    return namespace, name
+
+
+def _kind(gvk: GVK) -> str:
+    return f"{gvk.kind}.{gvk.group}".rstrip(".")

@@ -1,0 +1,92 @@
+"""Requests of a run: what they are for, and the owner of what they create."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from olmkit.hybrid import primaries
+from olmkit.hybrid.ansible import injection
+from olmkit.hybrid.ansible.injection import ApiPath
+from olmkit.kube.objects import GVK
+
+OWNER: dict[str, Any] = {
+    "apiVersion": "cache.example.com/v1",
+    "kind": "Memcached",
+    "metadata": {"name": "one", "namespace": "ns", "uid": "u-1"},
+}
+REFERENCE = {"apiVersion": "cache.example.com/v1", "kind": "Memcached", "name": "one", "uid": "u-1"}
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/api/v1/namespaces/ns/pods", ("", "v1", "pods", "ns", "", "")),
+        ("/api/v1/namespaces/ns/pods/a/log", ("", "v1", "pods", "ns", "a", "log")),
+        ("/api/v1/namespaces/ns", ("", "v1", "namespaces", "", "ns", "")),
+        ("/api/v1/namespaces/ns/finalize", ("", "v1", "namespaces", "", "ns", "finalize")),
+        ("/apis/apps/v1/deployments", ("apps", "v1", "deployments", "", "", "")),
+        ("/apis/apps/v1", None),
+        ("/api", None),
+        ("/version", None),
+        ("/openapi/v3/apis/apps/v1", None),
+    ],
+)
+def test_a_path_has_its_parts(path: str, expected: tuple[str, ...] | None) -> None:
+    found = injection.parse_path(path)
+    parts = (
+        (found.group, found.version, found.plural, found.namespace, found.name, found.subresource)
+        if found
+        else None
+    )
+    assert parts == expected
+
+
+def test_only_posts_and_applies_create() -> None:
+    path = ApiPath(group="", version="v1", plural="configmaps", namespace="ns", name="a")
+    assert injection.creates("POST", path, "application/json")
+    assert injection.creates("PATCH", path, "application/apply-patch+yaml")
+    assert not injection.creates("PATCH", path, "application/merge-patch+json")
+    assert not injection.creates("PUT", path, "application/json")
+    assert not injection.creates("POST", path, "application/vnd.kubernetes.protobuf")
+    below = ApiPath(group="", version="v1", plural="pods", name="a", subresource="eviction")
+    assert not injection.creates("POST", below, "application/json")
+
+
+def test_an_object_next_to_its_owner_gets_a_reference() -> None:
+    made = injection.owned({"kind": "ConfigMap"}, OWNER, namespace="ns")
+    assert made["metadata"]["ownerReferences"] == [REFERENCE]
+    other = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u-2"}
+    manifest = {"metadata": {"ownerReferences": [other, {**REFERENCE, "uid": "old"}]}}
+    made = injection.owned(manifest, OWNER, namespace="ns")
+    assert made["metadata"]["ownerReferences"] == [other, REFERENCE]
+    assert injection.owned(made, OWNER, namespace="ns") == made
+    assert injection.belongs(made, OWNER)
+
+
+@pytest.mark.parametrize("namespace", ["", "elsewhere"])
+def test_elsewhere_annotations_name_the_owner(namespace: str) -> None:
+    manifest = {"metadata": {"annotations": {"a": "b"}}}
+    made = injection.owned(manifest, OWNER, namespace=namespace)
+    assert made["metadata"]["annotations"] == {
+        "a": "b",
+        "operator-sdk/primary-resource": "ns/one",
+        "operator-sdk/primary-resource-type": "Memcached.cache.example.com",
+    }
+    assert injection.belongs(made, OWNER)
+    assert not injection.belongs(manifest, OWNER)
+    kind = GVK(group="cache.example.com", version="v2", kind="Memcached")
+    assert primaries.named(made["metadata"]["annotations"], kind) == ("ns", "one")
+    assert primaries.named(made["metadata"]["annotations"], kind._replace(kind="Other")) is None
+
+
+def test_an_owner_without_namespace_owns_anything() -> None:
+    owner = {**OWNER, "metadata": {"name": "one", "uid": "u-1"}}
+    made = injection.owned({}, owner, namespace="elsewhere")
+    assert [one["uid"] for one in made["metadata"]["ownerReferences"]] == ["u-1"]
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"\xff", b"{", b'{"metadata": []}'])
+def test_what_is_no_object_is_none(body: bytes) -> None:
+    assert injection.read(body) is None

@@ -1,0 +1,281 @@
+"""Passes over one object, on the API server double with a program that acts as ansible-runner."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from olmkit.base.diagnostics import Location
+from olmkit.edges.ansible import AnsibleRunner, Content
+from olmkit.edges.cluster.client import HttpCluster
+from olmkit.edges.cluster.connection import Connection
+from olmkit.edges.cluster.kubeconfig import ClusterConfig
+from olmkit.edges.cluster.run_proxy import RunProxy
+from olmkit.hybrid.ansible.reconciler import AnsibleReconciler, FailedRunError, RunSettings
+from olmkit.hybrid.ansible.watches import AnsibleFinalizer, AnsibleWatch
+from olmkit.kube.api import Resource
+from olmkit.kube.labels import LabelSelector
+from olmkit.kube.objects import GVK, Manifest
+from olmkit.runtime.client import Client
+from olmkit.runtime.work.reconcile import Request
+from olmkit.testing.apiserver.server import ApiServer
+from tests.processes import wait_for_end
+
+CACHE = GVK(group="demo.example.com", version="v1", kind="Cache")
+CONFIG = GVK(group="", version="v1", kind="ConfigMap")
+SECRET = GVK(group="", version="v1", kind="Secret")
+RESOURCES = [
+    Resource(gvk=CACHE, plural="caches", subresources=frozenset({"status"})),
+    Resource(gvk=CONFIG, plural="configmaps"),
+    Resource(gvk=SECRET, plural="secrets"),
+]
+ONE = Request("one", "ns")
+FAKE = Path(__file__).parent / "fake_ansible.py"
+END = AnsibleFinalizer(name="demo.example.com/end", variables={"state": "absent"})
+
+
+@dataclass(eq=False)
+class Rig:
+    reconciler: AnsibleReconciler
+    client: Client
+    folder: Path
+    watched: list[GVK] = field(default_factory=list)
+
+    async def create(self, annotations: Mapping[str, str] | None = None, **spec: Any) -> None:
+        manifest: Manifest = {
+            "apiVersion": CACHE.api_version,
+            "kind": "Cache",
+            "metadata": {"name": "one", "namespace": "ns", "annotations": dict(annotations or {})},
+            "spec": spec,
+        }
+        await self.client.create(manifest)
+
+    async def create_secret(self) -> None:
+        await self.client.create(
+            {
+                "apiVersion": "v1",
+                "kind": "Secret",
+                "metadata": {"name": "hidden", "namespace": "ns"},
+                "data": {"password": "aGlkZGVuLXdvcmQ="},
+            }
+        )
+
+    async def conditions(self) -> dict[str, tuple[str, str, str]]:
+        owner = await self.client.require(CACHE, ONE)
+        return {
+            one["type"]: (one["status"], one["reason"], one["message"])
+            for one in owner.get("status", {}).get("conditions", [])
+        }
+
+    def left(self, name: str) -> str:
+        return (self.folder / "runs/demo.example.com/v1/Cache/ns" / name).read_text()
+
+    def change(self, **watch: Any) -> None:
+        self.reconciler.watch = replace(self.reconciler.watch, **watch)
+
+
+def run(folder: Path, test: Callable[[Rig], Awaitable[None]]) -> None:
+    async def whole() -> None:
+        async with ApiServer.of(RESOURCES).serving() as server:
+            config = ClusterConfig(server=server.url)
+            proxy = RunProxy(Connection(config, user_agent="test"))
+            serving = asyncio.create_task(proxy.run())
+            await proxy.wait_until_ready()
+            times = iter(range(1000))
+            async with HttpCluster(config) as cluster:
+                client = Client(cluster, None, field_manager="test")
+                content = Content(playbook=folder / "play.yml")
+                reconciler = AnsibleReconciler(
+                    watch=AnsibleWatch(gvk=CACHE, at=Location("watches.yaml"), playbook="play.yml"),
+                    content=content,
+                    finalizing=content,
+                    runner=AnsibleRunner(
+                        command=(sys.executable, str(FAKE)), environment={"PATH": "/usr/bin:/bin"}
+                    ),
+                    proxy=proxy,
+                    client=client,
+                    settings=RunSettings(folder=folder / "runs", period=600),
+                    now=lambda: "2026-01-01T00:00:00Z",
+                    clock=lambda: float(next(times)),
+                )
+                rig = Rig(reconciler, client, folder)
+
+                async def watch(gvk: GVK) -> None:
+                    rig.watched.append(gvk)
+
+                reconciler.watch_kind = watch
+                try:
+                    await test(rig)
+                finally:
+                    serving.cancel()
+
+    asyncio.run(whole())
+
+
+def test_a_run_makes_what_belongs_to_the_object(tmp_path: Path) -> None:
+    async def story(rig: Rig) -> None:
+        seen: list[tuple[bool, float]] = []
+        rig.reconciler.observe = lambda ok, seconds: seen.append((ok, seconds))
+        rig.change(variables={"size": 5})
+        await rig.create(config="made", clusterIP="x", size=3, ansiblePythonInterpreter="/bin/sh")
+        result = await rig.reconciler.reconcile(ONE)
+        assert result.requeue_after == 600
+        assert await rig.conditions() == {
+            "Running": ("True", "Successful", "Awaiting next reconciliation"),
+            "Successful": ("True", "Successful", "Last reconciliation succeeded"),
+            "Failure": ("False", "", ""),
+        }
+        owner = await rig.client.require(CACHE, ONE)
+        made = await rig.client.require(CONFIG, Request("made", "ns"))
+        assert [one["uid"] for one in made["metadata"]["ownerReferences"]] == [
+            owner["metadata"]["uid"]
+        ]
+        assert rig.watched == [CONFIG]
+        variables = json.loads(rig.left("variables"))
+        assert (variables["size"], variables["cluster_ip"]) == (5, "x")
+        assert "ansible_python_interpreter" not in variables
+        assert seen == [(True, 1.0)]
+        # Values and access end with the run.
+        folder = tmp_path / "runs/demo.example.com/v1/Cache/ns/one"
+        assert not (folder / "env" / "extravars").exists()
+        assert not (folder / "kubeconfig").exists()
+        assert folder.stat().st_mode & 0o777 == 0o700
+
+    run(tmp_path, story)
+
+
+def test_a_failure_is_in_the_status_without_secrets(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def story(rig: Rig) -> None:
+        await rig.create_secret()
+        await rig.create(fail="broken", secret="hidden")
+        with caplog.at_level(logging.INFO), pytest.raises(FailedRunError, match=r"broken: \*\*\*"):
+            await rig.reconciler.reconcile(ONE)
+        found = await rig.conditions()
+        assert found["Failure"] == ("True", "Failed", "broken: ***")
+        assert found["Running"] == ("False", "", "")
+        logged = str([record.__dict__ for record in caplog.records])
+        assert "***" in logged
+        assert "aGlkZGVuLXdvcmQ" not in logged
+        assert rig.left("one/artifacts/1/stdout") == '{"password": "***"}'
+
+    run(tmp_path, story)
+
+
+def test_a_run_that_hangs_or_dies_is_a_failure(tmp_path: Path) -> None:
+    async def story(rig: Rig) -> None:
+        await rig.create(hang=60)
+        rig.change(timeout=1.5)
+        with pytest.raises(FailedRunError, match=r"ended after 1\.5 s"):
+            await rig.reconciler.reconcile(ONE)
+        await asyncio.to_thread(wait_for_end, int(rig.left("child")))
+        owner = await rig.client.require(CACHE, ONE)
+        await rig.client.patch(owner, {**owner, "spec": {"die": True}})
+        rig.change(timeout=120)
+        with pytest.raises(FailedRunError, match="signal SIGKILL"):
+            await rig.reconciler.reconcile(ONE)
+        assert (await rig.conditions())["Failure"][:2] == ("True", "Failed")
+
+    run(tmp_path, story)
+
+
+def test_the_finalizer_goes_after_a_run_that_succeeds(tmp_path: Path) -> None:
+    async def story(rig: Rig) -> None:
+        rig.change(finalizer=END)
+        await rig.create()
+        await rig.reconciler.reconcile(ONE)
+        owner = await rig.client.require(CACHE, ONE)
+        assert owner["metadata"]["finalizers"] == [END.name]
+        assert "state" not in json.loads(rig.left("variables"))
+        await rig.client.patch(owner, {**owner, "spec": {"fail": "not yet"}})
+        await rig.client.delete(CACHE, ONE)
+        with pytest.raises(FailedRunError):
+            await rig.reconciler.reconcile(ONE)
+        assert json.loads(rig.left("variables"))["state"] == "absent"
+        owner = await rig.client.require(CACHE, ONE)
+        await rig.client.patch(owner, {**owner, "spec": {}})
+        await rig.reconciler.reconcile(ONE)
+        assert await rig.client.get(CACHE, ONE) is None
+        assert not (tmp_path / "runs/demo.example.com/v1/Cache/ns/one").exists()
+
+    run(tmp_path, story)
+
+
+def test_annotations_and_the_play_say_when_the_next_run_is(tmp_path: Path) -> None:
+    async def story(rig: Rig) -> None:
+        prefix = "ansible.sdk.operatorframework.io"
+        await rig.create({f"{prefix}/reconcile-period": "1m", f"{prefix}/verbosity": "4"}, again="")
+        assert (await rig.reconciler.reconcile(ONE)).requeue_after == 60
+        assert "-vvvv" in rig.left("calls")
+        owner = await rig.client.require(CACHE, ONE)
+        await rig.client.patch(owner, {**owner, "spec": {"again": "7s"}})
+        assert (await rig.reconciler.reconcile(ONE)).requeue_after == 7
+        metadata = {**owner["metadata"], "annotations": {f"{prefix}/reconcile-period": "soon"}}
+        await rig.client.patch(owner, {**owner, "metadata": metadata})
+        with pytest.raises(FailedRunError, match="`soon` is not a duration"):
+            await rig.reconciler.reconcile(ONE)
+        assert "`soon`" in (await rig.conditions())["Failure"][2]
+
+    run(tmp_path, story)
+
+
+def test_the_status_may_belong_to_the_play_alone(tmp_path: Path) -> None:
+    async def story(rig: Rig) -> None:
+        rig.change(manages_status=False)
+        await rig.create(fail="broken")
+        with pytest.raises(FailedRunError):
+            await rig.reconciler.reconcile(ONE)
+        assert await rig.conditions() == {}
+
+    run(tmp_path, story)
+
+
+def test_objects_that_are_not_selected_are_left_alone(tmp_path: Path) -> None:
+    async def story(rig: Rig) -> None:
+        rig.change(selector=LabelSelector.parse("a=b"))
+        await rig.create()
+        await rig.reconciler.reconcile(ONE)
+        assert await rig.conditions() == {}
+        assert not (tmp_path / "runs").exists()
+
+    run(tmp_path, story)
+
+
+def test_check_mode_writes_nothing(tmp_path: Path) -> None:
+    async def story(rig: Rig) -> None:
+        await rig.create(config="made")
+        (line,) = await rig.reconciler.differences(ONE)
+        assert line == "error: 403: check mode writes nothing without `dryRun=All`"
+        assert await rig.client.get(CONFIG, Request("made", "ns")) is None
+        assert await rig.conditions() == {}
+        assert (
+            "--check --diff"
+            in (tmp_path / "runs/demo.example.com/v1/Cache/ns/one/env/cmdline").read_text()
+        )
+
+    run(tmp_path, story)
+
+
+def test_a_cancelled_pass_ends_its_run(tmp_path: Path) -> None:
+    async def story(rig: Rig) -> None:
+        await rig.create(hang=60)
+        task = asyncio.create_task(rig.reconciler.reconcile(ONE))
+        place = tmp_path / "runs/demo.example.com/v1/Cache/ns/child"
+        async with asyncio.timeout(20):
+            while not (place.exists() and place.read_text()):  # noqa: ASYNC110 - another process
+                await asyncio.sleep(0.05)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await asyncio.to_thread(wait_for_end, int(place.read_text()))
+
+    run(tmp_path, story)
