@@ -24,11 +24,14 @@ if TYPE_CHECKING:
     from olmkit.kube.api import Cause as Cause
     from olmkit.kube.api import ClusterError as ClusterError
     from olmkit.kube.api import Conflict as Conflict
+    from olmkit.kube.api import EventType as EventType
     from olmkit.kube.api import Forbidden as Forbidden
     from olmkit.kube.api import Gone as Gone
     from olmkit.kube.api import Invalid as Invalid
     from olmkit.kube.api import NoSuchKind as NoSuchKind
     from olmkit.kube.api import NotFound as NotFound
+    from olmkit.kube.api import Pipe as Pipe
+    from olmkit.kube.api import Propagation as Propagation
     from olmkit.kube.api import Resource as Resource
     from olmkit.kube.api import TooManyRequests as TooManyRequests
     from olmkit.kube.api import Unauthorized as Unauthorized
@@ -38,9 +41,18 @@ if TYPE_CHECKING:
     from olmkit.kube.objects import Manifest as Manifest
     from olmkit.kube.objects import ObjectKey as ObjectKey
     from olmkit.kube.owners import AlreadyOwned as AlreadyOwned
+    from olmkit.runtime.children import Change as Change
+    from olmkit.runtime.children import Child as Child
+    from olmkit.runtime.children import Children as Children
+    from olmkit.runtime.children import Family as Family
+    from olmkit.runtime.children import NameTaken as NameTaken
     from olmkit.runtime.client import Client as Client
-    from olmkit.runtime.client import Written as Written
     from olmkit.runtime.client import retry_on_conflict as retry_on_conflict
+    from olmkit.runtime.direct.following import Watched as Watched
+    from olmkit.runtime.direct.pods import Executed as Executed
+    from olmkit.runtime.direct.pods import Pods as Pods
+    from olmkit.runtime.direct.subresources import Scale as Scale
+    from olmkit.runtime.direct.subresources import Token as Token
     from olmkit.runtime.events import NORMAL as NORMAL
     from olmkit.runtime.events import WARNING as WARNING
     from olmkit.runtime.events import EventRecorder as EventRecorder
@@ -66,6 +78,7 @@ if TYPE_CHECKING:
     from olmkit.runtime.manager import Manager as Manager
     from olmkit.runtime.manager import ShutdownTimeout as ShutdownTimeout
     from olmkit.runtime.manager import stop_on_signals as stop_on_signals
+    from olmkit.runtime.manifest_client import Written as Written
     from olmkit.runtime.metrics import Registry as Registry
     from olmkit.runtime.metrics import RestClientMetrics as RestClientMetrics
     from olmkit.runtime.process import Operator as Operator
@@ -87,6 +100,10 @@ if TYPE_CHECKING:
     from olmkit.runtime.serve.webhook_conversion import CannotConvert as CannotConvert
     from olmkit.runtime.serve.webhook_conversion import Conversions as Conversions
     from olmkit.runtime.serve.webhook_conversion import Spoke as Spoke
+    from olmkit.runtime.traces import Traces as Traces
+    from olmkit.runtime.typed import Kind as Kind
+    from olmkit.runtime.typed import ModelKind as ModelKind
+    from olmkit.runtime.typed import Unreadable as Unreadable
     from olmkit.runtime.watch.cache import Cache as Cache
     from olmkit.runtime.watch.handler import EnqueueMapped as EnqueueMapped
     from olmkit.runtime.watch.handler import EnqueueObject as EnqueueObject
@@ -113,6 +130,7 @@ if TYPE_CHECKING:
     from olmkit.runtime.watch.source import ChannelSource as ChannelSource
     from olmkit.runtime.watch.source import KindSource as KindSource
     from olmkit.runtime.watch.source import Source as Source
+    from olmkit.runtime.watch.transforms import without_managed_fields as without_managed_fields
     from olmkit.runtime.work.blocking import BlockingClient as BlockingClient
     from olmkit.runtime.work.builder import ControllerBuilder as ControllerBuilder
     from olmkit.runtime.work.controller import Controller as Controller
@@ -144,11 +162,14 @@ _NAMES = {
         "Cause",
         "ClusterError",
         "Conflict",
+        "EventType",
         "Forbidden",
         "Gone",
         "Invalid",
         "NoSuchKind",
         "NotFound",
+        "Pipe",
+        "Propagation",
         "Resource",
         "TooManyRequests",
         "Unauthorized",
@@ -161,10 +182,25 @@ _NAMES = {
         "ObjectKey",
     ),
     "olmkit.kube.owners": ("AlreadyOwned",),
+    "olmkit.runtime.children": (
+        "Change",
+        "Child",
+        "Children",
+        "Family",
+        "NameTaken",
+    ),
     "olmkit.runtime.client": (
         "Client",
-        "Written",
         "retry_on_conflict",
+    ),
+    "olmkit.runtime.direct.following": ("Watched",),
+    "olmkit.runtime.direct.pods": (
+        "Executed",
+        "Pods",
+    ),
+    "olmkit.runtime.direct.subresources": (
+        "Scale",
+        "Token",
     ),
     "olmkit.runtime.events": (
         "EventRecorder",
@@ -199,6 +235,7 @@ _NAMES = {
         "ShutdownTimeout",
         "stop_on_signals",
     ),
+    "olmkit.runtime.manifest_client": ("Written",),
     "olmkit.runtime.metrics": (
         "Registry",
         "RestClientMetrics",
@@ -228,6 +265,12 @@ _NAMES = {
         "CannotConvert",
         "Conversions",
         "Spoke",
+    ),
+    "olmkit.runtime.traces": ("Traces",),
+    "olmkit.runtime.typed": (
+        "Kind",
+        "ModelKind",
+        "Unreadable",
     ),
     "olmkit.runtime.watch.cache": ("Cache",),
     "olmkit.runtime.watch.handler": (
@@ -263,6 +306,7 @@ _NAMES = {
         "KindSource",
         "Source",
     ),
+    "olmkit.runtime.watch.transforms": ("without_managed_fields",),
     "olmkit.runtime.work.blocking": ("BlockingClient",),
     "olmkit.runtime.work.builder": ("ControllerBuilder",),
     "olmkit.runtime.work.controller": (

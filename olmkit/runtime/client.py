@@ -1,451 +1,345 @@
-"""Reading from the cache, writing to the server: what reconcilers hold.
+"""What reconcilers hold: reading from the cache and writing to the server, typed or plain.
 
-Writes go straight through; the cache learns of them later, through its watch.
-Who must see an own write reads with `fresh=True`. `get` may miss, `require`
-raises.
+Every method takes a class of a kind or its `GVK`, and objects of such a class or plain
+manifests: what goes in as one comes out as one. A class needs `gvk`, `from_manifest` and
+`to_manifest`, as `CustomResource` has them; pydantic models of Kubernetes' own kinds work
+as they are generated (`pip install "olmkit[kubernetes-types]"`).
 """
 
 from __future__ import annotations
 
 import asyncio
-import copy
 import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
-from olmkit.base.diagnostics import ConfigurationError
-from olmkit.kube import changes
-from olmkit.kube.api import (
-    AlreadyExists,
-    Cluster,
-    Conflict,
-    NotFound,
-    PatchType,
-    Propagation,
-    Resource,
-)
-from olmkit.kube.labels import LabelSelector
+from olmkit.kube import changes, patches
+from olmkit.kube.api import AlreadyExists, Conflict, Propagation
 from olmkit.kube.objects import GVK, Manifest
-from olmkit.runtime.own_writes import OwnWrites
-from olmkit.runtime.watch.cache import Cache, Index
-from olmkit.runtime.watch.reflector import BREATH
-from olmkit.runtime.watch.snapshot import Snapshot
+from olmkit.runtime import typed
+from olmkit.runtime.direct.following import Following
+from olmkit.runtime.direct.pods import Pods
+from olmkit.runtime.durations import Duration
+from olmkit.runtime.manifest_client import Written as Written
+from olmkit.runtime.typed import K, Kind, ModelKind
+from olmkit.runtime.watch.cache import Index
 from olmkit.runtime.work.reconcile import Request
 
 T = TypeVar("T")
 
-_PAGE = 500
 
-
-class Written(StrEnum):
-    """What `create_or_update` or `create_or_patch` did."""
-
-    CREATED = "created"
-    UPDATED = "updated"
-    UNCHANGED = "unchanged"
-    UPDATED_STATUS = "updated, status too"
-    UPDATED_STATUS_ONLY = "updated status"
-
-
-class Client:
-    """The API of one cluster for reconcilers; every object is a `Manifest` of the caller's own.
+class Client(Following):
+    """The API of one cluster for reconcilers; every object is the caller's own to change.
 
     `field_manager` is the name under which fields are owned: short, stable, one a
-    controller. Every method raises `olmkit.kube.api.ClusterError`. With `namespace`, it
+    controller. Every method raises `olmkit.kube.api.ClusterError`; those that return
+    objects of a class raise `Unreadable` for data of another shape. With `namespace`, it
     works in that namespace alone: what names none is there, another one is an error.
     """
 
-    def __init__(
-        self,
-        cluster: Cluster,
-        cache: Cache | None,
-        *,
-        field_manager: str,
-        uncached: frozenset[GVK] = frozenset(),
-        dry_run: bool = False,
-        namespace: str = "",
-    ) -> None:
-        self.cluster = cluster
-        self._namespace = namespace
-        self._cache = cache
-        self._field_manager = field_manager
-        self._uncached = uncached
-        self._dry_run = dry_run
-        self._own = OwnWrites(cache) if cache is not None else None
-
     @property
-    def direct(self) -> Client:
-        """The same client, reading from the server."""
-        return self._but(cache=None)
+    def pods(self) -> Pods:
+        """Logs of containers, commands in them, and ports of pods."""
+        return Pods(self.cluster)
 
-    @property
-    def rehearsal(self) -> Client:
-        """The same client, whose writes the server checks and does not keep."""
-        return self._but(dry_run=True)
-
-    def within(self, namespace: str) -> Client:
-        """The same client for one namespace alone; kinds without namespaces are as before."""
-        return self._but(namespace=namespace)
-
-    def _but(self, **changed: Any) -> Client:
-        mine: dict[str, Any] = {
-            "cache": self._cache,
-            "uncached": self._uncached,
-            "dry_run": self._dry_run,
-            "namespace": self._namespace,
-        }
-        found = Client(self.cluster, field_manager=self._field_manager, **mine | changed)
-        found._own = self._own  # one memory, also for who reads from the server
-        return found
-
+    @overload
     async def get(
         self,
-        gvk: GVK,
+        kind: GVK,
         key: Request,
         *,
         fresh: bool = False,
         subresource: str = "",
         metadata_only: bool = False,
-    ) -> Manifest | None:
+    ) -> Manifest | None: ...
+
+    @overload
+    async def get(self, kind: type[K], key: Request, *, fresh: bool = False) -> K | None: ...
+
+    async def get(
+        self,
+        kind: GVK | type[K],
+        key: Request,
+        *,
+        fresh: bool = False,
+        subresource: str = "",
+        metadata_only: bool = False,
+    ) -> Manifest | K | None:
         """One object, or None.
 
         `fresh` waits until this client's last write or deletion of it is seen, and raises
         `TimeoutError` after 5 s, and `ConfigurationError` at once when the cache does not
         select what was written. Raises `ValueError` without the namespace of a kind that has
-        namespaces. Subresources are read from the server; `metadata_only`
-        reads a cache of metadata.
+        namespaces. Subresources are read from the server; `metadata_only` reads a cache of
+        metadata. Both are manifests, so they need the `GVK`.
         """
-        if self._namespace:
-            key = Request(key.name, await self._place(gvk, key.namespace))
-        if self._cache is None or gvk in self._uncached or subresource:
-            try:
-                resource = await self._resource(gvk)
-                _check_namespace(resource, key)
-                return await self.cluster.get(
-                    resource, key.name, namespace=key.namespace, subresource=subresource
-                )
-            except NotFound:
-                return None
-        if not key.namespace:
-            _check_namespace(await self._resource(gvk), key)
-        if fresh and self._own is not None:
-            await self._own.wait_for(gvk, key)
-        snapshot = await self._cache.get(gvk, key, metadata_only=metadata_only)
-        return None if snapshot is None else _manifest(gvk, snapshot)
+        if not isinstance(kind, GVK) and (subresource or metadata_only):
+            raise TypeError(f"metadata and subresources are manifests: pass `{kind.__name__}.gvk`")
+        found = await super().get(
+            typed.gvk_of(kind),
+            key,
+            fresh=fresh,
+            subresource=subresource,
+            metadata_only=metadata_only,
+        )
+        return found if found is None or isinstance(kind, GVK) else typed.read(kind, found)
 
-    async def require(self, gvk: GVK, key: Request, *, fresh: bool = False) -> Manifest:
+    @overload
+    async def require(self, kind: GVK, key: Request, *, fresh: bool = False) -> Manifest: ...
+
+    @overload
+    async def require(self, kind: type[K], key: Request, *, fresh: bool = False) -> K: ...
+
+    async def require(
+        self, kind: GVK | type[K], key: Request, *, fresh: bool = False
+    ) -> Manifest | K:
         """One object; raises `NotFound`."""
-        found = await self.get(gvk, key, fresh=fresh)
-        if found is None:
-            raise NotFound(
-                f'{gvk.kind} "{key}" not found', code=404, reason="NotFound", name=key.name
-            )
-        return found
+        found = await super().require(typed.gvk_of(kind), key, fresh=fresh)
+        return found if isinstance(kind, GVK) else typed.read(kind, found)
 
+    @overload
     async def list(
         self,
-        gvk: GVK,
+        kind: GVK,
         *,
         namespace: str = "",
         labels: str | Mapping[str, Any] = "",
         index: Index | None = None,
         limit: int = 0,
         metadata_only: bool = False,
-    ) -> Sequence[Manifest]:
+    ) -> Sequence[Manifest]: ...
+
+    @overload
+    async def list(
+        self,
+        kind: type[K],
+        *,
+        namespace: str = "",
+        labels: str | Mapping[str, Any] = "",
+        index: Index | None = None,
+        limit: int = 0,
+    ) -> Sequence[K]: ...
+
+    async def list(
+        self,
+        kind: GVK | type[K],
+        *,
+        namespace: str = "",
+        labels: str | Mapping[str, Any] = "",
+        index: Index | None = None,
+        limit: int = 0,
+        metadata_only: bool = False,
+    ) -> Sequence[Manifest] | Sequence[K]:
         """The objects of a namespace, or of all, by label selector and by indexed fields.
 
         `limit` cuts off an arbitrary part. From the server, `index` is a field selector.
         """
-        namespace = await self._place(gvk, namespace) if self._namespace else namespace
-        selector = LabelSelector.parse(labels)
-        if self._cache is None or gvk in self._uncached:
-            fields = dict(index if isinstance(index, Mapping) else (index,)) if index else {}
-            field_selector = ",".join(f"{key}={value}" for key, value in fields.items())
-            found = await self._list_directly(gvk, namespace, str(selector), field_selector, limit)
-            return found[:limit] if limit else found
-        snapshots = await self._cache.list(
-            gvk,
+        if not isinstance(kind, GVK) and metadata_only:
+            raise TypeError(f"metadata is a manifest: pass `{kind.__name__}.gvk`")
+        found = await super().list(
+            typed.gvk_of(kind),
             namespace=namespace,
-            labels=selector if labels else None,
+            labels=labels,
             index=index,
             limit=limit,
             metadata_only=metadata_only,
         )
-        made = []
-        for number, snapshot in enumerate(snapshots, 1):
-            made.append(_manifest(gvk, snapshot))
-            if number % BREATH == 0:
-                await asyncio.sleep(0)
-        return made
+        return found if isinstance(kind, GVK) else [typed.read(kind, one) for one in found]
 
-    async def apply(self, manifest: Manifest, *, force: bool = True) -> Manifest:
-        """Server-side apply: own the fields that `manifest` has, and no others.
+    @overload
+    async def apply(self, obj: Manifest, *, force: bool = True) -> Manifest: ...
+
+    @overload
+    async def apply(self, obj: K, *, force: bool = True) -> K: ...
+
+    async def apply(self, obj: Manifest | K, *, force: bool = True) -> Manifest | K:
+        """Server-side apply: own the fields that the object has, and no others.
 
         A field that was applied before and is left out now is removed. When nothing
         changes, the server writes nothing, so applying on every pass causes no loop.
+        Of an object of a class, the fields are those that were set.
         """
-        return await self._apply(manifest, force=force)
+        return _as_given(obj, await super().apply(typed.manifest_of(obj), force=force))
 
-    async def apply_status(self, manifest: Manifest, *, force: bool = True) -> Manifest:
+    @overload
+    async def apply_status(self, obj: Manifest, *, force: bool = True) -> Manifest: ...
+
+    @overload
+    async def apply_status(self, obj: K, *, force: bool = True) -> K: ...
+
+    async def apply_status(self, obj: Manifest | K, *, force: bool = True) -> Manifest | K:
         """The same for the status subresource, under a separate field manager."""
-        only: Manifest = {
-            key: manifest[key] for key in ("apiVersion", "kind", "status") if key in manifest
-        }
-        metadata = manifest.get("metadata") or {}
-        only["metadata"] = {
-            key: metadata[key] for key in ("name", "namespace", "uid") if key in metadata
-        }
-        return await self._apply(only, subresource="status", force=force)
+        return _as_given(obj, await super().apply_status(typed.manifest_of(obj), force=force))
 
-    async def create(self, manifest: Manifest) -> Manifest:
+    @overload
+    async def create(self, obj: Manifest) -> Manifest: ...
+
+    @overload
+    async def create(self, obj: K) -> K: ...
+
+    async def create(self, obj: Manifest | K) -> Manifest | K:
         """POST; raises `AlreadyExists`, also for an object which the cache's scope hides.
 
-        Raises `ValueError` for a manifest without name (or `generateName`), kind or namespace.
+        Raises `ValueError` for an object without name (or `generateName`), kind or namespace.
         """
-        manifest = await self._placed(manifest)
-        resource = await self._resource(_gvk(manifest))
-        _check_identity(resource, manifest)
-        try:
-            created = await self.cluster.create(
-                resource, manifest, field_manager=self._field_manager, dry_run=self._dry_run
-            )
-        except AlreadyExists as error:
-            if self._cache is not None and self._cache.hides(resource.gvk, _key(manifest)):
-                error.hint = "it is outside of what the cache watches, so reading does not find it"
-            raise
-        return self._remember(resource, created)
+        return _as_given(obj, await super().create(typed.manifest_of(obj)))
 
-    async def replace(self, manifest: Manifest, *, subresource: str = "") -> Manifest:
+    @overload
+    async def replace(self, obj: Manifest, *, subresource: str = "") -> Manifest: ...
+
+    @overload
+    async def replace(self, obj: K, *, subresource: str = "") -> K: ...
+
+    async def replace(self, obj: Manifest | K, *, subresource: str = "") -> Manifest | K:
         """PUT of the whole object; raises `Conflict` when it changed since it was read."""
-        manifest = await self._placed(manifest)
-        resource = await self._resource(_gvk(manifest))
-        _check_identity(resource, manifest)
-        replaced = await self.cluster.replace(
-            resource,
-            manifest,
-            subresource=subresource,
-            field_manager=self._field_manager,
-            dry_run=self._dry_run,
+        return _as_given(
+            obj, await super().replace(typed.manifest_of(obj), subresource=subresource)
         )
-        return self._remember(resource, replaced)
 
+    @overload
+    async def update_status(self, obj: Manifest) -> Manifest: ...
+
+    @overload
+    async def update_status(self, obj: K) -> K: ...
+
+    async def update_status(self, obj: Manifest | K) -> Manifest | K:
+        """PUT of the status; raises `Conflict` when the object changed since it was read.
+
+        No request when the cache has this version of the object with the same status. Raises
+        `ValueError` for a kind without the status subresource.
+        """
+        return _as_given(obj, await super().update_status(typed.manifest_of(obj)))
+
+    @overload
     async def patch(
         self, old: Manifest, new: Manifest, *, subresource: str = "", locked: bool = False
-    ) -> Manifest:
+    ) -> Manifest: ...
+
+    @overload
+    async def patch(self, old: K, new: K, *, subresource: str = "", locked: bool = False) -> K: ...
+
+    async def patch(
+        self, old: Manifest | K, new: Manifest | K, *, subresource: str = "", locked: bool = False
+    ) -> Manifest | K:
         """Send what turns `old` into `new` as a merge patch; no request when nothing does.
 
         `locked` puts the resource version of `old` into it, so that a change in between
         raises `Conflict`: needed for lists such as finalizers, which a merge patch replaces.
         """
-        patch = changes.merge_patch(old, new)
-        if not patch:
-            return new
-        old = await self._placed(old)
-        metadata = old.get("metadata") or {}
-        if locked:
-            if not metadata.get("resourceVersion"):
-                raise ValueError("a locked patch needs the resource version of the old object")
-            patch.setdefault("metadata", {})["resourceVersion"] = metadata["resourceVersion"]
-        resource = await self._resource(_gvk(old))
-        _check_identity(resource, old)
-        patched = await self.cluster.patch(
-            resource,
-            metadata["name"],
-            patch,
-            type=PatchType.MERGE,
-            namespace=metadata.get("namespace") or "",
-            subresource=subresource,
-            field_manager=self._field_manager,
-            dry_run=self._dry_run,
+        patched = await super().patch(
+            typed.manifest_of(old), typed.manifest_of(new), subresource=subresource, locked=locked
         )
-        return self._remember(resource, patched)
+        return _as_given(new, patched)
 
     async def delete(
         self,
-        gvk: GVK,
+        kind: GVK | type[Kind | ModelKind],
         key: Request,
         *,
         uid: str = "",
+        resource_version: str = "",
         propagation: Propagation | None = None,
+        grace: Duration | None = None,
         missing_ok: bool = True,
     ) -> None:
-        """DELETE; only the object of that UID, when one is given."""
-        if self._namespace:
-            key = Request(key.name, await self._place(gvk, key.namespace))
-        resource = await self._resource(gvk)
-        _check_namespace(resource, key)
-        uid_seen = uid or self._uid_of(gvk, key)
-        try:
-            answer = await self.cluster.delete(
-                resource,
-                key.name,
-                namespace=key.namespace,
-                uid=uid,
-                propagation=propagation,
-                dry_run=self._dry_run,
-            )
-        except NotFound:
-            if not missing_ok:
-                raise
-        else:
-            if self._own is not None and not self._dry_run:
-                self._own.remember_deletion(gvk, key, _uid_in(answer) or uid_seen)
+        """DELETE; only the object of that UID and resource version, where they are given.
+
+        Raises `Conflict` when it has others. `grace` is the time a pod gets to end.
+        """
+        await super().delete(
+            typed.gvk_of(kind),
+            key,
+            uid=uid,
+            resource_version=resource_version,
+            propagation=propagation,
+            grace=grace,
+            missing_ok=missing_ok,
+        )
+
+    async def delete_all(
+        self,
+        kind: GVK | type[Kind | ModelKind],
+        *,
+        namespace: str = "",
+        labels: str | Mapping[str, Any] = "",
+        fields: str = "",
+        propagation: Propagation | None = None,
+        grace: Duration | None = None,
+    ) -> None:
+        """DELETE of every object that labels and fields select, in one namespace.
+
+        Kinds of the cluster have none. Raises `ValueError` for a namespaced kind without one.
+        """
+        await super().delete_all(
+            typed.gvk_of(kind),
+            namespace=namespace,
+            labels=labels,
+            fields=fields,
+            propagation=propagation,
+            grace=grace,
+        )
+
+    @overload
+    async def create_or_update(
+        self, obj: Manifest, mutate: Callable[[Manifest], None]
+    ) -> tuple[Manifest, Written]: ...
+
+    @overload
+    async def create_or_update(self, obj: K, mutate: Callable[[K], None]) -> tuple[K, Written]: ...
 
     async def create_or_update(
-        self, manifest: Manifest, mutate: Callable[[Manifest], None]
-    ) -> tuple[Manifest, Written]:
+        self, obj: Manifest | K, mutate: Callable[[Any], None]
+    ) -> tuple[Manifest | K, Written]:
         """Create the object, or change what `mutate` changes.
 
         `mutate` should set single fields: replacing a sub-tree drops what the server
         defaulted, and so writes on every pass. Raises `ValueError` when it changes the name.
         """
-        gvk = _gvk(manifest)
-        key = _key(manifest)
-        found = await self.get(gvk, key)
-        if found is None:
-            wanted = copy.deepcopy(manifest)
-            mutate(wanted)
-            _check_key(wanted, key)
-            return await self.create(wanted), Written.CREATED
-        wanted = copy.deepcopy(found)
-        mutate(wanted)
-        _check_key(wanted, key)
-        if wanted == found:
-            return found, Written.UNCHANGED
-        return await self.replace(wanted), Written.UPDATED
+        made, written = await super().create_or_update(typed.manifest_of(obj), _on(obj, mutate))
+        return _as_given(obj, made), written
+
+    @overload
+    async def create_or_patch(
+        self, obj: Manifest, mutate: Callable[[Manifest], None]
+    ) -> tuple[Manifest, Written]: ...
+
+    @overload
+    async def create_or_patch(self, obj: K, mutate: Callable[[K], None]) -> tuple[K, Written]: ...
 
     async def create_or_patch(
-        self, manifest: Manifest, mutate: Callable[[Manifest], None]
-    ) -> tuple[Manifest, Written]:
+        self, obj: Manifest | K, mutate: Callable[[Any], None]
+    ) -> tuple[Manifest | K, Written]:
         """The same by merge patches, one for the status where that is a subresource.
 
         What `mutate` does to the status is written too; `Written` says which of the two
         changed.
         """
-        gvk = _gvk(manifest)
-        key = _key(manifest)
-        found = await self.get(gvk, key)
-        wanted = copy.deepcopy(manifest if found is None else found)
-        mutate(wanted)
-        _check_key(wanted, key)
-        if found is None:
-            made = await self.create(wanted)
-            await self._patch_status(gvk, made, wanted)
-            return made, Written.CREATED
-        main = await self._has_status(gvk)
-        left_out = {"status"} if main else set()
-        old, new = (
-            {name: value for name, value in one.items() if name not in left_out}
-            for one in (found, wanted)
-        )
-        is_changed = bool(changes.merge_patch(old, new))
-        result = await self.patch(old, new) if is_changed else found
-        is_reported = main and await self._patch_status(gvk, found, wanted)
-        if is_reported:
-            written = Written.UPDATED_STATUS if is_changed else Written.UPDATED_STATUS_ONLY
-        else:
-            written = Written.UPDATED if is_changed else Written.UNCHANGED
-        return result, written
+        made, written = await super().create_or_patch(typed.manifest_of(obj), _on(obj, mutate))
+        return _as_given(obj, made), written
 
-    async def _has_status(self, gvk: GVK) -> bool:
-        return "status" in (await self._resource(gvk)).subresources
 
-    async def _patch_status(self, gvk: GVK, old: Manifest, wanted: Manifest) -> bool:
-        """Whether there was something to write."""
-        if not await self._has_status(gvk) or old.get("status") == wanted.get("status"):
-            return False
-        new = {**old, "status": wanted.get("status") or {}}
-        await self.patch(old, new, subresource="status")
-        return True
+def _as_given(given: Manifest | K, written: Manifest) -> Manifest | K:
+    """What the server answered, in the form in which the object was given."""
+    return written if isinstance(given, dict) else typed.read(type(given), written)
 
-    async def delete_all(
-        self,
-        gvk: GVK,
-        *,
-        namespace: str = "",
-        labels: str | Mapping[str, Any] = "",
-        propagation: Propagation | None = None,
-    ) -> None:
-        """DELETE of every object that the labels select, in a namespace or in all."""
-        namespace = await self._place(gvk, namespace) if self._namespace else namespace
-        await self.cluster.delete_collection(
-            await self._resource(gvk),
-            namespace=namespace,
-            label_selector=str(LabelSelector.parse(labels)),
-            propagation=propagation,
-            dry_run=self._dry_run,
-        )
 
-    async def _apply(self, manifest: Manifest, *, force: bool, subresource: str = "") -> Manifest:
-        manifest = await self._placed(manifest)
-        resource = await self._resource(_gvk(manifest))
-        _check_identity(resource, manifest)
-        metadata = manifest["metadata"]
-        applied = await self.cluster.patch(
-            resource,
-            metadata["name"],
-            manifest,
-            type=PatchType.APPLY,
-            namespace=metadata.get("namespace") or "",
-            subresource=subresource,
-            field_manager=f"{self._field_manager}-status" if subresource else self._field_manager,
-            force=force,
-            dry_run=self._dry_run,
-        )
-        return self._remember(resource, applied)
+def _on(given: Manifest | K, mutate: Callable[[Any], None]) -> Callable[[Manifest], None]:
+    """`mutate` for manifests, where it was written for the class of `given`."""
+    if isinstance(given, dict):
+        return mutate
+    kind = type(given)
 
-    async def _place(self, gvk: GVK, namespace: str) -> str:
-        """The namespace to work in; an error when it is not ours."""
-        if not self._namespace or not (await self._resource(gvk)).namespaced:
-            return namespace
-        if namespace not in ("", self._namespace):
-            raise ConfigurationError(
-                f"this client works in the namespace `{self._namespace}`, not in `{namespace}`"
-            )
-        return self._namespace
+    def mutate_manifest(manifest: Manifest) -> None:
+        found = typed.read(kind, manifest)
+        before = typed.manifest_of(found)
+        mutate(found)
+        # Only what it changed: what the class writes in another way stays as it was.
+        change = changes.merge_patch(before, typed.manifest_of(found))
+        changed = patches.merge_patch(manifest, change)
+        manifest.clear()
+        manifest.update(changed)
 
-    async def _placed(self, manifest: Manifest) -> Manifest:
-        if not self._namespace:
-            return manifest
-        metadata = manifest.get("metadata") or {}
-        place = await self._place(_gvk(manifest), metadata.get("namespace") or "")
-        return {**manifest, "metadata": {**metadata, "namespace": place}} if place else manifest
-
-    async def _list_directly(
-        self, gvk: GVK, namespace: str, selector: str, field_selector: str, limit: int
-    ) -> Sequence[Manifest]:
-        resource = await self._resource(gvk)
-        found = []
-        token = ""
-        while True:
-            page = await self.cluster.list_page(
-                resource,
-                namespace=namespace,
-                label_selector=selector,
-                field_selector=field_selector,
-                limit=min(limit, _PAGE) or _PAGE,
-                continue_token=token,
-            )
-            found += [_manifest(gvk, Snapshot(raw)) for raw in page.items]
-            token = page.continue_token
-            if not token or (limit and len(found) >= limit):
-                return found
-
-    async def _resource(self, gvk: GVK) -> Resource:
-        return await self.cluster.resource(gvk.api_version, gvk.kind)
-
-    def _remember(self, resource: Resource, written: Manifest) -> Manifest:
-        version = (written.get("metadata") or {}).get("resourceVersion")
-        if self._own is not None and isinstance(version, str) and not self._dry_run:
-            self._own.remember(resource.gvk, _key(written), version)
-            self._own.note_selection(resource, written)
-        return written
-
-    def _uid_of(self, gvk: GVK, key: Request) -> str:
-        """The UID of an object that the cache shows now."""
-        snapshot = self._cache.peek(gvk, key) if self._cache is not None else None
-        return snapshot.metadata.uid if snapshot is not None else ""
+    return mutate_manifest
 
 
 async def retry_on_conflict(
@@ -473,50 +367,3 @@ async def retry_on_conflict(
             await asyncio.sleep(pause * (1 + 0.1 * chance.random()))
             pause *= factor
     raise AssertionError("unreachable")
-
-
-def _manifest(gvk: GVK, snapshot: Snapshot) -> Manifest:
-    """The object with what it is: lists of built-in kinds leave that out of their items."""
-    found = snapshot.manifest()
-    if found.get("kind"):
-        return found
-    return {"apiVersion": gvk.api_version, "kind": gvk.kind} | found
-
-
-def _gvk(manifest: Manifest) -> GVK:
-    for field in ("apiVersion", "kind"):
-        if not isinstance(manifest.get(field), str) or not manifest[field]:
-            raise ValueError(f"the manifest of `{_key(manifest)}` has no `{field}`")
-    return GVK.parse(manifest["apiVersion"], manifest["kind"])
-
-
-def _check_identity(resource: Resource, manifest: Manifest) -> None:
-    """Without these, the server would be asked for another path, and would refuse or mislead."""
-    metadata = manifest.get("metadata") or {}
-    if not metadata.get("name") and not metadata.get("generateName"):
-        raise ValueError(f"the manifest of a `{resource.gvk.kind}` has no `metadata.name`")
-    _check_namespace(resource, _key(manifest))
-
-
-def _check_namespace(resource: Resource, key: Request) -> None:
-    if resource.namespaced and not key.namespace:
-        raise ValueError(
-            f"`{resource.gvk.kind}` `{key.name}` has no namespace, and its kind has namespaces"
-        )
-
-
-def _uid_in(answer: Manifest) -> str:
-    """The UID of what was deleted, by the object or by the Status that the server answers."""
-    found = answer.get("details") if answer.get("kind") == "Status" else answer.get("metadata")
-    uid = found.get("uid") if isinstance(found, dict) else None
-    return uid if isinstance(uid, str) else ""
-
-
-def _key(manifest: Manifest) -> Request:
-    metadata = manifest.get("metadata") or {}
-    return Request(metadata.get("name") or "", metadata.get("namespace") or "")
-
-
-def _check_key(manifest: Manifest, key: Request) -> None:
-    if _key(manifest) != key:
-        raise ValueError(f"the change renames {key} to {_key(manifest)}")

@@ -29,7 +29,9 @@ from olmkit.base import names
 from olmkit.kube import objects
 from olmkit.kube.api import AlreadyExists, Cluster, ClusterError, NotFound, PatchType, Resource
 from olmkit.kube.objects import Manifest
+from olmkit.runtime import typed
 from olmkit.runtime.metrics import Registry
+from olmkit.runtime.typed import Kind, ModelKind
 
 _LOG = logging.getLogger(__name__)
 
@@ -83,7 +85,7 @@ class _Bucket:
 class EventRecorder:
     """Takes events at once and sends them in the background, as a runnable of a manager.
 
-    `controller` names who tells. Call `event` from the event loop's thread. `now` is the
+    `controller` is who reports. Call `event` from the event loop's thread. `now` is the
     time of day in nanoseconds since the epoch.
     """
 
@@ -113,12 +115,12 @@ class EventRecorder:
 
     def event(
         self,
-        regarding: Manifest,
+        regarding: Manifest | Kind | ModelKind,
         type: str,  # noqa: A002 - the API's own word
         reason: str,
         action: str,
         note: str,
-        related: Manifest | None = None,
+        related: Manifest | Kind | ModelKind | None = None,
     ) -> None:
         """Tell that something happened to `regarding`; never waits, never raises.
 
@@ -129,7 +131,9 @@ class EventRecorder:
             _LOG.error("event refused", extra={"type": type, "reason": reason, "action": action})
             return
         try:
-            self._queue.put_nowait(self._manifest(regarding, type, reason, action, note, related))
+            about = typed.manifest_of(regarding)
+            other = None if related is None else typed.manifest_of(related)
+            self._queue.put_nowait(self._manifest(about, type, reason, action, note, other))
             self._check_sent()
         except asyncio.QueueFull:
             self._drop("the queue is full", reason)
@@ -137,7 +141,7 @@ class EventRecorder:
             _LOG.exception("event not queued", extra={"reason": reason})
 
     async def run(self) -> None:
-        """Send until told to stop; then what is queued, and last counts."""
+        """Send until stopped; then what is queued, and last counts."""
         self.is_sent = True
         while not self._stopping.is_set():
             manifest = await self._next()

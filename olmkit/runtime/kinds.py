@@ -7,6 +7,7 @@ an object from before a rule existed is an object all the same.
 
 from __future__ import annotations
 
+import functools
 from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -103,7 +104,7 @@ class CustomResource(Model):
         return cls.model_validate(manifest)
 
     def to_manifest(self) -> Manifest:
-        """Plain data of what was set; what only has a default is left out."""
+        """Plain data of what was set; what only has a default, and None by default, is left out."""
         _note_changes(self)
         dumped: Manifest = self.model_dump(by_alias=True, exclude_unset=True, mode="json")
         group, version = self.gvk.group, self.gvk.version
@@ -116,10 +117,32 @@ def _note_changes(model: BaseModel) -> None:
     """Count as set what was changed inside a default, such as a field of a part not given."""
     for name, declared in type(model).model_fields.items():
         value = getattr(model, name)
-        if isinstance(value, BaseModel):
+        if value is None and declared.default is None:
+            model.model_fields_set.discard(name)  # absent: a null would be refused
+        elif isinstance(value, BaseModel):
             _note_changes(value)
-            changed = bool(value.model_fields_set)
+            if value.model_fields_set:
+                model.model_fields_set.add(name)
         else:
-            changed = value != declared.get_default(call_default_factory=True)
-        if changed:
-            model.model_fields_set.add(name)
+            _note_inside(value)
+            if name not in model.model_fields_set and value != _default(type(model), name):
+                model.model_fields_set.add(name)
+
+
+@functools.cache
+def _default(model: type[BaseModel], name: str) -> Any:
+    """A default to compare with; pydantic reads the signature of its factory at each call."""
+    return model.model_fields[name].get_default(call_default_factory=True)
+
+
+def _note_inside(value: Any) -> None:
+    """The models in a list or a mapping."""
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, list | tuple):
+        return
+    for item in value:
+        if isinstance(item, BaseModel):
+            _note_changes(item)
+        else:
+            _note_inside(item)

@@ -13,6 +13,7 @@ import logging
 import os
 import signal
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from enum import IntEnum
 from typing import Protocol, runtime_checkable
 
@@ -25,6 +26,7 @@ from olmkit.runtime.events import EventRecorder
 from olmkit.runtime.lag import LoopLag
 from olmkit.runtime.lead.fence import FencedCluster
 from olmkit.runtime.metrics import Registry
+from olmkit.runtime.traces import Traces
 from olmkit.runtime.watch.cache import Cache, CacheSettings
 from olmkit.runtime.work.controller import Controller
 
@@ -53,7 +55,7 @@ class Runnable(Protocol):
 
 @runtime_checkable
 class Stoppable(Protocol):
-    """A runnable that can end by itself when told."""
+    """A runnable that ends by itself on request."""
 
     def stop(self) -> None:
         """Begin to end; `run` returns soon."""
@@ -74,7 +76,7 @@ class Elector(Protocol):
         """Until this process leads."""
 
     async def wait_until_lost(self) -> None:
-        """Until it does not lead any more, or may not be sure of it."""
+        """Until it no longer leads, or cannot be sure of it."""
 
     async def release(self) -> None:
         """Give leadership back, if held, and end."""
@@ -92,9 +94,9 @@ class Manager:
     """Cluster, cache, client, controllers and whatever else runs with them.
 
     `graceful_shutdown_timeout`, in seconds or as `timedelta`, holds for all of the stop: 0 does
-    not wait, a negative one waits for ever. The pod's grace period should be longer.
+    not wait, a negative one waits forever. The pod's grace period should be longer.
     `max_concurrent_reconciles` and, by `Kind.group`, `concurrency` hold for controllers
-    that do not say their own number.
+    that do not say their own number. `traces` has a span for each pass of them.
     """
 
     def __init__(
@@ -109,6 +111,7 @@ class Manager:
         uncached: frozenset[GVK] = frozenset(),
         max_concurrent_reconciles: int = 1,
         concurrency: Mapping[str, int] | None = None,
+        traces: Traces | None = None,
     ) -> None:
         self.cluster = cluster
         self.name = name
@@ -122,10 +125,13 @@ class Manager:
         self._elector = elector
         self._grace = seconds(graceful_shutdown_timeout, "graceful_shutdown_timeout")
         self._groups = {group: _Group(group.name.lower(), self._fail) for group in Group}
+        self._contexts: list[AbstractAsyncContextManager[object]] = []
+        self._began = False
         self._stop = asyncio.Event()
         self._stopped = False
         self._error: BaseException | None = None
         self._controllers: dict[str, Controller] = {}
+        self._traces = traces
         self._workers = max_concurrent_reconciles
         self._workers_of = dict(concurrency or {})
         self.lag = LoopLag(self._active)
@@ -144,6 +150,17 @@ class Manager:
         if isinstance(runnable, EventRecorder):
             runnable.is_sent = True
         self._groups[group].add(runnable if isinstance(runnable, Runnable) else _Plain(runnable))
+
+    def enter(self, context: AbstractAsyncContextManager[object]) -> None:
+        """Enter a context before anything starts, and leave it after everything has stopped.
+
+        That is the place of a session with an external system: reconcilers that still run while
+        the manager stops have it to their end. Contexts are left in reverse order. Replicas that
+        wait for leadership enter theirs too. Raises `RuntimeError` once the manager runs.
+        """
+        if self._began:
+            raise RuntimeError("the manager runs already: enter contexts before")
+        self._contexts.append(context)
 
     def recorder(self, controller: str) -> EventRecorder:
         """A recorder of events whose sending is taken care of; `controller` names who reports.
@@ -169,7 +186,7 @@ class Manager:
         if controller.name in self._controllers:
             raise ValueError(f"there is a controller {controller.name} already")
         self._controllers[controller.name] = controller
-        controller.joins(self.registry)
+        controller.joins(self.registry, self._traces)
         if controller.settings.max_concurrent_reconciles is None:
             gvk = controller.gvk
             kind = f"{gvk.kind}.{gvk.group}".rstrip(".") if gvk else ""
@@ -185,22 +202,37 @@ class Manager:
 
     async def run(self) -> None:
         """Start everything, work until `stop`, end everything; raises what ended it early."""
+        self._began = True
+        async with AsyncExitStack() as stack:
+            for context in self._contexts:
+                await stack.enter_async_context(context)
+            await self._run()
+
+    async def _run(self) -> None:
         leading: asyncio.Task[None] | None = None
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
         try:
             for group in sorted(set(Group) - {Group.LEADER}):
                 await self._start(group)
             leading = asyncio.create_task(self._lead())
             self.ready = True
+            facts = {"manager": self.name, "seconds": round(loop.time() - begun, 3)}
+            _LOG.info("manager has started", extra=facts)
             await self._stop.wait()
         except _Stopped:
             pass
         finally:
             self.ready = False
             self._stopped = True
+            begun = loop.time()
+            _LOG.info("manager stops", extra={"manager": self.name})
             if leading is not None:
                 leading.cancel()
                 await asyncio.wait([leading])
             await self._end()
+            facts = {"manager": self.name, "seconds": round(loop.time() - begun, 3)}
+            _LOG.info("manager has stopped", extra=facts)
         if self._error is not None:
             raise self._error
 
@@ -231,7 +263,7 @@ class Manager:
 
     async def _watch_leadership(self, elector: Elector) -> None:
         await elector.wait_until_lost()
-        raise LeadershipLost(f"{self.name} does not lead any more")
+        raise LeadershipLost(f"{self.name} no longer leads")
 
     def _active(self) -> list[str]:
         """The reconciles that run just now."""
@@ -270,7 +302,7 @@ class Manager:
 
 
 class _Stopped(Exception):  # noqa: N818 - control flow
-    """The manager was told to stop while it started."""
+    """The manager was stopped while it started."""
 
 
 class _Group:

@@ -86,7 +86,7 @@ class Registry:
     def expose(self, accept: str) -> tuple[bytes, str]:
         """The form that an `Accept` header requests, and its content type.
 
-        OpenMetrics for who asks for it, else the text format, version 0.0.4.
+        OpenMetrics when it is requested, else the text format, version 0.0.4.
         """
         if "application/openmetrics-text" in accept:
             body: bytes = openmetrics.generate_latest(self.collectors)  # type: ignore[no-untyped-call]
@@ -115,7 +115,7 @@ class ControllerMetrics:
         self.success = total.labels(controller, "success")
         self.error = total.labels(controller, "error")
         self.requeue_after = total.labels(controller, "requeue_after")
-        total.labels(controller, "requeue")  # stays 0: dashboards ask for it
+        total.labels(controller, "requeue")  # stays 0: dashboards query it
 
         def counter(name: str, words: str) -> Counter:
             return registry.counter(f"controller_runtime_{name}", words, label).labels(controller)
@@ -217,7 +217,7 @@ class WorkQueueMetrics:
 
 
 class RestClientMetrics:
-    """`rest_client_requests_total`; its `observe` fits `edges.cluster.Observer`."""
+    """`rest_client_requests_total`; its `observe` fits `sent_requests.Observer`."""
 
     def __init__(self, registry: Registry) -> None:
         self._requests = registry.counter(

@@ -1,4 +1,4 @@
-"""What an operator tells OLM about itself: its OperatorCondition.
+"""What an operator reports to OLM about itself: its OperatorCondition.
 
 OLM makes one for each CSV, gives the operator the right to change it, and puts
 its name into `OPERATOR_CONDITION_NAME`. `Upgradeable` is the one type that OLM
@@ -27,7 +27,7 @@ UPGRADEABLE = "Upgradeable"
 
 
 class OperatorCondition:
-    """The OperatorCondition of this process; `now` tells the time as RFC 3339."""
+    """The OperatorCondition of this process; `now` returns the time as RFC 3339."""
 
     def __init__(self, client: Client, key: Request, now: Callable[[], str]) -> None:
         self._client = client.direct  # one object, read once: not worth a watch

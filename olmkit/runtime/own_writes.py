@@ -1,6 +1,6 @@
 """What a client has written and the cache has not shown yet, so that a read can wait for it.
 
-Resource versions tell: those of one kind grow. What the cache has shown is forgotten,
+Resource versions decide: those of one kind grow. What the cache has shown is forgotten,
 and so is the oldest when there is too much of it: the memory does not grow with every
 name that ever was.
 """

@@ -2,7 +2,7 @@
 
 An `Operator` says what an author's is; `main` reads flags and environment, puts
 probes, metrics, webhooks and leader election around it, and runs until a signal
-says stop. Who wants something else builds a `Manager` as `assemble` does.
+says stop. To do something else, build a `Manager` as `assemble` does.
 """
 
 from __future__ import annotations
@@ -14,19 +14,21 @@ import gc
 import importlib.metadata
 import logging
 import os
+import platform
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from urllib.parse import urlsplit
 
 from olmkit import __version__
 from olmkit.base.diagnostics import ConfigurationError, OlmkitError
-from olmkit.edges import http_server
 from olmkit.edges.cluster import kubeconfig
 from olmkit.edges.cluster.client import HttpCluster
 from olmkit.edges.cluster.kubeconfig import ClusterConfig
+from olmkit.edges.network import http_server
 from olmkit.kube.api import Cluster
-from olmkit.runtime import flags, logs
+from olmkit.runtime import dump, flags, logs, traces
 from olmkit.runtime import manager as managers
 from olmkit.runtime.durations import Duration
 from olmkit.runtime.flags import Flags
@@ -36,6 +38,7 @@ from olmkit.runtime.metrics import Registry, RestClientMetrics
 from olmkit.runtime.operator_condition import OperatorCondition
 from olmkit.runtime.serve import certificates, metrics_server, probes, webhook
 from olmkit.runtime.serve.webhook import CertificateFiles, WebhookServer
+from olmkit.runtime.traces import Traces
 from olmkit.runtime.watch.cache import CacheSettings, parse_namespaces
 from olmkit.runtime.work import controller as controllers
 from olmkit.runtime.work.controller import Controller
@@ -55,6 +58,7 @@ class Operator:
 
     `name` is who writes to the cluster; `lock` is the Lease of its leader, which no other
     operator may have; `graceful_shutdown_timeout`, in seconds, is less than the pod's grace.
+    `traces` replaces what the variables of OpenTelemetry request.
     """
 
     name: str
@@ -66,6 +70,7 @@ class Operator:
     description: str = ""
     workers: int = 1
     graceful_shutdown_timeout: Duration = 8.0
+    traces: Traces | None = None
 
 
 def main(
@@ -80,7 +85,7 @@ def main(
     itself within two seconds, such as a thread that hangs, ends with the process.
     """
     given = parse_flags(operator, sys.argv[1:] if words is None else words)
-    logging.basicConfig(level=given.log_level.upper(), handlers=[logs.handler()])
+    _log_as(given)
     # Objects may be nested ten thousand deep, and before Python 3.12 this limit holds for
     # decoding too: one such object would make a whole list unreadable.
     sys.setrecursionlimit(max(_NESTING, sys.getrecursionlimit()))
@@ -107,6 +112,11 @@ def main(
     return 0
 
 
+def _log_as(given: Flags) -> None:
+    made = logs.handler(given.log_format, time=given.log_time, tracebacks=given.log_tracebacks)
+    logging.basicConfig(level=given.log_level.upper(), handlers=[made])
+
+
 def _end_process() -> None:
     _LOG.error("the process is ended: something in it does not end by itself")
     logging.shutdown()
@@ -131,18 +141,33 @@ async def run(operator: Operator, given: Flags, environment: Mapping[str, str]) 
     registry = Registry()
     observer = RestClientMetrics(registry).observe
     agent = user_agent(operator.name)
-    async with HttpCluster(config, user_agent=agent, observer=observer) as cluster:
-        manager = assemble(
-            operator,
-            given,
-            environment,
-            cluster=cluster,
-            registry=registry,
-            elector=elector(operator, config, given, registry),
-            namespace=config.namespace,
-        )
-        managers.stop_on_signals(manager)
-        await manager.run()
+    seen = operator.traces or traces.from_environment(environment, service=operator.name)
+    tracer = None if seen is None else seen.of_request
+    facts = {"program": agent, "server": urlsplit(config.server).netloc, "traces": bool(seen)}
+    _LOG.info("operator starts", extra=facts | {"python": platform.python_version()})
+    try:
+        async with HttpCluster(
+            config, user_agent=agent, observer=observer, tracer=tracer
+        ) as cluster:
+            manager = assemble(
+                operator,
+                given,
+                environment,
+                cluster=cluster,
+                registry=registry,
+                elector=elector(operator, config, given, registry),
+                namespace=config.namespace,
+                seen=seen,
+            )
+            managers.stop_on_signals(manager)
+            give_back = dump.on_signal(manager)
+            try:
+                await manager.run()
+            finally:
+                give_back()
+    finally:
+        if seen is not None:
+            await seen.flush()
 
 
 def assemble(
@@ -154,6 +179,7 @@ def assemble(
     registry: Registry,
     elector: Elector | None = None,
     namespace: str = "",
+    seen: Traces | None = None,
 ) -> Manager:
     """A manager with all that belongs to it, not started; `namespace` is the pod's."""
     manager = Manager(
@@ -165,10 +191,12 @@ def assemble(
         registry=registry,
         elector=elector,
         graceful_shutdown_timeout=operator.graceful_shutdown_timeout,
+        traces=seen,
     )
     hooks = _add_webhooks(operator, manager, given, environment)
     _add_probes(manager, given, hooks)
     _add_metrics(manager, given)
+    _add_debug(manager, given)
     with controllers.noted() as built:
         operator.add_controllers(manager, given, environment)
     _check_all_run(built, manager)
@@ -194,7 +222,7 @@ def elector(
 ) -> ThreadedElector | None:
     """Who says whether this replica works; None when it always does.
 
-    Raises `ConfigurationError` when nothing says in which namespace the lease lies.
+    Raises `ConfigurationError` when the namespace of the lease is unknown.
     """
     if not given.leader_elect:
         return None
@@ -216,7 +244,7 @@ def elector(
 
 
 def webhook_files(given: Flags, environment: Mapping[str, str]) -> CertificateFiles | None:
-    """Where the webhooks' certificate lies; None when there is none, and so no webhooks.
+    """Where the webhooks' certificate is; None when there is none, and so no webhooks.
 
     A folder that is requested must hold one; the usual one need not, as when the operator
     runs outside a cluster.
@@ -231,7 +259,7 @@ def webhook_files(given: Flags, environment: Mapping[str, str]) -> CertificateFi
 
 
 def user_agent(name: str) -> str:
-    """Who asks, as audit logs show it; an operator mostly has its own distribution name."""
+    """The user agent, as audit logs show it; an operator mostly has its own distribution name."""
     try:
         version = importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
@@ -277,6 +305,14 @@ def _add_probes(manager: Manager, given: Flags, hooks: WebhookServer | None) -> 
     if hooks is not None:
         ready["webhook"] = hooks.started()
     manager.add(probes.server(address, live=live, ready=ready), Group.SERVERS)
+
+
+def _add_debug(manager: Manager, given: Flags) -> None:
+    address = http_server.parse_address(given.debug_address)
+    if address is not None:
+        from olmkit.runtime.serve import debug_server
+
+        manager.add(debug_server.server(address, manager), Group.SERVERS)
 
 
 def _add_metrics(manager: Manager, given: Flags) -> None:

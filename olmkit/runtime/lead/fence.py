@@ -1,4 +1,4 @@
-"""Writes of a leader that may not be one any more do not leave the process.
+"""Writes of a former leader do not leave the process.
 
 A process can be stopped as a whole, by a debugger, a full node or a machine that
 is moved, and continue later as if nothing had happened. By then another replica leads. The
@@ -9,10 +9,11 @@ so are replicas that do not lead yet: what runs there needs no leadership.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
-from olmkit.kube.api import Cluster, ClusterError
+from olmkit.kube.api import Cluster, ClusterError, Identity, Pipe
 from olmkit.kube.objects import Manifest
 
 
@@ -30,6 +31,7 @@ class FencedCluster:
         self.get = cluster.get
         self.list_page = cluster.list_page
         self.watch = cluster.watch
+        self.log = cluster.log
 
     async def create(self, *positional: Any, **named: Any) -> Manifest:
         self._check()
@@ -50,6 +52,17 @@ class FencedCluster:
     async def delete_collection(self, *positional: Any, **named: Any) -> None:
         self._check()
         await self._cluster.delete_collection(*positional, **named)
+
+    def impersonating(self, identity: Identity) -> FencedCluster:
+        return FencedCluster(self._cluster.impersonating(identity), self._may_write)
+
+    def execute(self, *positional: Any, **named: Any) -> AsyncGenerator[tuple[int, bytes], None]:
+        self._check()
+        return self._cluster.execute(*positional, **named)
+
+    def forward(self, namespace: str, pod: str, port: int) -> AbstractAsyncContextManager[Pipe]:
+        self._check()
+        return self._cluster.forward(namespace, pod, port)
 
     def _check(self) -> None:
         if not self._may_write():

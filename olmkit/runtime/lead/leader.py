@@ -23,12 +23,13 @@ import time
 import uuid
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from olmkit.base.diagnostics import ConfigurationError, OlmkitError
 from olmkit.kube.api import Cluster, ClusterError, Conflict, NotFound
 from olmkit.kube.objects import Manifest
+from olmkit.runtime.durations import Duration, seconds
 from olmkit.runtime.events import NORMAL, EventRecorder
 
 _LOG = logging.getLogger(__name__)
@@ -45,20 +46,46 @@ Connect = Callable[[], AbstractAsyncContextManager[Cluster]]
 """Opens a connection of the elector's own, on the elector's loop."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, init=False)
 class ElectionSettings:
-    """The lock and its times, in seconds."""
+    """The lock and its times, given in seconds or as `timedelta`, kept in seconds."""
 
     name: str
     namespace: str
-    identity: str = field(default_factory=lambda: f"{socket.gethostname()}_{uuid.uuid4()}")
-    lease_duration: float = 15.0
-    renew_deadline: float = 10.0
-    retry_period: float = 2.0
-    release_on_cancel: bool = True
-    labels: dict[str, str] = field(default_factory=dict)
+    identity: str
+    lease_duration: float
+    renew_deadline: float
+    retry_period: float
+    release_on_cancel: bool
+    labels: dict[str, str]
 
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        *,
+        name: str,
+        namespace: str,
+        identity: str = "",
+        lease_duration: Duration = 15.0,
+        renew_deadline: Duration = 10.0,
+        retry_period: Duration = 2.0,
+        release_on_cancel: bool = True,
+        labels: dict[str, str] | None = None,
+    ) -> None:
+        given = {
+            "name": name,
+            "namespace": namespace,
+            "identity": identity or f"{socket.gethostname()}_{uuid.uuid4()}",
+            "lease_duration": seconds(lease_duration, "lease_duration"),
+            "renew_deadline": seconds(renew_deadline, "renew_deadline"),
+            "retry_period": seconds(retry_period, "retry_period"),
+            "release_on_cancel": release_on_cancel,
+            "labels": labels or {},
+        }
+        for field, value in given.items():
+            object.__setattr__(self, field, value)
+        self._check()
+
+    def _check(self) -> None:
         if not self.name:
             raise ConfigurationError("leader election needs the name of its lock")
         if not self.namespace:
@@ -142,7 +169,7 @@ class LeaseLock:
                 _LOG.info("lease not released", extra={"error": str(error)})
 
     async def _released(self) -> bool:
-        """Whether the lease is not ours, or not any more."""
+        """Whether the lease is not ours, or no longer."""
         if not await self._look() or self.holder != self._settings.identity:
             return True
         now = _micro_time(self._wall())
@@ -257,7 +284,7 @@ class ThreadedElector:
 
     `on_lost` runs in that thread when leadership is lost and the main loop did not react
     within a second; by default it ends the process, since a loop that is stuck cannot be
-    told to stop. `on_change` and `on_leader`, which gets who leads whenever that
+    told to stop. `on_change` and `on_leader`, which gets the leader whenever that
     changes, run in the elector's thread.
     """
 
@@ -281,7 +308,7 @@ class ThreadedElector:
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._work: asyncio.Task[None] | None = None
-        self._ended = False  # told to end, which may be before the thread works
+        self._ended = False  # stopped, perhaps before the thread runs
         self._beat = time.monotonic()
         self._beating: asyncio.Task[None] | None = None
         self._acquired: concurrent.futures.Future[None] = concurrent.futures.Future()
@@ -335,14 +362,14 @@ class ThreadedElector:
         try:
             with asyncio.Runner() as runner:
                 self._loop = runner.get_loop()
-                with contextlib.suppress(asyncio.CancelledError):  # told to end while it ended
+                with contextlib.suppress(asyncio.CancelledError):  # stopped while it ended
                     runner.run(self._elect())
         except Exception as error:
             _LOG.exception("leader election failed")
             if not self._acquired.done():
                 self._acquired.set_exception(error)
             elif not self._acquired.cancelled() and not self._lost.done():
-                self._lose()  # nothing renews the lease any more
+                self._lose()  # nothing renews the lease now
 
     async def _elect(self) -> None:
         self._work = asyncio.current_task()

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import hashlib
 import logging
-import os
 import ssl
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
-from olmkit.edges.http_server import fresh_tls_context, tls_context
+from olmkit.base.diagnostics import ConfigurationError
+from olmkit.edges.network import certificate_files
+from olmkit.edges.network.certificate_files import (
+    CertificateFiles,
+    Pair,
+    fresh_tls_context,
+    tls_context,
+)
 from olmkit.runtime.metrics import Registry
 from olmkit.runtime.serve import self_signed
 
 _LOG = logging.getLogger(__name__)
 
 _LOOK = 10.0
-_NONE = ""  # without a password, the library would ask for one at the terminal
 
 
 def context(certificate: Path | None, key: Path | None) -> ssl.SSLContext:
@@ -27,16 +28,14 @@ def context(certificate: Path | None, key: Path | None) -> ssl.SSLContext:
     if certificate is not None and key is not None:
         return tls_context(certificate, key)
     made = fresh_tls_context()
-    with _as_files(*self_signed.make_apart()) as (cert_file, key_file):
-        made.load_cert_chain(cert_file, key_file, password=_NONE)
+    certificate_files.load(made, Pair(*self_signed.make_apart()))
     return made
 
 
 class Reloader:
     """Puts renewed files into a context that is in use; new connections get them.
 
-    Kubernetes swaps a symbolic link, so contents are compared. A pair that does not fit
-    together leaves the old one in place.
+    A pair that does not fit together leaves the old one in place.
     """
 
     name = "certificate reloader"
@@ -50,9 +49,7 @@ class Reloader:
         registry: Registry | None = None,
     ) -> None:
         self._tls = tls
-        self._files = (certificate, key)
-        pair = self._pair()
-        self._seen = b"" if pair is None else _digest(pair)
+        self._files = CertificateFiles(certificate, key)
         registry = registry or Registry()
         self._read = registry.counter(
             "certwatcher_read_certificate_total", "Total number of certificate reads"
@@ -70,51 +67,16 @@ class Reloader:
 
     def check(self) -> bool:
         """Whether something new was loaded; a pair that was refused is not tried again."""
-        pair = self._pair()
-        if pair is None or _digest(pair) == self._seen:
-            return False
-        self._seen = _digest(pair)
-        self._read.inc()
         try:
-            # The bytes that were looked at, since the files may change in between; a broken
-            # pair must not reach the real context, which would take half of it.
-            with _as_files(*pair) as files:
-                fresh_tls_context().load_cert_chain(*files, password=_NONE)
-                self._tls.load_cert_chain(*files, password=_NONE)
-        except (OSError, ssl.SSLError) as error:
+            pair = self._files.renewed()
+            if pair is None:
+                return False
+            certificate_files.load(self._tls, pair)
+        except ConfigurationError as error:
+            self._read.inc()
             self._unread.inc()
             _LOG.error("certificate not loaded", extra={"error": str(error)})
             return False
-        _LOG.info("certificate renewed", extra={"file": str(self._files[0])})
+        self._read.inc()
+        _LOG.info("certificate renewed", extra={"file": str(self._files.certificate)})
         return True
-
-    def _pair(self) -> tuple[bytes, bytes] | None:
-        try:
-            return self._files[0].read_bytes(), self._files[1].read_bytes()
-        except OSError:
-            return None
-
-
-def _digest(pair: tuple[bytes, bytes]) -> bytes:
-    return hashlib.sha256(b"\0".join(pair)).digest()
-
-
-@contextlib.contextmanager
-def _as_files(certificate: bytes, key: bytes) -> Iterator[tuple[str, str]]:
-    """Paths for a moment: in memory where that can be, since a pod's disk may be read-only."""
-    if not hasattr(os, "memfd_create"):
-        with tempfile.TemporaryDirectory() as folder:
-            paths = Path(folder, "tls.crt"), Path(folder, "tls.key")
-            paths[0].write_bytes(certificate)
-            paths[1].touch(mode=0o600)
-            paths[1].write_bytes(key)
-            yield str(paths[0]), str(paths[1])
-        return
-    descriptors = [os.memfd_create(name) for name in ("tls.crt", "tls.key")]
-    try:
-        for descriptor, data in zip(descriptors, (certificate, key), strict=True):
-            os.write(descriptor, data)
-        yield f"/proc/self/fd/{descriptors[0]}", f"/proc/self/fd/{descriptors[1]}"
-    finally:
-        for descriptor in descriptors:
-            os.close(descriptor)

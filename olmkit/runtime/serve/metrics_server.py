@@ -1,4 +1,4 @@
-"""Serves the metrics of a process, and asks the cluster who may read them.
+"""Serves the metrics of a process to those whom the cluster permits to read them.
 
 The check that a side-car used to make is made here: the bearer token is
 reviewed by the API server (TokenReview), then whether its user may `get` the
@@ -9,7 +9,6 @@ token, never under the token.
 from __future__ import annotations
 
 import asyncio
-import gzip
 import hashlib
 import logging
 import ssl
@@ -19,7 +18,8 @@ from typing import Any, Generic, TypeVar
 from aiohttp import web
 
 from olmkit.base.diagnostics import OlmkitError
-from olmkit.edges.http_server import HttpServer
+from olmkit.edges.network import metrics_page
+from olmkit.edges.network.http_server import HttpServer
 from olmkit.kube.api import Cluster, ClusterError
 from olmkit.kube.objects import Manifest
 from olmkit.runtime.metrics import Registry
@@ -34,11 +34,10 @@ _ALLOWED = 300.0
 _DENIED = 30.0
 _TRIES, _PAUSE, _FACTOR = 5, 0.5, 1.5
 _MAX_KEPT = 1024
-_COMPRESSED = 1400  # below one packet, compressing gains nothing
 
 
 class AccessReviewer:
-    """Who may read a path: 200, 401, 403, or 500 when the cluster could not be asked."""
+    """Who may read a path: 200, 401, 403, or 500 when the cluster could not be reached."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -150,16 +149,8 @@ def server(
                 return web.Response(status=status, text=_WORDS[status], headers=headers)
         return await handler(request)
 
-    async def scrape(request: web.Request) -> web.Response:
-        body, content_type = registry.expose(request.headers.get("Accept", ""))
-        headers = {"Content-Type": content_type}
-        if len(body) > _COMPRESSED and "gzip" in request.headers.get("Accept-Encoding", ""):
-            headers["Content-Encoding"] = "gzip"
-            body = gzip.compress(body, 5, mtime=0)
-        return web.Response(body=body, headers=headers)
-
     application = web.Application(middlewares=[guard])
-    application.router.add_get("/metrics", scrape)
+    metrics_page.add(application, registry.expose)
     return HttpServer("metrics", application, address, tls=tls)
 
 

@@ -1,8 +1,8 @@
-"""What the kubelet asks: is the process alive, and is it ready.
+"""The probes of the kubelet: is the process alive, and is it ready.
 
 Checks have names; each has its own path below `/healthz` or `/readyz`, and the
-two paths ask all of theirs. Why a check fails is in the log and not in the
-answer, since probes ask without credentials. Leadership is not part of
+two paths run all of theirs. Why a check fails is in the log and not in the
+answer, since probes have no credentials. Leadership is not part of
 readiness: a replica that waits for it is ready, or a rollout would never end.
 """
 
@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 
 from aiohttp import web
 
-from olmkit.edges.http_server import HttpServer
+from olmkit.edges.network.http_server import HttpServer
 from olmkit.runtime.manager import Manager
 from olmkit.runtime.watch.cache import Cache
 
@@ -172,7 +172,7 @@ class _Probe:
         try:
             await self._checks[name]()
         except Exception as error:
-            # It is asked every few seconds, and a reason is news once.
+            # It runs every few seconds; a reason is logged once.
             if self._reasons.get(name) != str(error):
                 self._reasons[name] = str(error)
                 _LOG.warning("check failed", extra=facts | {"error": str(error)})

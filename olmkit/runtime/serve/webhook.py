@@ -2,7 +2,7 @@
 
 One path, one webhook. What cannot be understood gets a plain HTTP error that
 says why (400, 405, 413, 415); what was understood is answered with 200, also
-when the answer is no. The certificate lies where OLM and the scaffolds mount it,
+when the answer is no. The certificate is where OLM and the scaffolds mount it,
 and is renewed under the running server. HTTP/1.1 is all that is spoken.
 """
 
@@ -21,7 +21,7 @@ import msgspec
 from aiohttp import web
 
 from olmkit.base.diagnostics import ConfigurationError
-from olmkit.edges.http_server import HttpServer
+from olmkit.edges.network.http_server import HttpServer
 from olmkit.kube.objects import Manifest
 from olmkit.runtime.metrics import Registry
 from olmkit.runtime.serve import certificates, webhook_admission

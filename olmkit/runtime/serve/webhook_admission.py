@@ -143,7 +143,7 @@ class Defaulter(Protocol[T_contra]):
     """Fills in what an object leaves open."""
 
     async def default(self, obj: T_contra, request: AdmissionRequest, /) -> None:
-        """Change `obj` in place. It may be asked twice about the same object."""
+        """Change `obj` in place. It may be called twice for the same object."""
 
 
 class Validator(Protocol[T_contra]):
@@ -217,7 +217,7 @@ def validating_plain(validator: Validator[Manifest]) -> Handler:
 
 
 def webhook_path(word: str, gvk: GVK) -> str:
-    """Where the API server asks by convention; `word` is `mutate` or `validate`."""
+    """The path that the API server calls by convention; `word` is `mutate` or `validate`."""
     return f"/{word}-{gvk.group.replace('.', '-')}-{gvk.version}-{gvk.kind.lower()}"
 
 

@@ -42,7 +42,7 @@ Index = tuple[str, str] | Mapping[str, str]
 
 
 class _Part:
-    """One watched collection: fills a store and tells the informer."""
+    """One watched collection: fills a store and notifies the informer."""
 
     def __init__(self, store: Store, deliver: Deliver) -> None:
         self.store = store
@@ -130,6 +130,11 @@ class Informer:
             raise ConfigurationError(f"`{self.gvk.kind}` has an index `{name}` already")
         self._indexers[name] = indexer
 
+    @property
+    def indexes(self) -> frozenset[str]:
+        """The names of the indexes."""
+        return frozenset(self._indexers)
+
     def add_handler(self, deliver: Deliver) -> None:
         """Tell `deliver` of every event; first, of everything that is there."""
         for part in self._parts.values():
@@ -145,7 +150,7 @@ class Informer:
         """Until the first list of every part is stored and delivered.
 
         Raises `NoSuchKind` or `Forbidden` when the server says so, which only an
-        administrator can change. It is tried on all the same, so ask again.
+        administrator can change. It is tried again all the same, so call it again.
         """
         while not self.synced:
             await self._answered.wait()
@@ -153,7 +158,7 @@ class Informer:
                 raise refusal.with_traceback(None)
 
     def contacts(self) -> Iterator[tuple[str, Contact]]:
-        """How each part stands with the server, by its namespace; empty: all, or none yet."""
+        """The state of each part of the watch, by its namespace; empty: all, or none yet."""
         yield "", self._discovery
         for namespace, reflector in self._reflectors.items():
             yield namespace, reflector.contact
@@ -199,6 +204,8 @@ class Informer:
                 await reflector.synced.wait()
             self._synced.set()
             self._look()
+            count = sum(len(part.store) for part in self._parts.values())
+            _LOG.info("watch is synced", extra={"kind": str(self.gvk), "objects": count})
             if self._settings.resync_of(self.gvk) > 0:
                 group.create_task(self._resync(self._settings.resync_of(self.gvk)))
 
@@ -286,7 +293,7 @@ class Informer:
             _LOG.exception("handler failed", extra={"kind": self.gvk.kind})
 
     def _look(self) -> None:
-        """Something was told: who waits learns of it."""
+        """An event arrived: wake those who wait."""
         if self.synced or self.refusal is not None:
             self._answered.set()
         else:
@@ -378,7 +385,7 @@ class Cache:
         """The informer of a kind once it can be read.
 
         Waits as long as it takes; the caller bounds that. Raises `ConfigurationError`
-        when the cache does not run, since then it would wait for ever, and `NoSuchKind`
+        when the cache does not run, since then it would wait forever, and `NoSuchKind`
         or `Forbidden` when the server does not give the objects.
         """
         if not self._settings.start_on_read and (gvk, metadata_only) not in self._informers:

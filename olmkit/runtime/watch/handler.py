@@ -1,16 +1,20 @@
 """From an event to the requests for it.
 
 Handlers are plain functions in effect: they end in `queue.add` and never wait,
-so that events are delivered straight from the reflector.
+so that events are delivered straight from the reflector. An `async` mapping function runs in tasks
+behind it.
 """
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Protocol
 
+from olmkit.kube.api import ClusterError
 from olmkit.runtime.watch.predicate import (
     CreateEvent,
     DeleteEvent,
@@ -56,7 +60,7 @@ class EnqueueOwner:
 
     The API version is ignored, so that a changed version still matches; UIDs are not
     compared: a new owner under an old name is woken, which is harmless. Whether the
-    owner's kind has namespaces is asked from the cache when `namespaced` is None; the
+    owner's kind has namespaces is looked up in the cache when `namespaced` is None; the
     event of an object that is owned is dropped while that is not known, since the owners
     are not either.
     """
@@ -78,7 +82,7 @@ class EnqueueOwner:
         self._priority = priority
 
     def bind(self, cache: Cache) -> None:
-        """Where to ask whether the owner's kind has namespaces."""
+        """Where to look up whether the owner's kind has namespaces."""
         self._cache = cache
 
     def handle(self, event: Event, queue: Queue) -> None:
@@ -104,34 +108,90 @@ class EnqueueOwner:
             yield Request(owner.name, snapshot.metadata.namespace)
 
 
+Mapping = Callable[[Snapshot], "Iterable[Request] | Awaitable[Iterable[Request] | None] | None"]
+"""From an object to the requests for it; plain or `async`."""
+
+
 class EnqueueMapped:
     """Whatever a function makes of the object; for updates, of the old and the new one.
 
-    The function must be quick and may read the cache. What it raises is logged, and
-    the next event follows.
+    A plain function must be quick and may read the cache. An `async` one may wait for the
+    client; a few events are mapped at a time, others wait for them in their order. What a
+    function raises is logged, and the next event follows; after a `ClusterError` the event
+    comes back to an `async` function with growing delay, so that it is not lost.
     """
 
-    def __init__(
-        self,
-        function: Callable[[Snapshot], Iterable[Request] | None],
-        *,
-        priority: int | None = None,
-    ) -> None:
-        if inspect.iscoroutinefunction(function):
-            raise TypeError("a mapping function is called where nothing can be awaited")
+    def __init__(self, function: Mapping, *, priority: int | None = None) -> None:
         self._function = function
         self._priority = priority
+        self._waits = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+            getattr(function, "__call__", None)  # noqa: B004 - the method is what is looked at
+        )
+        self._events: deque[tuple[Event, Queue, float]] = deque()
+        self._workers: set[asyncio.Task[None]] = set()
 
     def handle(self, event: Event, queue: Queue) -> None:
-        priority = _priority(event, self._priority)
+        if self._waits:
+            self._put(event, queue, _FIRST_PAUSE)
+            return
         requests: dict[Request, None] = {}
         for snapshot in _both(event):
             try:
-                requests |= dict.fromkeys(self._function(snapshot) or ())
+                found = self._function(snapshot)
+                if inspect.isawaitable(found):
+                    # A plain function around an `async` one.
+                    getattr(found, "close", _nothing)()
+                    self._waits = True
+                    self._put(event, queue, _FIRST_PAUSE)
+                    return
+                requests |= dict.fromkeys(found or ())
             except Exception:
                 _LOG.exception("mapping function failed", extra={"object": str(snapshot.key)})
+        self._enqueue(event, queue, requests)
+
+    def _enqueue(self, event: Event, queue: Queue, requests: Iterable[Request]) -> None:
+        priority = _priority(event, self._priority)
         for request in requests:
             queue.add(request, priority=priority)
+
+    def _put(self, event: Event, queue: Queue, pause: float) -> None:
+        self._events.append((event, queue, pause))
+        if len(self._workers) < _WORKERS:
+            worker = asyncio.get_running_loop().create_task(self._work(), name="mapping")
+            self._workers.add(worker)
+            worker.add_done_callback(self._workers.discard)
+
+    async def _work(self) -> None:
+        """Map until nothing is left."""
+        while self._events:
+            event, queue, pause = self._events.popleft()
+            if queue.closed:
+                continue
+            try:
+                self._enqueue(event, queue, await self._mapped(event))
+            except ClusterError as error:
+                facts = {"error": str(error), "again_after": pause}
+                _LOG.warning("mapping function failed", extra=facts)
+                later = min(2 * pause, _LONGEST_PAUSE)
+                loop = asyncio.get_running_loop()
+                loop.call_later(pause, self._put, event, queue, later)
+            except Exception:
+                _LOG.exception("mapping function failed")
+
+    async def _mapped(self, event: Event) -> dict[Request, None]:
+        requests: dict[Request, None] = {}
+        for snapshot in _both(event):
+            found = self._function(snapshot)
+            requests |= dict.fromkeys((await found if inspect.isawaitable(found) else found) or ())
+        return requests
+
+
+_WORKERS = 8  # events of a handler that are mapped at a time
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 60.0
+
+
+def _nothing() -> None:
+    """What cannot be closed."""
 
 
 class Funcs:

@@ -2,7 +2,7 @@
 
 A predicate answers one question for each of four events. Filters combine with
 `&`, `|` and `~`. Beware: `~` inverts every answer, so `~GENERATION_CHANGED`
-drops all creations and deletions; `on_update(…)` is the safe way to ask about
+drops all creations and deletions; `on_update(…)` is the safe way to filter
 updates alone.
 """
 

@@ -143,7 +143,7 @@ def _is_older(version: str, other: str) -> bool:
 
 
 class Reflector:
-    """List and watch of one collection, for ever."""
+    """List and watch one collection until cancelled."""
 
     def __init__(
         self,
@@ -328,7 +328,7 @@ class Reflector:
         self._accepted = loop.call_later(_QUICK, self._works)
 
     def _works(self) -> None:
-        """The server keeps the watch: what failed before does not count any more."""
+        """The server keeps the watch: earlier failures no longer count."""
         self._backoff.reset()
         self._short.reset()
         self.contact.kept()
@@ -461,9 +461,9 @@ def _needed(resource: Resource, namespace: str) -> str:
 
 
 def _no_such_kind(resource: Resource, error: NotFound) -> NoSuchKind:
-    """A collection that is not there any more: as an object, it would count as deleted."""
+    """A collection that no longer exists; as an object, it would count as deleted."""
     return NoSuchKind(
-        f"the cluster does not serve `{resource}` any more: {error}",
+        f"the cluster no longer serves `{resource}`: {error}",
         hint="install its CustomResourceDefinition again",
         code=error.code,
     )

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.kube.objects import GVK
+from olmkit.runtime.durations import Duration, seconds
 from olmkit.runtime.watch.reflector import Transform
 
 ALL_NAMESPACES = ""
@@ -45,21 +46,21 @@ class KindScope:
 
     scope: Scope = Scope()
     namespaces: Mapping[str, Scope] | None = None
-    resync: float | None = None
+    resync: Duration | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheSettings:
     """What a cache keeps. Without namespaces it keeps all of them.
 
-    `resync`: seconds, give or take a tenth, after which every object is delivered again
-    as an update that changes nothing; it heals mistakes of reconcilers and asks the server
-    nothing. 0 is never.
-    `streaming` asks servers to send what is there as the beginning of a watch, which costs
+    `resync`: the time, give or take a tenth, after which every object is delivered again
+    as an update that changes nothing; it repairs mistakes of reconcilers, and costs the
+    server nothing. 0 is never.
+    `streaming` requests that servers send what is there as the beginning of a watch, which costs
     them, and this process, less memory than a list; who cannot is listed.
     `start_on_read` False makes reading a kind that is not watched an error, instead of
     watching it from then on.
-    `watch_seconds`: how long a watch is asked for, between the two numbers at random, so
+    `watch_seconds`: how long a watch is requested for, between the two numbers at random, so
     that many processes do not begin theirs again at once.
     """
 
@@ -68,8 +69,13 @@ class CacheSettings:
     kinds: Mapping[GVK, KindScope] = field(default_factory=dict)
     watch_seconds: tuple[int, int] = (300, 600)
     streaming: bool = False
-    resync: float = 0.0
+    resync: Duration = 0.0
     start_on_read: bool = True
+
+    def __post_init__(self) -> None:
+        for one in (self.resync, *(kind.resync for kind in self.kinds.values())):
+            if one is not None:
+                seconds(one, "resync")
 
     def watching(self, namespaces: Iterable[str]) -> CacheSettings:
         """The same settings for these namespaces; none means all of them.
@@ -83,7 +89,7 @@ class CacheSettings:
     def resync_of(self, gvk: GVK) -> float:
         """Seconds between two resyncs of a kind; 0 is never."""
         own = self.kinds.get(gvk, KindScope()).resync
-        return self.resync if own is None else own
+        return seconds(self.resync if own is None else own, "resync")
 
     def parts(self, gvk: GVK, *, namespaced: bool) -> dict[str, Scope]:
         """The collections to watch for a kind: namespace (empty: all) → scope."""
@@ -112,7 +118,7 @@ _NAMESPACE = re.compile(r"metadata\.namespace==?(?P<name>[^=].*)")
 
 
 def _narrowed(parts: dict[str, Scope]) -> dict[str, Scope]:
-    """A field selector that names a namespace asks there, for which a Role is enough."""
+    """A field selector that names a namespace is requested there; a Role is enough for it."""
     scope = parts.get(ALL_NAMESPACES)
     if scope is None or len(parts) > 1 or not scope.field_selector:
         return parts
@@ -125,7 +131,7 @@ def _narrowed(parts: dict[str, Scope]) -> dict[str, Scope]:
 
 
 def _exclude_named(parts: dict[str, Scope]) -> dict[str, Scope]:
-    """Where "all" stands next to named namespaces, it means all others."""
+    """Where "all" is next to named namespaces, it means all others."""
     rest = parts.get(ALL_NAMESPACES)
     if rest is None or len(parts) == 1:
         return parts

@@ -43,7 +43,7 @@ class Ending(Protocol):
 
 @runtime_checkable
 class _Bound(Protocol):
-    """A handler that asks the cache about kinds."""
+    """A handler that looks up kinds in the cache."""
 
     def bind(self, cache: Cache) -> None: ...
 
@@ -122,6 +122,9 @@ class ChannelSource:
     def end(self) -> None:
         if self._task is not None:
             self._task.cancel()
+
+    def __str__(self) -> str:
+        return "a channel"
 
     async def _pump(self, queue: Queue) -> None:
         while not queue.closed:

@@ -1,6 +1,6 @@
 """What is known of one watch: whether the server keeps it, and what it says when it does not.
 
-Every watch tells the same story, in the log and to the probes. What goes wrong is
+Every watch reports the same, in the log and to the probes. What goes wrong is
 said once, again when it changes or lasts long, and its end is logged, too. A
 list does not prove that a watch works. A watch works when the server accepts it and does
 not close it at once, whether or not events come.

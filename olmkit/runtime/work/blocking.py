@@ -8,81 +8,244 @@ would wait for itself, and says so instead.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import Any, TypeVar
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self, overload
 
 from olmkit.kube.api import Propagation
 from olmkit.kube.objects import GVK, Manifest
 from olmkit.runtime.client import Client, Written
+from olmkit.runtime.durations import Duration
+from olmkit.runtime.typed import K, Kind, ModelKind
+from olmkit.runtime.watch.cache import Index
+from olmkit.runtime.work.blocking_direct import BlockingDirect
 from olmkit.runtime.work.reconcile import Request
 
-T = TypeVar("T")
 
+class BlockingClient(BlockingDirect):
+    """`Client`, whose methods return when they are done; made on the event loop.
 
-class BlockingClient:
-    """`Client`, whose methods return when they are done; made on the event loop."""
+    It has every method of `Client` but `add_index`, which belongs to the start of a process.
+    """
 
     def __init__(self, client: Client) -> None:
-        self._client = client
-        self._loop = asyncio.get_running_loop()
+        super().__init__(client, asyncio.get_running_loop())
 
-    def get(self, gvk: GVK, key: Request, *, fresh: bool = False) -> Manifest | None:
-        return self._wait(self._client.get(gvk, key, fresh=fresh))
+    @property
+    def direct(self) -> Self:
+        """The same client, reading from the server."""
+        return self._with(self._client.direct)
 
-    def require(self, gvk: GVK, key: Request, *, fresh: bool = False) -> Manifest:
-        return self._wait(self._client.require(gvk, key, fresh=fresh))
+    @property
+    def rehearsal(self) -> Self:
+        """The same client, whose writes the server checks and does not keep."""
+        return self._with(self._client.rehearsal)
 
+    @property
+    def strict(self) -> Self:
+        """The same client, whose writes with unknown or repeated fields the server refuses."""
+        return self._with(self._client.strict)
+
+    def impersonating(
+        self,
+        user: str,
+        *,
+        groups: Sequence[str] = (),
+        uid: str = "",
+        extra: Mapping[str, Sequence[str]] | None = None,
+    ) -> Self:
+        """The same client as another user, who reads from the server."""
+        return self._with(self._client.impersonating(user, groups=groups, uid=uid, extra=extra))
+
+    def within(self, namespace: str) -> Self:
+        """The same client for one namespace alone; kinds without namespaces are as before."""
+        return self._with(self._client.within(namespace))
+
+    def _with(self, client: Client) -> Self:
+        found = copy.copy(self)
+        found._client = client  # noqa: SLF001 - its own copy
+        return found
+
+    @overload
+    def get(
+        self,
+        kind: GVK,
+        key: Request,
+        *,
+        fresh: bool = False,
+        subresource: str = "",
+        metadata_only: bool = False,
+    ) -> Manifest | None: ...
+
+    @overload
+    def get(self, kind: type[K], key: Request, *, fresh: bool = False) -> K | None: ...
+
+    def get(
+        self,
+        kind: Any,
+        key: Request,
+        *,
+        fresh: bool = False,
+        subresource: str = "",
+        metadata_only: bool = False,
+    ) -> Any:
+        return self._wait(
+            self._client.get(
+                kind, key, fresh=fresh, subresource=subresource, metadata_only=metadata_only
+            )
+        )
+
+    @overload
+    def require(self, kind: GVK, key: Request, *, fresh: bool = False) -> Manifest: ...
+
+    @overload
+    def require(self, kind: type[K], key: Request, *, fresh: bool = False) -> K: ...
+
+    def require(self, kind: Any, key: Request, *, fresh: bool = False) -> Any:
+        return self._wait(self._client.require(kind, key, fresh=fresh))
+
+    @overload
     def list(
         self,
-        gvk: GVK,
+        kind: GVK,
         *,
         namespace: str = "",
         labels: str | Mapping[str, Any] = "",
-        index: tuple[str, str] | Mapping[str, str] | None = None,
-    ) -> Sequence[Manifest]:
-        return self._wait(self._client.list(gvk, namespace=namespace, labels=labels, index=index))
+        index: Index | None = None,
+        limit: int = 0,
+        metadata_only: bool = False,
+    ) -> Sequence[Manifest]: ...
 
-    def apply(self, manifest: Manifest, *, force: bool = True) -> Manifest:
-        return self._wait(self._client.apply(manifest, force=force))
+    @overload
+    def list(
+        self,
+        kind: type[K],
+        *,
+        namespace: str = "",
+        labels: str | Mapping[str, Any] = "",
+        index: Index | None = None,
+        limit: int = 0,
+    ) -> Sequence[K]: ...
 
-    def apply_status(self, manifest: Manifest, *, force: bool = True) -> Manifest:
-        return self._wait(self._client.apply_status(manifest, force=force))
+    def list(
+        self,
+        kind: GVK | type[K],
+        *,
+        namespace: str = "",
+        labels: str | Mapping[str, Any] = "",
+        index: Index | None = None,
+        limit: int = 0,
+        metadata_only: bool = False,
+    ) -> Sequence[Manifest] | Sequence[K]:
+        read: Any = self._client.list
+        found = read(
+            kind,
+            namespace=namespace,
+            labels=labels,
+            index=index,
+            limit=limit,
+            metadata_only=metadata_only,
+        )
+        listed: Sequence[Manifest] | Sequence[K] = self._wait(found)
+        return listed
 
-    def create(self, manifest: Manifest) -> Manifest:
-        return self._wait(self._client.create(manifest))
+    @overload
+    def apply(self, obj: Manifest, *, force: bool = True) -> Manifest: ...
 
-    def replace(self, manifest: Manifest, *, subresource: str = "") -> Manifest:
-        return self._wait(self._client.replace(manifest, subresource=subresource))
+    @overload
+    def apply(self, obj: K, *, force: bool = True) -> K: ...
 
+    def apply(self, obj: Any, *, force: bool = True) -> Any:
+        return self._wait(self._client.apply(obj, force=force))
+
+    @overload
+    def apply_status(self, obj: Manifest, *, force: bool = True) -> Manifest: ...
+
+    @overload
+    def apply_status(self, obj: K, *, force: bool = True) -> K: ...
+
+    def apply_status(self, obj: Any, *, force: bool = True) -> Any:
+        return self._wait(self._client.apply_status(obj, force=force))
+
+    @overload
+    def create(self, obj: Manifest) -> Manifest: ...
+
+    @overload
+    def create(self, obj: K) -> K: ...
+
+    def create(self, obj: Any) -> Any:
+        return self._wait(self._client.create(obj))
+
+    @overload
+    def replace(self, obj: Manifest, *, subresource: str = "") -> Manifest: ...
+
+    @overload
+    def replace(self, obj: K, *, subresource: str = "") -> K: ...
+
+    def replace(self, obj: Any, *, subresource: str = "") -> Any:
+        return self._wait(self._client.replace(obj, subresource=subresource))
+
+    @overload
+    def update_status(self, obj: Manifest) -> Manifest: ...
+
+    @overload
+    def update_status(self, obj: K) -> K: ...
+
+    def update_status(self, obj: Any) -> Any:
+        return self._wait(self._client.update_status(obj))
+
+    @overload
     def patch(
         self, old: Manifest, new: Manifest, *, subresource: str = "", locked: bool = False
-    ) -> Manifest:
+    ) -> Manifest: ...
+
+    @overload
+    def patch(self, old: K, new: K, *, subresource: str = "", locked: bool = False) -> K: ...
+
+    def patch(self, old: Any, new: Any, *, subresource: str = "", locked: bool = False) -> Any:
         return self._wait(self._client.patch(old, new, subresource=subresource, locked=locked))
 
     def delete(
         self,
-        gvk: GVK,
+        kind: GVK | type[Kind | ModelKind],
         key: Request,
         *,
         uid: str = "",
+        resource_version: str = "",
         propagation: Propagation | None = None,
+        grace: Duration | None = None,
         missing_ok: bool = True,
     ) -> None:
         self._wait(
-            self._client.delete(gvk, key, uid=uid, propagation=propagation, missing_ok=missing_ok)
+            self._client.delete(
+                kind,
+                key,
+                uid=uid,
+                resource_version=resource_version,
+                propagation=propagation,
+                grace=grace,
+                missing_ok=missing_ok,
+            )
         )
 
+    @overload
     def create_or_update(
-        self, manifest: Manifest, mutate: Callable[[Manifest], None]
-    ) -> tuple[Manifest, Written]:
-        return self._wait(self._client.create_or_update(manifest, mutate))
+        self, obj: Manifest, mutate: Callable[[Manifest], None]
+    ) -> tuple[Manifest, Written]: ...
 
-    def _wait(self, work: Coroutine[Any, Any, T]) -> T:
-        try:
-            here = asyncio.get_running_loop()
-        except RuntimeError:
-            return asyncio.run_coroutine_threadsafe(work, self._loop).result()
-        work.close()
-        if here is self._loop:
-            raise RuntimeError("a blocking client would wait for its own event loop")
-        raise RuntimeError("a blocking client belongs to a thread without event loop")
+    @overload
+    def create_or_update(self, obj: K, mutate: Callable[[K], None]) -> tuple[K, Written]: ...
+
+    def create_or_update(self, obj: Any, mutate: Callable[[Any], None]) -> Any:
+        return self._wait(self._client.create_or_update(obj, mutate))
+
+    @overload
+    def create_or_patch(
+        self, obj: Manifest, mutate: Callable[[Manifest], None]
+    ) -> tuple[Manifest, Written]: ...
+
+    @overload
+    def create_or_patch(self, obj: K, mutate: Callable[[K], None]) -> tuple[K, Written]: ...
+
+    def create_or_patch(self, obj: Any, mutate: Callable[[Any], None]) -> Any:
+        return self._wait(self._client.create_or_patch(obj, mutate))

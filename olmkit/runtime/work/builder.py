@@ -6,7 +6,9 @@ import re
 from dataclasses import dataclass, field
 
 from olmkit.kube.objects import GVK
+from olmkit.runtime import typed
 from olmkit.runtime.metrics import Registry
+from olmkit.runtime.typed import Kind, ModelKind
 from olmkit.runtime.watch.handler import EnqueueObject, EnqueueOwner, Handler
 from olmkit.runtime.watch.predicate import Predicate
 from olmkit.runtime.watch.source import KindSource, Source
@@ -21,12 +23,13 @@ class ControllerBuilder:
     """Says what a controller watches: `For` one kind, `Owns` others, `Watches` anything.
 
     Predicates given to one watch hold for that watch; `with_event_filter` is put in
-    front of each. Group, version and kind are given as `GVK`.
+    front of each. Kinds are given as `GVK` or as their class.
     """
 
     _primary: GVK | None = None
     _primary_namespaced: bool | None = None
     _primary_predicates: tuple[Predicate, ...] = ()
+    _primary_metadata_only: bool = False
     _owned: list[tuple[GVK, tuple[Predicate, ...], bool]] = field(default_factory=list)
     _watched: list[tuple[GVK, Handler, tuple[Predicate, ...], bool]] = field(default_factory=list)
     _sources: list[Source] = field(default_factory=list)
@@ -35,27 +38,44 @@ class ControllerBuilder:
     _settings: ControllerSettings | None = None
 
     def watches_for(
-        self, gvk: GVK, *predicates: Predicate, namespaced: bool | None = None
+        self,
+        kind: GVK | type[Kind | ModelKind],
+        *predicates: Predicate,
+        namespaced: bool | None = None,
+        metadata_only: bool = False,
     ) -> ControllerBuilder:
-        """The primary kind, exactly one; the cluster is asked whether it has namespaces."""
+        """The primary kind, exactly one; discovery says whether it has namespaces.
+
+        With `metadata_only` the cache has the metadata of its objects alone: the reconciler
+        reads `client.get(gvk, request, metadata_only=True)`, or the whole object with
+        `client.direct.get`.
+        """
         if self._primary is not None:
             raise ValueError("a controller has one primary kind")
-        self._primary, self._primary_namespaced = gvk, namespaced
+        self._primary, self._primary_namespaced = typed.gvk_of(kind), namespaced
         self._primary_predicates = predicates
+        self._primary_metadata_only = metadata_only
         return self
 
     def owns(
-        self, gvk: GVK, *predicates: Predicate, metadata_only: bool = False
+        self,
+        kind: GVK | type[Kind | ModelKind],
+        *predicates: Predicate,
+        metadata_only: bool = False,
     ) -> ControllerBuilder:
         """A kind whose objects the primary kind controls."""
-        self._owned.append((gvk, predicates, metadata_only))
+        self._owned.append((typed.gvk_of(kind), predicates, metadata_only))
         return self
 
     def watches(
-        self, gvk: GVK, handler: Handler, *predicates: Predicate, metadata_only: bool = False
+        self,
+        kind: GVK | type[Kind | ModelKind],
+        handler: Handler,
+        *predicates: Predicate,
+        metadata_only: bool = False,
     ) -> ControllerBuilder:
-        """Any kind, with a handler that says which requests its events ask for."""
-        self._watched.append((gvk, handler, predicates, metadata_only))
+        """Any kind, with a handler that maps its events to requests."""
+        self._watched.append((typed.gvk_of(kind), handler, predicates, metadata_only))
         return self
 
     def source(self, source: Source) -> ControllerBuilder:
@@ -90,7 +110,13 @@ class ControllerBuilder:
         sources: list[Source] = []
         if primary is not None:
             sources.append(
-                KindSource(primary, EnqueueObject(), *self._filters, *self._primary_predicates)
+                KindSource(
+                    primary,
+                    EnqueueObject(),
+                    *self._filters,
+                    *self._primary_predicates,
+                    metadata_only=self._primary_metadata_only,
+                )
             )
             owner = EnqueueOwner(
                 group=primary.group, kind=primary.kind, namespaced=self._primary_namespaced

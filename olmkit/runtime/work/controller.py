@@ -17,7 +17,7 @@ import inspect
 import logging
 import random
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from olmkit.base.diagnostics import OlmkitError, RemoteError
@@ -25,6 +25,7 @@ from olmkit.kube.objects import GVK
 from olmkit.runtime.client import Client
 from olmkit.runtime.durations import Duration, seconds
 from olmkit.runtime.metrics import ControllerMetrics, Registry, WorkQueueMetrics
+from olmkit.runtime.traces import PassSpan, Traces
 from olmkit.runtime.watch.cache import Cache
 from olmkit.runtime.watch.handler import Queue
 from olmkit.runtime.watch.source import Ending, Source, Troubled
@@ -98,7 +99,7 @@ def noted() -> Iterator[Sequence[Controller]]:
 
 
 class Controller:
-    """Workers that reconcile what sources ask for.
+    """Workers that reconcile what sources request.
 
     Without `registry`, the metrics go into the registry of the manager that runs it. Raises
     `TypeError` when `reconciler` cannot be called with a request.
@@ -132,13 +133,30 @@ class Controller:
         self.queue: Queue = WorkQueue(limiter=self.settings.limiter)
         self._has_registry = registry is not None
         self._measure_in(registry or Registry())
+        self._is_forgotten = True  # until a manager, or anything else, has it
         self._started = False
         self._stopping = asyncio.Event()
         self._cache: Cache | None = None
         self._threads: Threads | None = None
+        self._traces: Traces | None = None
 
-    def joins(self, registry: Registry) -> None:
-        """Put the metrics into the registry of a manager, unless they have one already."""
+    def __del__(self) -> None:
+        if getattr(self, "_is_forgotten", False):
+            _LOG.error(
+                "a controller was built and is not run",
+                extra={
+                    "controller": self.name,
+                    "hint": "pass it to `manager.add_controller`",
+                },
+            )
+
+    def joins(self, registry: Registry, traces: Traces | None = None) -> None:
+        """Put the metrics into the registry of a manager, unless they have one already.
+
+        Passes are traced from then on, when there are `traces`.
+        """
+        self._is_forgotten = False
+        self._traces = traces
         if not self._has_registry:
             self._has_registry = True
             self._measure_in(registry)
@@ -158,10 +176,15 @@ class Controller:
         if self._started:
             raise RuntimeError(f"controller {self.name} was started before")
         self._started = True
+        self._is_forgotten = False
         self.metrics.max_concurrent.set(self.workers)
         try:
+            begun = asyncio.get_running_loop().time()
             if not await self.warm_up(cache):
                 return
+            took = round(asyncio.get_running_loop().time() - begun, 3)
+            facts = {"controller": self.name, "workers": self.workers, "seconds": took}
+            _LOG.info("controller works", extra=facts)
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(self._measure())]
                 tasks += [group.create_task(self._await_grant(one)) for one in self._refused]
@@ -176,11 +199,14 @@ class Controller:
                     source.end()
             if self._threads is not None:
                 self._threads.end()
+            _LOG.info("controller has stopped", extra={"controller": self.name})
 
     async def warm_up(self, cache: Cache) -> bool:
         """Start the sources, once, and wait until they are synced; False when stopped first."""
         if self._cache is None:
             self._cache = cache
+            watched = ", ".join(map(str, self._sources))
+            _LOG.info("controller starts", extra={"controller": self.name, "watches": watched})
             for source in self._sources:
                 await source.start(cache, self.queue)
         return await self._synced()
@@ -283,25 +309,45 @@ class Controller:
         }
         if self.gvk is not None:
             facts |= {"group": self.gvk.group, "kind": self.gvk.kind}
+        if self._traces is None:
+            await self._passed(request, priority, facts, None)
+            return
+        with self._traces.of_pass(self.name, facts) as span:
+            await self._passed(request, priority, facts | {"trace_id": span.trace_id}, span)
+
+    async def _passed(
+        self, request: Request, priority: int, facts: dict[str, str], span: PassSpan | None
+    ) -> None:
+        """One pass, and what follows from its outcome."""
         token = reconcile_facts.set(facts)
         loop = asyncio.get_running_loop()
         begun = loop.time()
+        failure: Exception | None = None
+        result = Result()
         try:
             result = await self._reconcile(request)
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if task is not None and task.cancelling():
                 raise  # the manager's stop is not an outcome
-            self._failed(request, priority, RuntimeError("the reconcile was cancelled"), facts)
+            failure = RuntimeError("the reconcile was cancelled")
         except MemoryError:
             raise  # nothing that follows could be relied upon
         except Exception as error:
-            self._failed(request, priority, error, facts)
-        else:
-            self._succeeded(request, priority, result)
+            failure = error
         finally:
-            self.metrics.seconds.observe(loop.time() - begun)
+            took = loop.time() - begun
+            self.metrics.seconds.observe(took)
             reconcile_facts.reset(token)
+        if failure is None:
+            outcome = self._succeeded(request, priority, result)
+        else:
+            outcome = self._failed(request, priority, failure, facts, took)
+        if span is not None:
+            span.ended(outcome, failure)
+        if failure is None and _LOG.isEnabledFor(logging.DEBUG):
+            seen = {"outcome": outcome, "seconds": round(took, 4)}
+            _LOG.debug("reconciled", extra=facts | seen | _delay(result))
 
     async def _reconcile(self, request: Request) -> Result:
         deadline = self._timeout
@@ -345,34 +391,48 @@ class Controller:
                 await asyncio.shield(running)  # unless this is cancelled as well
             raise
 
-    def _succeeded(self, request: Request, priority: int, result: Result) -> None:
+    def _succeeded(self, request: Request, priority: int, result: Result) -> str:
+        """Counts and forgets; the outcome as metrics name it."""
         self.queue.forget(request)
         if result.requeue_after > 0:
             self.metrics.requeue_after.inc()
             again = priority if result.priority is None else result.priority
             self.queue.add(request, after=result.requeue_after, priority=again)
-        else:
-            self.metrics.success.inc()
+            return "requeue_after"
+        self.metrics.success.inc()
+        return "success"
 
     def _failed(
-        self, request: Request, priority: int, error: Exception, facts: dict[str, str]
-    ) -> None:
+        self,
+        request: Request,
+        priority: int,
+        error: Exception,
+        facts: Mapping[str, str],
+        took: float,
+    ) -> str:
+        """Counts, logs and comes back to it unless that is in vain; the outcome."""
+        seen: dict[str, object] = {**facts, "seconds": round(took, 4)}
         self.metrics.error.inc()
         self.metrics.errors.inc()
         if _is_terminal(error):
             self.metrics.terminal_errors.inc()
-            _LOG.error("reconcile failed for good", extra=facts | {"error": _words(error)})
-            return
+            _LOG.error("reconcile failed for good", extra=seen | {"error": _words(error)})
+            return "terminal_error"
         if isinstance(error, OlmkitError):
             # What the server said is the whole story; where we were adds nothing.
-            _LOG.error("reconcile failed", extra=facts | {"error": _words(error)})
+            _LOG.error("reconcile failed", extra=seen | {"error": _words(error)})
         else:
-            _LOG.error("reconcile failed", extra=facts, exc_info=error)
+            _LOG.error("reconcile failed", extra=seen, exc_info=error)
         if isinstance(error, _FAULTS):
             self.metrics.panics.inc()
             if not self.settings.recover:
                 raise error
         self.queue.add(request, rate_limited=True, priority=priority)
+        return "error"
+
+
+def _delay(result: Result) -> dict[str, float]:
+    return {"requeue_after": result.requeue_after} if result.requeue_after else {}
 
 
 def _check_reconciler(reconciler: object) -> None:
@@ -401,7 +461,7 @@ def _check_reconciler(reconciler: object) -> None:
 
 
 def _random_id() -> str:
-    """A UUID to tell passes apart in logs; no secret, so the kernel need not be asked each time."""
+    """A UUID that identifies a pass in logs; it is not a secret, so no system call is needed."""
     return str(uuid.UUID(int=random.getrandbits(128), version=4))
 
 

@@ -4,27 +4,42 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable
+from typing import Any, overload
 
 from olmkit.kube.objects import GVK, Manifest
 from olmkit.runtime.client import Client
+from olmkit.runtime.typed import K
 from olmkit.runtime.work.reconcile import Request, Result
 
 
 class ObjectReconciler:
-    """A reconciler around a function of the object; one that is gone needs nothing."""
+    """A reconciler around a function of the object; one that is gone needs nothing.
+
+    With a class of a kind the function gets an object of that class, with a `GVK` a manifest.
+    """
+
+    @overload
+    def __init__(
+        self, client: Client, kind: GVK, function: Callable[[Manifest], Awaitable[Result | None]]
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self, client: Client, kind: type[K], function: Callable[[K], Awaitable[Result | None]]
+    ) -> None: ...
 
     def __init__(
         self,
         client: Client,
-        gvk: GVK,
-        function: Callable[[Manifest], Awaitable[Result | None]],
+        kind: GVK | type[Any],
+        function: Callable[[Any], Awaitable[Result | None]],
     ) -> None:
         self._client = client
-        self._gvk = gvk
+        self._kind = kind
         self._function = function
 
     async def reconcile(self, request: Request) -> Result | None:
-        found = await self._client.get(self._gvk, request)
+        found: Any = await self._client.get(self._kind, request)
         if found is None:
             return Result()
         result: object = self._function(found)

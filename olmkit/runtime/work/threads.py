@@ -1,7 +1,7 @@
 """Threads for code that blocks, which do not keep a process from its end.
 
 Those of `concurrent.futures` are waited for when the interpreter ends. A reconciler
-that hangs in one would hold a process that lost its lease, or was told to stop, until
+that hangs in one would hold a process that lost its lease, or was stopped, until
 it is killed.
 """
 
@@ -51,7 +51,7 @@ class Threads:
                 try:
                     future.set_result(work())
                 except StopIteration as error:
-                    # No future can hold it: who waits would wait for ever.
+                    # No future can hold it: its waiter would wait forever.
                     future.set_exception(RuntimeError(f"raised {error!r}"))
                 except BaseException as error:
                     future.set_exception(error)

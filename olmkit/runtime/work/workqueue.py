@@ -15,6 +15,8 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
+from olmkit.runtime.durations import Duration, seconds
+
 LOW_PRIORITY = -100
 """For what stems from an initial list or a resync: a real change is served first."""
 
@@ -27,13 +29,13 @@ class RateLimiter(Protocol):
     """How long a key that failed has to wait."""
 
     def when(self, key: Hashable) -> float:
-        """The delay in seconds; remembers that it was asked."""
+        """The delay in seconds; counts the call."""
 
     def forget(self, key: Hashable) -> None:
         """The key succeeded: start again."""
 
     def num_requeues(self, key: Hashable) -> int:
-        """How often `when` was asked since the last `forget`."""
+        """How often `when` was called since the last `forget`."""
 
 
 class ExponentialLimiter:
@@ -82,7 +84,7 @@ class BucketLimiter:
 
 
 class SlowestLimiter:
-    """The longest delay of several limiters; all are asked."""
+    """The longest delay of several limiters; all are called."""
 
     def __init__(self, *limiters: RateLimiter) -> None:
         self._limiters = limiters
@@ -226,18 +228,19 @@ class WorkQueue(Generic[K]):
         self,
         key: K,
         *,
-        after: float = 0.0,
+        after: Duration = 0.0,
         rate_limited: bool = False,
         priority: int | None = None,
     ) -> None:
-        """Hand `key` to a worker: at once, after some seconds, or when the limiter says.
+        """Hand `key` to a worker: at once, after some time, or when the limiter says.
 
         Merges with a waiting entry: "now" beats any delay, the earlier time and the
         higher priority win; an entry whose priority rises goes to the end of its level.
         """
         if self._closed:
             return
-        delay = self._delay(key, after, rate_limited=rate_limited)
+        wait = seconds(after, "after") if after else 0.0
+        delay = self._delay(key, wait, rate_limited=rate_limited)
         now = asyncio.get_running_loop().time()
         due = now + delay if delay > 0 else None
         entry = self._entries.get(key)

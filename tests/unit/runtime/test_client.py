@@ -305,6 +305,16 @@ def test_many_are_deleted_by_labels() -> None:
     play(work)
 
 
+def test_many_are_not_deleted_in_all_namespaces_at_once() -> None:
+    async def work(server: ApiServer, client: Client) -> None:
+        server.put("configmaps", _map("a"))
+        with pytest.raises(ValueError, match="needs a namespace"):
+            await client.delete_all(MAP, labels="x=1")
+        assert len(server.all("configmaps")) == 1
+
+    play(work)
+
+
 def test_create_or_update_writes_only_what_changes() -> None:
     def grow(manifest: Manifest) -> None:
         manifest.setdefault("data", {})["x"] = "1"

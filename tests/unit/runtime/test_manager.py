@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import logging
 import os
 import signal
 import weakref
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
 
 from olmkit.base.diagnostics import ConfigurationError
-from olmkit.edges import http_server
 from olmkit.edges.cluster.client import HttpCluster
 from olmkit.edges.cluster.kubeconfig import ClusterConfig
+from olmkit.edges.network import http_server
 from olmkit.kube.api import Forbidden, Resource
 from olmkit.kube.objects import GVK
 from olmkit.runtime.lead.leader import ElectionSettings, ThreadedElector
@@ -231,7 +232,7 @@ def test_lost_leadership_ends_without_grace_and_gives_no_lease_back() -> None:
         await asyncio.sleep(5)
         elector.lost.set()
         began = asyncio.get_running_loop().time()
-        with pytest.raises(LeadershipLost, match="tests does not lead any more"):
+        with pytest.raises(LeadershipLost, match="tests no longer leads"):
             await running
         assert asyncio.get_running_loop().time() - began < 3
 
@@ -764,3 +765,53 @@ def test_one_signal_stops_all_managers_of_a_process() -> None:
             await asyncio.gather(*running)
 
     asyncio.run(story())
+
+
+def test_contexts_are_entered_first_and_left_after_everything_has_stopped() -> None:
+    notes: list[str] = []
+
+    @contextlib.asynccontextmanager
+    async def session(name: str) -> AsyncIterator[None]:
+        notes.append(f"{name} opens")
+        yield
+        notes.append(f"{name} closes")
+
+    async def work() -> None:
+        manager = _manager()
+        manager.enter(session("first"))
+        manager.enter(session("second"))
+        part, other = _Part("leader", notes), _Part("other", notes)
+        part.linger = 0.05  # a reconciler that has not ended yet
+        manager.add(part)
+        manager.add(other, Group.OTHERS)
+        running = asyncio.create_task(manager.run())
+        async with asyncio.timeout(10):
+            while "leader starts" not in notes:  # noqa: ASYNC110 - other tasks write it
+                await asyncio.sleep(0)
+            with pytest.raises(RuntimeError, match="enter contexts before"):
+                manager.enter(session("late"))
+            manager.stop()
+            await running
+
+    asyncio.run(work())
+    assert notes[:2] == ["first opens", "second opens"]
+    assert notes[-3:] == ["leader ends", "second closes", "first closes"]
+
+
+def test_a_context_that_does_not_open_ends_the_run_before_anything_starts() -> None:
+    notes: list[str] = []
+
+    @contextlib.asynccontextmanager
+    async def broken() -> AsyncIterator[None]:
+        raise ConnectionRefusedError("no database")
+        yield
+
+    async def work() -> None:
+        manager = _manager()
+        manager.enter(broken())
+        manager.add(_Part("part", notes), Group.OTHERS)
+        with pytest.raises(ConnectionRefusedError):
+            await manager.run()
+
+    asyncio.run(work())
+    assert notes == []

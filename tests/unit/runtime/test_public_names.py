@@ -12,6 +12,8 @@ import olmkit.runtime
 import olmkit.testing
 
 RUNTIME = """
+Change Child Children EventType Executed Family NameTaken Pipe Pods Scale Token Traces Watched
+without_managed_fields
 ALL_NAMESPACES ANNOTATIONS_CHANGED AdmissionRequest AlreadyExists AlreadyOwned BlockingClient
 BlockingReconciler BucketLimiter Cache CacheSettings CannotConvert CappedLimiter Cause
 CertificateFiles ChannelSource Client ClusterConfig ClusterError Condition ConfigurationError
@@ -19,19 +21,21 @@ Conflict Controller ControllerBuilder ControllerSettings Conversions CreateEvent
 DeleteEvent Denied Duration ElectionSettings EnqueueMapped EnqueueObject EnqueueOwner
 EventRecorder ExponentialLimiter FastSlowLimiter Finalized Finalizers Flags Forbidden
 GENERATION_CHANGED GVK GenericEvent Gone Group Handler HttpCluster Int32 Int64 IntOrString
-Invalid JSON KindScope KindSource LABELS_CHANGED LOW_PRIORITY LabelSelector LeadershipLost
-Manager Manifest MicroTime Model NORMAL NoSuchKind NotFound NotSynced ObjectKey ObjectMeta
-ObjectReconciler Operator OwnerReference Predicate Quantity RESOURCE_VERSION_CHANGED RateLimiter
+Invalid JSON Kind KindScope KindSource LABELS_CHANGED LOW_PRIORITY LabelSelector LeadershipLost
+Manager Manifest MicroTime Model ModelKind NORMAL NoSuchKind NotFound NotSynced ObjectKey ObjectMeta
+ObjectReconciler Operator OwnerReference Predicate Propagation Quantity RESOURCE_VERSION_CHANGED
+RateLimiter
 RawExtension Reconciler Registry Request Resource RestClientMetrics Result Scope ShutdownTimeout
 SlowestLimiter Snapshot Source Spoke TerminalError ThreadedElector Time TooManyRequests
-Unauthorized Unreachable UpdateEvent Verdict WARNING WebhookServer WorkQueue Written conditions
-defaulting defaulting_plain finalizers main matching_labels names objects on_update owners
-parse_flags parse_namespaces retry_on_conflict run self_signed stop_on_signals timestamp
+Unauthorized Unreachable Unreadable UpdateEvent Verdict WARNING WebhookServer WorkQueue Written
+conditions defaulting defaulting_plain finalizers main matching_labels names objects on_update
+owners parse_flags parse_namespaces retry_on_conflict run self_signed stop_on_signals timestamp
 updates_without validating validating_plain webhook_path
 """
 TESTING = """
 ALL_FAULTS Access ApiServer BUILT_IN ClockLoop ControlPlane ControlPlaneError Fault FaultProxy
-Programs Refusal RegistryServer Report Rule client_for free_port load_manifest rbac
+Programs Refusal RegistryServer Report Rule RunManager RunOperator Running Until client_for
+free_port install load_manifest rbac running running_operator until
 """
 
 

@@ -1,4 +1,4 @@
-"""Writes of a leader that may not be one any more."""
+"""Writes of a former leader."""
 
 from __future__ import annotations
 

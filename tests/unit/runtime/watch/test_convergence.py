@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -14,8 +15,9 @@ import pytest
 from olmkit.edges.cluster.client import HttpCluster
 from olmkit.edges.cluster.credentials import NoCredentials
 from olmkit.edges.cluster.kubeconfig import ClusterConfig
-from olmkit.kube.api import Resource
+from olmkit.kube.api import EventType, Resource
 from olmkit.kube.objects import GVK
+from olmkit.runtime.client import Client
 from olmkit.runtime.manager import Manager
 from olmkit.runtime.watch.cache import Cache
 from olmkit.runtime.watch.predicate import (
@@ -285,3 +287,77 @@ def test_first_list_that_the_server_cannot_convert_is_repeated() -> None:
             assert not world.missing()
 
     clock.run(story(), patience=PATIENCE)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_watch_of_the_client_shows_the_state_soon_after_the_last_fault(seed: int) -> None:
+    source = random.Random(seed)
+    world = World()
+    shown: dict[Request, tuple[str, int]] = {}
+
+    async def follow(client: Client) -> None:
+        async with contextlib.aclosing(client.watch(THING)) as changes:
+            async for change in changes:
+                metadata = change.object["metadata"]
+                key = Request(metadata["name"], metadata["namespace"])
+                is_known = key in shown
+                match change.type:
+                    case EventType.DELETED:
+                        assert is_known
+                        del shown[key]
+                    case _:
+                        # What was shown is changed, what was not is added.
+                        assert (change.type is EventType.MODIFIED) == is_known
+                        shown[key] = (metadata["uid"], metadata["generation"])
+                if source.random() < 0.2:
+                    await asyncio.sleep(source.choice([0, 0.3]))  # a caller that is slow
+
+    async def scenario() -> None:
+        for name in NAMES[::2]:
+            world.put(name, size=1)
+        async with world.server.serving():
+            config = ClusterConfig(server=world.server.url, credentials=NoCredentials())
+            async with HttpCluster(config) as cluster:
+                following = asyncio.create_task(follow(Client(cluster, None, field_manager="t")))
+                for _ in range(25):
+                    _shake(world, source)
+                    _break(world, source)
+                    await asyncio.sleep(source.choice([0, 0, 0.05, 0.4, 3]))
+                    assert not following.done()
+                await asyncio.sleep(CONVERGENCE + 3)
+                assert shown == world.truth()
+                following.cancel()
+                await asyncio.wait([following])
+
+    clock.run(scenario(), patience=PATIENCE)
+
+
+def test_a_watch_of_the_client_begins_again_after_its_version_is_forgotten() -> None:
+    """410 as the answer to the watch, and 410 within it, as an event."""
+    world = World()
+    seen: list[tuple[EventType, str]] = []
+
+    async def scenario() -> None:
+        world.put("a", size=1)
+        async with world.server.serving():
+            config = ClusterConfig(server=world.server.url, credentials=NoCredentials())
+            async with HttpCluster(config) as cluster:
+                client = Client(cluster, None, field_manager="t")
+                async with contextlib.aclosing(client.watch(THING)) as changes:
+                    async for change in changes:
+                        seen.append((change.type, change.object["metadata"]["name"]))
+                        match len(seen):
+                            case 1:
+                                await asyncio.sleep(1)
+                                world.server.cut_watches()
+                                world.drop("a")
+                                world.put("b", size=1)
+                                world.server.compact()
+                            case 3:
+                                break
+                            case _:
+                                pass
+
+    clock.run(scenario(), patience=PATIENCE)
+    assert seen[0] == (EventType.ADDED, "a")
+    assert sorted(seen[1:]) == [(EventType.ADDED, "b"), (EventType.DELETED, "a")]

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
+from olmkit.kube.api import Unreachable
 from olmkit.runtime.watch import handler
 from olmkit.runtime.watch.handler import EnqueueMapped, EnqueueObject, EnqueueOwner
 from olmkit.runtime.watch.predicate import (
@@ -15,7 +17,8 @@ from olmkit.runtime.watch.predicate import (
 )
 from olmkit.runtime.watch.snapshot import Snapshot
 from olmkit.runtime.work.reconcile import Request
-from olmkit.runtime.work.workqueue import LOW_PRIORITY
+from olmkit.runtime.work.workqueue import LOW_PRIORITY, WorkQueue
+from olmkit.testing import clock
 
 
 class _Queue:
@@ -152,9 +155,74 @@ def test_mapping_that_finds_nothing_may_say_none() -> None:
     assert _asked(handler.EnqueueMapped(lambda _: None), CreateEvent(_object())) == []
 
 
-def test_mapping_that_would_have_to_be_awaited_is_refused_at_once() -> None:
-    async def find(_: Snapshot) -> list[Request]:
-        return []
+def _ran(function: handler.Mapping, *events: Event, seconds: float = 60) -> list[str]:
+    """The keys that a queue got within some simulated seconds."""
 
-    with pytest.raises(TypeError, match="nothing can be awaited"):
-        handler.EnqueueMapped(find)  # type: ignore[arg-type]
+    async def scenario() -> list[str]:
+        queue: WorkQueue[Request] = WorkQueue()
+        handles = EnqueueMapped(function)
+        for event in events:
+            handles.handle(event, queue)
+        await asyncio.sleep(seconds)
+        found = []
+        while len(queue):
+            item = await queue.get()
+            assert item is not None
+            found.append(str(item[0]))
+        queue.shut_down()
+        return found
+
+    return clock.run(scenario())
+
+
+def test_a_mapping_may_wait() -> None:
+    at_once = most = 0
+
+    async def find(snapshot: Snapshot) -> list[Request]:
+        nonlocal at_once, most
+        at_once += 1
+        most = max(most, at_once)
+        await asyncio.sleep(0.1)
+        at_once -= 1
+        return [Request(snapshot.metadata.resource_version)]
+
+    events = [
+        UpdateEvent(_object(version=f"{number}"), _object(version=f"{number + 1}"))
+        for number in range(0, 60, 2)
+    ]
+    assert sorted(_ran(find, *events), key=int) == [str(number) for number in range(60)]
+    assert most == 8  # a few at a time, not one for each event
+
+
+def test_a_plain_function_around_a_mapping_that_waits_is_awaited_too() -> None:
+    async def find(_: Snapshot) -> list[Request]:
+        return [Request("b")]
+
+    assert _ran(lambda snapshot: find(snapshot), CreateEvent(_object())) == ["b"]
+
+
+def test_an_event_is_not_lost_while_the_server_does_not_answer() -> None:
+    tries = 0
+
+    async def find(_: Snapshot) -> list[Request]:
+        nonlocal tries
+        tries += 1
+        if tries < 6:
+            raise Unreachable("refused")
+        return [Request("b")]
+
+    assert _ran(find, CreateEvent(_object())) == ["b"]
+    assert tries == 6
+
+
+def test_a_mapping_that_waits_and_raises_is_logged_and_the_rest_continues(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def find(snapshot: Snapshot) -> list[Request] | None:
+        if snapshot.metadata.resource_version == "1":
+            raise ValueError("oops")
+        return [Request("b")] if snapshot.metadata.resource_version == "2" else None
+
+    events = [CreateEvent(_object(version=version)) for version in "123"]
+    assert _ran(find, *events) == ["b"]
+    assert caplog.text.count("mapping function failed") == 1

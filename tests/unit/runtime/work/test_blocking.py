@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import inspect
+from collections.abc import Callable
 
 import pytest
 
 from olmkit.edges.cluster.client import HttpCluster
 from olmkit.edges.cluster.kubeconfig import ClusterConfig
-from olmkit.kube.api import NotFound, Resource
+from olmkit.kube.api import Conflict, EventType, NotFound, Resource
 from olmkit.kube.objects import GVK, Manifest
-from olmkit.runtime.client import Written
+from olmkit.runtime.client import Client, Written
+from olmkit.runtime.direct.pods import Pods
 from olmkit.runtime.manager import Manager
 from olmkit.runtime.work.blocking import BlockingClient
+from olmkit.runtime.work.blocking_direct import BlockingPods
 from olmkit.runtime.work.builder import ControllerBuilder
 from olmkit.runtime.work.object_reconciler import ObjectReconciler
 from olmkit.runtime.work.reconcile import Request, Result
@@ -66,7 +71,8 @@ def test_operator_of_plain_functions_follows_the_cluster() -> None:
             await running
 
     asyncio.run(story())
-    assert {one["stringData"]["x"] for one in server.all("secrets")} == set("012456789")
+    data = {base64.b64decode(one["data"]["x"]).decode() for one in server.all("secrets")}
+    assert data == set("012456789")
 
 
 def test_every_method_returns_when_it_is_done() -> None:
@@ -118,3 +124,75 @@ def test_function_of_the_object_is_not_called_for_one_that_is_gone() -> None:
 
     asyncio.run(story())
     assert seen == ["a"]
+
+
+def test_it_has_what_the_client_has() -> None:
+    """Names, parameters and defaults; `add_index` belongs to the start of a process."""
+    pairs: list[tuple[type, type, set[str]]] = [
+        (BlockingClient, Client, {"add_index"}),
+        (BlockingPods, Pods, {"forward"}),
+    ]
+    for ours, theirs, without in pairs:
+        names = {name for name in dir(theirs) if not name.startswith("_")} - without
+        assert names - set(dir(ours)) == set()
+        for name in names:
+            wanted, found = getattr(theirs, name), getattr(ours, name)
+            if callable(wanted):
+                assert _parameters(found) == _parameters(wanted), name
+
+
+def _parameters(function: Callable[..., object]) -> list[tuple[str, object]]:
+    found = inspect.signature(function).parameters.values()
+    renamed = {"gvk": "kind"}
+    return [(renamed.get(one.name, one.name), one.default) for one in found]
+
+
+def test_patches_pages_watches_and_waiting_return_too() -> None:
+    server = ApiServer.of(RESOURCES)
+    base = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "n"}}
+    key = Request("a", "n")
+
+    def mutate(manifest: Manifest) -> None:
+        manifest["data"] = {"z": "1"}
+
+    def work(client: BlockingClient) -> list[tuple[EventType, str]]:
+        client.rehearsal.create(base)
+        assert client.get(MAP, key) is None
+        uid = client.create(base)["metadata"]["uid"]
+        assert client.merge_patch(MAP, key, {"data": {"x": "1"}}, uid=uid)["data"] == {"x": "1"}
+        operations = [{"op": "add", "path": "/data/y", "value": "2"}]
+        assert client.json_patch(MAP, key, operations)["data"] == {"x": "1", "y": "2"}
+        with pytest.raises(Conflict):
+            client.merge_patch(MAP, key, {}, uid="other")
+        assert client.create_or_patch(base, mutate)[1] is Written.UPDATED
+        assert client.within("n").require(MAP, Request("a"))["data"] == {"z": "1"}
+        client.create(base | {"metadata": {"name": "b", "namespace": "n"}})
+        assert [len(page) for page in client.pages(MAP, size=1)] == [1, 1]
+        assert client.wait_for(MAP, key, lambda one: one is not None, within=5) is not None
+        with pytest.raises(TimeoutError):
+            client.wait_for(MAP, key, "Ready", within=0.05)
+        seen = []
+        for change in client.watch(MAP, namespace="n"):
+            seen.append((change.type, change.object["metadata"]["name"]))
+            if len(seen) == 2:
+                client.delete(MAP, Request("b", "n"))
+            if len(seen) == 3:
+                break
+        client.delete_all(MAP, namespace="n")
+        assert not client.list(MAP, namespace="n", limit=1)
+        return seen
+
+    async def story() -> list[tuple[EventType, str]]:
+        async with server.serving(), HttpCluster(ClusterConfig(server=server.url)) as cluster:
+            client = BlockingClient(Manager(cluster, name="tests").client.direct)
+            async with asyncio.timeout(30):
+                found = await asyncio.to_thread(work, client)
+            # The watch has ended with the `for` around it.
+            assert not [one for one in asyncio.all_tasks() if "Reflector" in repr(one)]
+            return found
+
+    assert asyncio.run(story()) == [
+        (EventType.ADDED, "a"),
+        (EventType.ADDED, "b"),
+        (EventType.DELETED, "b"),
+    ]

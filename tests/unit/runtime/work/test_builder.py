@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from typing import Any
 
 import pytest
@@ -31,11 +32,15 @@ RESOURCES = [
 
 
 class _Noting:
-    def __init__(self) -> None:
+    def __init__(self, enough: int = 1) -> None:
         self.seen: list[str] = []
+        self.has_enough = asyncio.Event()
+        self._enough = enough
 
     async def reconcile(self, request: Request) -> None:
         self.seen.append(str(request))
+        if len(self.seen) >= self._enough:
+            self.has_enough.set()
 
 
 @pytest.mark.parametrize(
@@ -157,3 +162,68 @@ def test_source_that_is_added_later_begins_at_once() -> None:
 
     clock.run(scene(), patience=0.001)
     assert reconciler.seen == ["of-a"]
+
+
+def test_controller_that_was_built_and_forgotten_is_in_the_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    ControllerBuilder().named("forgotten").watches_for(THING).build(_Noting())
+    gc.collect()
+    [record] = [one for one in caplog.records if "is not run" in one.message]
+    assert record.__dict__["controller"] == "forgotten"
+
+
+def test_the_metadata_of_the_primary_kind_is_enough() -> None:
+    async def scenario() -> tuple[list[str], list[str | None], object]:
+        async with ApiServer.of(RESOURCES).serving() as server:
+            async with HttpCluster(ClusterConfig(server=server.url)) as cluster:
+                await cluster.create(
+                    RESOURCES[0],
+                    {
+                        "apiVersion": "tests.example.com/v1",
+                        "kind": "Thing",
+                        "metadata": {"name": "a", "namespace": "n"},
+                        "spec": {"big": "x" * 1000},
+                    },
+                )
+                await cluster.create(
+                    RESOURCES[2],
+                    {
+                        "apiVersion": "v1",
+                        "kind": "ConfigMap",
+                        "metadata": {
+                            "name": "of-b",
+                            "namespace": "n",
+                            "ownerReferences": [
+                                {
+                                    "apiVersion": "tests.example.com/v1",
+                                    "kind": "Thing",
+                                    "name": "b",
+                                    "uid": "u",
+                                    "controller": True,
+                                }
+                            ],
+                        },
+                    },
+                )
+                cache = Cache(cluster)
+                noting = _Noting(enough=2)
+                built = (
+                    ControllerBuilder()
+                    .watches_for(THING, GENERATION_CHANGED, metadata_only=True)
+                    .owns(MAP)
+                    .build(noting)
+                )
+                running = [asyncio.create_task(cache.run()), asyncio.create_task(built.run(cache))]
+                async with asyncio.timeout(20):
+                    await noting.has_enough.wait()
+                found = await cache.get(THING, Request("a", "n"), metadata_only=True)
+                built.stop()
+                await running[1]
+                running[0].cancel()
+                await asyncio.wait(running)
+                forms = [one.gvk.kind for one in cache.informers if one.metadata_only]
+                assert found is not None
+                return sorted(noting.seen), forms, found.manifest().get("spec")
+
+    assert asyncio.run(scenario()) == (["n/a", "n/b"], ["Thing"], None)

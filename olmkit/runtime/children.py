@@ -1,0 +1,311 @@
+"""What an object owns, described once: applied where it differs, removed when it is not wanted.
+
+Children are applied with server-side apply, under the client's field manager. An annotation
+of each child holds the digest of what was applied last: when it is the same and the child
+still has all of it, nothing is sent. When it differs, the child is applied, and the server
+takes away the single fields that were applied before and are left out now. What another
+manager changed is reported, and taken back.
+
+An object of the same name that the owner does not control is never touched.
+"""
+
+from __future__ import annotations
+
+import base64
+import copy
+import hashlib
+import json
+import logging
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from olmkit.base.diagnostics import ConfigurationError
+from olmkit.kube import changes, coverage, objects, owners
+from olmkit.kube.api import Cause, ClusterError, Conflict, Invalid
+from olmkit.kube.objects import GVK, Manifest
+from olmkit.runtime import typed
+from olmkit.runtime.client import Client
+from olmkit.runtime.events import NORMAL, WARNING, EventRecorder
+from olmkit.runtime.typed import Kind, ModelKind
+from olmkit.runtime.watch.snapshot import Snapshot
+from olmkit.runtime.work.reconcile import Request
+
+_LOG = logging.getLogger(__name__)
+
+APPLIED = "olmkit/applied"
+"""The annotation of a child with the digest of what was applied last."""
+_INDEX = "olmkit/controller-uid"
+_REMEMBERED = 20_000
+
+
+class Change(StrEnum):
+    """What was done about a child."""
+
+    CREATED = "created"
+    UPDATED = "updated"
+    UNCHANGED = "unchanged"
+    REMOVED = "removed"
+    FAILED = "failed"
+
+
+class NameTaken(Exception):  # noqa: N818 - a fact, not a fault
+    """An object of the child's name is there, and the owner does not control it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Child:
+    """One child after a pass.
+
+    `manifest` is the child as it is now, empty when there is none of the owner's; `before` as
+    it was found. `conflicts` are the fields which other managers had changed. `error` says why
+    the change is `FAILED`.
+    """
+
+    gvk: GVK
+    key: Request
+    change: Change
+    manifest: Manifest = field(default_factory=dict)
+    before: Manifest | None = None
+    conflicts: Sequence[Cause] = ()
+    error: ClusterError | NameTaken | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """All children of one owner after a pass, in the order in which they were described."""
+
+    children: tuple[Child, ...]
+
+    def of(self, kind: GVK | type[Kind | ModelKind], name: str = "") -> Child:
+        """The first child of a kind, or the one of that name; `KeyError` when there is none."""
+        gvk = typed.gvk_of(kind)
+        for one in self.children:
+            if one.gvk == gvk and name in ("", one.key.name):
+                return one
+        raise KeyError(f"no `{gvk.kind}` {name}".rstrip())
+
+    def check(self) -> None:
+        """Raise what went wrong: the error of one child, or a group of those of several."""
+        errors = [one.error for one in self.children if one.error is not None]
+        if len(errors) == 1:
+            raise errors[0]
+        if errors:
+            raise ExceptionGroup("some children are not as they should be", errors)
+
+
+class Children:
+    """Makes the children of owners so.
+
+    `removes` names the kinds of which a child that is no longer wanted is deleted; the
+    operator needs to list and delete those. Make it before the manager starts. `force` False
+    reports what another manager changed as the child's error, instead of taking it back.
+    With `recorder`, events report what was created, removed and not touched.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        removes: Iterable[GVK | type[Kind | ModelKind]] = (),
+        recorder: EventRecorder | None = None,
+        force: bool = True,
+    ) -> None:
+        self._client = client
+        self._recorder = recorder
+        self._force = force
+        self._removes = tuple(typed.gvk_of(kind) for kind in removes)
+        # What the server made of what was applied: it writes quantities, for example, its own way.
+        self._normal: OrderedDict[tuple[GVK, Request], tuple[str, Any]] = OrderedDict()
+        indexed = [client.add_index(gvk, _INDEX, _controller) for gvk in self._removes]
+        self._indexed = all(indexed)
+
+    async def apply(
+        self,
+        owner: Manifest | Kind | ModelKind,
+        wanted: Iterable[Manifest | Kind | ModelKind],
+    ) -> Family:
+        """Make the children of one owner so; what fails is in the result, and the rest is done.
+
+        The owner comes from the server. A child gets the namespace of its owner when it names
+        none, and its owner's reference. Children are removed after all others are as wanted.
+        Raises `ValueError` for a child that the owner cannot have.
+        """
+        parent = typed.manifest_of(owner)
+        made = [await self._child(parent, typed.manifest_of(one)) for one in wanted]
+        if self._removes and all(one.error is None for one in made):
+            kept = {(one.gvk, one.key) for one in made}
+            made += [one async for one in self._unwanted(parent, kept)]
+        return Family(tuple(made))
+
+    async def _child(self, owner: Manifest, description: Manifest) -> Child:
+        gvk, key = objects.gvk(description), _key(description)
+        found: Manifest | None = None
+        conflicts: Sequence[Cause] = ()
+        try:
+            resource = await self._client.cluster.resource(gvk.api_version, gvk.kind)
+            wanted = described(owner, description, namespaced=resource.namespaced)
+            key = _key(wanted)
+            found = await self._find(gvk, key)
+            if found is not None and not owners.is_controlled_by(found, owner):
+                return self._taken(owner, gvk, key)
+            if found is not None and self._is_so(found, wanted):
+                return Child(
+                    gvk=gvk, key=key, change=Change.UNCHANGED, manifest=found, before=found
+                )
+            made, conflicts = await self._applied(found, wanted)
+        except ClusterError as error:
+            return Child(
+                gvk=gvk,
+                key=key,
+                change=Change.FAILED,
+                manifest=found or {},
+                before=found,
+                conflicts=error.causes if isinstance(error, Conflict) else (),
+                error=error,
+            )
+        self._remember(wanted, made)
+        if found is None:
+            self._tell(owner, NORMAL, "Created", "Create", f"created {gvk.kind} {key.name}")
+            change = Change.CREATED
+        else:
+            same = _version(found) == _version(made)
+            change = Change.UNCHANGED if same else Change.UPDATED
+        _LOG.info("applied", extra={"kind": gvk.kind, "child": str(key), "change": str(change)})
+        return Child(
+            gvk=gvk, key=key, change=change, manifest=made, before=found, conflicts=conflicts
+        )
+
+    async def _applied(
+        self, found: Manifest | None, wanted: Manifest
+    ) -> tuple[Manifest, Sequence[Cause]]:
+        """Apply, first without force, so that what others changed can be reported."""
+        if found is not None and _digest(found) == _digest(wanted):
+            await self._realign(found, wanted)  # it was so, and another manager changed it
+        try:
+            return await self._client.apply(wanted, force=False), ()
+        except Invalid:
+            if found is None or not await self._realign(found, wanted):
+                raise
+            return await self._client.apply(wanted, force=self._force), ()
+        except Conflict as error:
+            if not self._force or not error.causes:
+                raise
+            _LOG.warning(
+                "fields that another manager changed are taken back",
+                extra={
+                    "kind": objects.kind(wanted),
+                    "child": str(_key(wanted)),
+                    "conflicts": "; ".join(f"{one.field}: {one.message}" for one in error.causes),
+                },
+            )
+            return await self._client.apply(wanted, force=True), error.causes
+
+    async def _realign(self, found: Manifest, wanted: Manifest) -> bool:
+        """Whether ports had other numbers, which have been changed now."""
+        aligned = coverage.realigned(found, wanted)
+        if changes.same(aligned, found):
+            return False
+        await self._client.patch(found, aligned, locked=True)
+        return True
+
+    async def _find(self, gvk: GVK, key: Request) -> Manifest | None:
+        """The child, also one that the cache does not show: it has other labels, or is too new."""
+        try:
+            found = await self._client.get(gvk, key, fresh=True)
+        except (TimeoutError, ConfigurationError):
+            found = None
+        return found if found is not None else await self._client.direct.get(gvk, key)
+
+    def _is_so(self, found: Manifest, wanted: Manifest) -> bool:
+        digest = _digest(wanted)
+        if _digest(found) != digest:
+            return False
+        known, normal = self._normal.get((objects.gvk(wanted), _key(wanted)), ("", None))
+        return coverage.covers(found, wanted) or (
+            known == digest and changes.same(coverage.projected(found, wanted), normal)
+        )
+
+    def _remember(self, wanted: Manifest, made: Manifest) -> None:
+        """What is the same as wanted, when the server writes it in another way."""
+        key = (objects.gvk(wanted), _key(wanted))
+        self._normal.pop(key, None)
+        normal = coverage.projected(made, wanted)
+        if not changes.same(normal, wanted):
+            self._normal[key] = (_digest(wanted), normal)
+        while len(self._normal) > _REMEMBERED:
+            self._normal.popitem(last=False)
+
+    def _taken(self, owner: Manifest, gvk: GVK, key: Request) -> Child:
+        words = f"a {gvk.kind} named {key.name} belongs to another owner"
+        self._tell(owner, WARNING, "NameTaken", "Create", words)
+        return Child(gvk=gvk, key=key, change=Change.FAILED, error=NameTaken(words))
+
+    async def _unwanted(
+        self, owner: Manifest, kept: set[tuple[GVK, Request]]
+    ) -> AsyncIterator[Child]:
+        """The children that were applied once and are not described now, removed."""
+        uid = str(objects.metadata(owner).get("uid"))
+        index = (_INDEX, uid) if self._indexed else None
+        for gvk in self._removes:
+            for found in await self._client.list(
+                gvk, namespace=objects.namespace(owner), index=index
+            ):
+                key = _key(found)
+                is_ours = APPLIED in objects.annotations_of(found)
+                if (gvk, key) in kept or not is_ours or not owners.is_controlled_by(found, owner):
+                    continue
+                if not objects.metadata(found).get("deletionTimestamp"):
+                    yield await self._removed(owner, gvk, key, found)
+
+    async def _removed(self, owner: Manifest, gvk: GVK, key: Request, found: Manifest) -> Child:
+        uid = str(objects.metadata(found).get("uid"))
+        self._normal.pop((gvk, key), None)
+        try:
+            await self._client.delete(gvk, key, uid=uid)
+        except ClusterError as error:
+            return Child(gvk=gvk, key=key, change=Change.FAILED, before=found, error=error)
+        self._tell(owner, NORMAL, "Removed", "Delete", f"removed {gvk.kind} {key.name}")
+        return Child(gvk=gvk, key=key, change=Change.REMOVED, before=found)
+
+    def _tell(self, owner: Manifest, kind: str, reason: str, action: str, note: str) -> None:
+        if self._recorder is not None:
+            self._recorder.event(owner, kind, reason, action, note)
+
+
+def described(owner: Manifest, child: Manifest, *, namespaced: bool) -> Manifest:
+    """The child as it is applied: in its namespace, with its owner and its digest."""
+    made = copy.deepcopy(child)
+    metadata = made.setdefault("metadata", {})
+    if namespaced and not metadata.get("namespace"):
+        metadata["namespace"] = objects.namespace(owner)
+    if made.get("kind") == "Secret" and "stringData" in made:
+        # The server never shows it again, so that a change could not be seen.
+        texts = made.pop("stringData")
+        coded = {key: base64.b64encode(str(text).encode()).decode() for key, text in texts.items()}
+        made["data"] = dict(made.get("data") or {}) | coded
+    owners.set_controller_reference(owner, made)
+    # In any order of keys: the same description has the same digest.
+    digest = hashlib.sha256(json.dumps(made, sort_keys=True).encode()).hexdigest()[:16]
+    metadata["annotations"] = dict(metadata.get("annotations") or {}) | {APPLIED: digest}
+    return made
+
+
+def _digest(manifest: Manifest) -> str:
+    return objects.annotations_of(manifest).get(APPLIED, "")
+
+
+def _controller(snapshot: Snapshot) -> Iterable[str]:
+    return [
+        one.uid for one in snapshot.metadata.owner_references or () if one.controller and one.uid
+    ]
+
+
+def _key(manifest: Manifest) -> Request:
+    return Request(objects.name(manifest), objects.namespace(manifest))
+
+
+def _version(manifest: Manifest) -> Any:
+    return objects.metadata(manifest).get("resourceVersion")

@@ -1,0 +1,143 @@
+"""Classes of kinds: which kind a class is of, and the way from a manifest and back.
+
+An author's class has `gvk`, `from_manifest` and `to_manifest`, as `CustomResource` gives them.
+Any other pydantic model works too whose `api_version` and `kind` have a default, such as the
+generated types of Kubernetes' own kinds. Fields that a class does not know are kept on the
+way back in both cases.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import Any, ClassVar, Protocol, Self, TypeVar
+
+from olmkit.kube.objects import GVK, Manifest
+
+
+class Kind(Protocol):
+    """An author's class of a kind; `CustomResource` is one, a dataclass may be."""
+
+    gvk: ClassVar[GVK]
+
+    @classmethod
+    def from_manifest(cls, manifest: Manifest) -> Self:
+        """The typed object; raises `ValueError` for data of another shape."""
+
+    def to_manifest(self) -> Manifest:
+        """Plain data of what was set."""
+
+
+class ModelKind(Protocol):
+    """A pydantic model of a kind, whose `api_version` and `kind` have a default."""
+
+    @property
+    def api_version(self) -> Any: ...
+
+    @property
+    def kind(self) -> Any: ...
+
+    @property
+    def metadata(self) -> Any: ...
+
+    @classmethod
+    def model_validate(cls, obj: Any) -> Self: ...
+
+    def model_dump(self, *, mode: str, by_alias: bool, exclude_unset: bool) -> dict[str, Any]: ...
+
+
+K = TypeVar("K", bound=Kind | ModelKind)
+"""A class of a kind."""
+
+
+class Unreadable(ValueError):  # noqa: N818 - a fact, not a fault
+    """An object does not fit its class, for example one from before its schema.
+
+    `manifest` is the object as the server has it, the cause says which field is wrong.
+    """
+
+    def __init__(self, message: str, manifest: Manifest) -> None:
+        super().__init__(message)
+        self.manifest = manifest
+
+
+def gvk_of(kind: Any) -> GVK:
+    """Of a `GVK` or a class of a kind; `TypeError` for a class that does not say its kind."""
+    return kind if isinstance(kind, GVK) else _gvk_of_class(kind)
+
+
+def read(kind: type[K], manifest: Manifest) -> K:
+    """The object as one of the class; raises `Unreadable`."""
+    reader: Any = getattr(kind, "from_manifest", None) or functools.partial(_validated, kind)
+    try:
+        made: K = reader(manifest)
+    except ValueError as error:
+        raise Unreadable(_problem(kind, manifest, error), manifest) from error
+    return made
+
+
+def manifest_of(obj: Manifest | Kind | ModelKind) -> Manifest:
+    """The object as plain data; a manifest is returned as it is."""
+    if isinstance(obj, dict):
+        return obj
+    found: Any = obj
+    if hasattr(found, "to_manifest"):
+        made: Manifest = found.to_manifest()
+        return made
+    gvk = gvk_of(type(found))
+    dumped: Manifest = found.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    _add_unknown(found, dumped)
+    return dumped | {"apiVersion": gvk.api_version, "kind": gvk.kind}
+
+
+@functools.cache
+def _gvk_of_class(kind: Any) -> GVK:
+    named = getattr(kind, "gvk", None)
+    if isinstance(named, GVK):
+        return named
+    fields: Mapping[str, Any] = getattr(kind, "model_fields", {})
+    api_version, name = (
+        getattr(fields.get(field), "default", None) for field in ("api_version", "kind")
+    )
+    if not (isinstance(api_version, str) and isinstance(name, str) and api_version and name):
+        shown = getattr(kind, "__name__", repr(kind))
+        raise TypeError(
+            f"`{shown}` does not say of which kind it is: set `gvk`, or a default for "
+            "`api_version` and `kind`"
+        )
+    return GVK.parse(api_version, name)
+
+
+def _validated(kind: Any, manifest: Manifest) -> Any:
+    return kind.model_validate(manifest, extra="allow")
+
+
+def _add_unknown(value: Any, dumped: Any) -> None:
+    """Put back what a model does not know: pydantic keeps it and does not write it."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            if isinstance(dumped, dict) and key in dumped:
+                _add_unknown(item, dumped[key])
+    elif isinstance(value, list | tuple):
+        for item, written in zip(value, dumped, strict=True):
+            _add_unknown(item, written)
+    elif hasattr(value, "__pydantic_fields_set__"):
+        for name, field in type(value).model_fields.items():
+            key = field.serialization_alias or field.alias or name
+            if key in dumped:
+                _add_unknown(getattr(value, name), dumped[key])
+        dumped.update(value.__pydantic_extra__ or {})
+
+
+def _problem(kind: type[Any], manifest: Manifest, error: ValueError) -> str:
+    metadata = manifest.get("metadata") or {}
+    name = "/".join(filter(None, (metadata.get("namespace"), metadata.get("name"))))
+    listed = getattr(error, "errors", None)
+    if listed is None:
+        problem = str(error)
+    else:
+        problem = "; ".join(
+            f"{'.'.join(map(str, one['loc']))}: {one['msg']}"
+            for one in listed(include_url=False, include_input=False, include_context=False)
+        )
+    return f"`{gvk_of(kind).kind}` `{name}` does not fit its class: {problem}"

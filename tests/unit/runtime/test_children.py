@@ -1,0 +1,259 @@
+"""Children that are described once: applied where they differ, removed when not wanted."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from olmkit.edges.cluster.client import HttpCluster
+from olmkit.edges.cluster.kubeconfig import ClusterConfig
+from olmkit.kube.api import Conflict, Forbidden, Resource
+from olmkit.kube.objects import GVK, Manifest
+from olmkit.runtime.children import Change, Children, NameTaken
+from olmkit.runtime.client import Client
+from olmkit.runtime.events import EventRecorder
+from olmkit.runtime.watch.cache import Cache
+from olmkit.runtime.work.reconcile import Request
+from olmkit.testing.apiserver.server import ApiServer
+
+MAP = GVK("", "v1", "ConfigMap")
+SECRET = GVK("", "v1", "Secret")
+DEPLOYMENT = GVK("apps", "v1", "Deployment")
+SITE = GVK("web.example.com", "v1", "Site")
+ROLE = GVK("rbac.authorization.k8s.io", "v1", "ClusterRole")
+RESOURCES = [
+    Resource(gvk=MAP, plural="configmaps"),
+    Resource(gvk=SECRET, plural="secrets"),
+    Resource(gvk=DEPLOYMENT, plural="deployments", subresources=frozenset({"status"})),
+    Resource(gvk=SITE, plural="sites"),
+    Resource(gvk=ROLE, plural="clusterroles", namespaced=False),
+]
+
+Work = Callable[[ApiServer, Client, Manifest], Awaitable[None]]
+
+
+def play(work: Work, *, cached: bool = True) -> ApiServer:
+    """Run `work` with a client and the object that owns the children."""
+    server = ApiServer.of(RESOURCES)
+
+    async def scene() -> None:
+        async with (
+            asyncio.timeout(30),
+            server.serving(),
+            HttpCluster(ClusterConfig(server=server.url)) as cluster,
+        ):
+            server.put("sites", {"metadata": {"name": "s", "namespace": "n"}})
+            cache = Cache(cluster)
+            client = Client(cluster, cache if cached else None, field_manager="me")
+            running: asyncio.Task[None] | None = None
+
+            async def start() -> None:
+                nonlocal running
+                running = asyncio.create_task(cache.run())
+                await asyncio.sleep(0)
+
+            server_owner = await client.direct.require(SITE, Request("s", "n"))
+            try:
+                client_with_start: Any = client
+                client_with_start.start = start
+                await work(server, client, server_owner)
+            finally:
+                if running is not None:
+                    running.cancel()
+                    await asyncio.wait([running])
+
+    asyncio.run(scene())
+    return server
+
+
+async def started(client: Client, **options: Any) -> Children:
+    made = Children(client, **options)
+    found: Any = client
+    await found.start()
+    return made
+
+
+def page(**data: str) -> Manifest:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "page"}, "data": data}
+
+
+def web(**security: Any) -> Manifest:
+    container = {"name": "web", "image": "i", "securityContext": {"runAsNonRoot": True} | security}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "n"},
+        "spec": {"template": {"spec": {"containers": [container]}}},
+    }
+
+
+def found(server: ApiServer, plural: str, name: str) -> Any:
+    one = server.get(plural, name, "n")
+    assert one is not None
+    return one
+
+
+def test_what_is_missing_is_made_and_nothing_is_sent_when_nothing_differs() -> None:
+    async def work(server: ApiServer, client: Client, owner: Manifest) -> None:
+        children = await started(client)
+        family = await children.apply(owner, [page(a="b"), web()])
+        assert [one.change for one in family.children] == [Change.CREATED, Change.CREATED]
+        made = found(server, "configmaps", "page")
+        assert made["metadata"]["ownerReferences"][0]["uid"] == owner["metadata"]["uid"]
+        await asyncio.sleep(0.05)
+        await children.apply(owner, [page(a="b"), web()])
+        asked = len(server.requests)
+        family = await children.apply(owner, [web(), page(a="b")])
+        assert [one.change for one in family.children] == [Change.UNCHANGED, Change.UNCHANGED]
+        assert family.of(MAP, "page").manifest["data"] == {"a": "b"}
+        assert len(server.requests) == asked, "not even read"
+        family.check()
+
+    play(work)
+
+
+def test_single_field_that_is_not_wanted_any_more_is_removed() -> None:
+    async def work(server: ApiServer, client: Client, owner: Manifest) -> None:
+        children = await started(client)
+        await children.apply(owner, [web(runAsUser=1001)])
+        deployment = found(server, "deployments", "web")
+        deployment["spec"]["replicas"] = 4  # another manager
+        server.put("deployments", deployment)
+        family = await children.apply(owner, [web()])
+        assert family.of(DEPLOYMENT).change == Change.UPDATED
+        spec = found(server, "deployments", "web")["spec"]
+        [container] = spec["template"]["spec"]["containers"]
+        assert container["securityContext"] == {"runAsNonRoot": True}
+        assert spec["replicas"] == 4
+
+    play(work)
+
+
+def test_what_another_manager_changed_is_reported_and_taken_back() -> None:
+    async def work(server: ApiServer, client: Client, owner: Manifest) -> None:
+        other = Client(client.cluster, None, field_manager="kubectl")
+        children = await started(client)
+        strict = Children(client, force=False)
+        await children.apply(owner, [page(a="b")])
+        old = await other.require(MAP, Request("page", "n"))
+        await other.patch(old, {**old, "data": {"a": "theirs", "c": "theirs"}})
+        await asyncio.sleep(0.05)
+        child = (await strict.apply(owner, [page(a="b")])).of(MAP)
+        assert isinstance(child.error, Conflict)
+        assert [one.field for one in child.conflicts] == [".data.a"]
+        with pytest.raises(Conflict):
+            (await strict.apply(owner, [page(a="b")])).check()
+        child = (await children.apply(owner, [page(a="b")])).of(MAP)
+        assert (child.change, child.error) == (Change.UPDATED, None)
+        assert [one.field for one in child.conflicts] == [".data.a"]
+        assert found(server, "configmaps", "page")["data"] == {"a": "b", "c": "theirs"}
+
+    play(work)
+
+
+@pytest.mark.parametrize("cached", [True, False])
+def test_child_that_is_not_described_any_more_is_removed(cached: bool) -> None:
+    async def work(server: ApiServer, client: Client, owner: Manifest) -> None:
+        children = await started(client, removes=[MAP])
+        reference = {
+            **{key: owner[key] for key in ("apiVersion", "kind")},
+            **{key: owner["metadata"][key] for key in ("name", "uid")},
+            "controller": True,
+        }
+        byhand = {"name": "by-hand", "namespace": "n", "ownerReferences": [reference]}
+        server.put("configmaps", {"metadata": byhand})
+        server.put("configmaps", {"metadata": {"name": "alien", "namespace": "n"}})
+        second = page() | {"metadata": {"name": "second"}}
+        await children.apply(owner, [page(), second, web()])
+        await asyncio.sleep(0.05)
+        family = await children.apply(owner, [page()])
+        assert [(one.key.name, one.change) for one in family.children] == [
+            ("page", Change.UNCHANGED),
+            ("second", Change.REMOVED),
+        ]
+        left = {one["metadata"]["name"] for one in server.all("configmaps")}
+        assert left == {"page", "by-hand", "alien"}
+        assert server.get("deployments", "web", "n"), "its kind is not one that is removed"
+
+    play(work, cached=cached)
+
+
+def test_object_of_another_owner_is_not_touched_and_the_rest_is_done() -> None:
+    told: list[str] = []
+
+    class Recorder(EventRecorder):
+        def event(self, *args: Any, **_: Any) -> None:
+            told.append(args[4])
+
+    async def work(server: ApiServer, client: Client, owner: Manifest) -> None:
+        children = await started(client, recorder=Recorder(client.cluster, "c"), removes=[MAP])
+        server.put("deployments", {"metadata": {"name": "web", "namespace": "n"}, "spec": {"x": 1}})
+        family = await children.apply(owner, [web(), page()])
+        assert isinstance(family.of(DEPLOYMENT).error, NameTaken)
+        assert family.of(MAP).change == Change.CREATED
+        assert found(server, "deployments", "web")["spec"] == {"x": 1}
+        with pytest.raises(NameTaken, match="a Deployment named web belongs to another owner"):
+            family.check()
+        with pytest.raises(KeyError, match="no `Secret`"):
+            family.of(SECRET)
+
+    play(work)
+    assert told == [
+        "a Deployment named web belongs to another owner",
+        "created ConfigMap page",
+    ]
+
+
+def test_refusals_are_gathered_and_nothing_is_removed_then() -> None:
+    async def work(server: ApiServer, client: Client, owner: Manifest) -> None:
+        children = await started(client, removes=[MAP])
+        await children.apply(owner, [page()])
+        server.denies = lambda access: access.verb in ("patch", "create")
+        second = page() | {"metadata": {"name": "second"}}
+        family = await children.apply(owner, [second, web()])
+        assert [type(one.error) for one in family.children] == [Forbidden, Forbidden]
+        with pytest.raises(ExceptionGroup, match="some children are not as they should be"):
+            family.check()
+        assert found(server, "configmaps", "page")
+
+    play(work)
+
+
+def test_what_the_server_writes_in_another_way_is_applied_once() -> None:
+    """Empty values are dropped by real servers, and texts of Secrets are coded."""
+
+    async def work(server: ApiServer, client: Client, owner: Manifest) -> None:
+        children = await started(client)
+        secret = {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": "key"},
+            "stringData": {"a": "b"},
+        }
+        await children.apply(owner, [secret, page()])
+        # As a real server would have answered.
+        family = await children.apply(owner, [secret, page()])
+        assert [one.change for one in family.children] == [Change.UNCHANGED, Change.UNCHANGED]
+        assert found(server, "secrets", "key")["data"] == {"a": "Yg=="}
+        changed = found(server, "secrets", "key")
+        changed["data"] = {"a": "eA=="}
+        server.put("secrets", changed)
+        await asyncio.sleep(0.05)
+        family = await children.apply(owner, [secret])
+        assert family.of(SECRET).change == Change.UPDATED
+        assert found(server, "secrets", "key")["data"] == {"a": "Yg=="}
+
+    play(work)
+
+
+def test_owner_with_a_namespace_has_no_children_without_one() -> None:
+    async def work(_: ApiServer, client: Client, owner: Manifest) -> None:
+        children = await started(client)
+        role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole"}
+        with pytest.raises(ValueError, match="cannot own the cluster-scoped ClusterRole"):
+            await children.apply(owner, [role | {"metadata": {"name": "r"}}])
+
+    play(work)
