@@ -24,11 +24,19 @@ if TYPE_CHECKING:
     from olmkit.testing.faults import ALL_FAULTS as ALL_FAULTS
     from olmkit.testing.faults import Fault as Fault
     from olmkit.testing.faults import FaultProxy as FaultProxy
+    from olmkit.testing.fixture_types import RunManager as RunManager
+    from olmkit.testing.fixture_types import RunOperator as RunOperator
+    from olmkit.testing.fixture_types import Until as Until
+    from olmkit.testing.installing import install as install
     from olmkit.testing.rbac import Access as Access
     from olmkit.testing.rbac import Report as Report
     from olmkit.testing.rbac import Rule as Rule
     from olmkit.testing.registry import RegistryServer as RegistryServer
     from olmkit.testing.registry import free_port as free_port
+    from olmkit.testing.tasks import Running as Running
+    from olmkit.testing.tasks import running as running
+    from olmkit.testing.tasks import running_operator as running_operator
+    from olmkit.testing.waiting import until as until
 
 _NAMES = {
     "olmkit.testing.apiserver.built_in_kinds": ("BUILT_IN",),
@@ -49,6 +57,12 @@ _NAMES = {
         "Fault",
         "FaultProxy",
     ),
+    "olmkit.testing.installing": ("install",),
+    "olmkit.testing.fixture_types": (
+        "RunManager",
+        "RunOperator",
+        "Until",
+    ),
     "olmkit.testing.rbac": (
         "Access",
         "Report",
@@ -58,6 +72,12 @@ _NAMES = {
         "RegistryServer",
         "free_port",
     ),
+    "olmkit.testing.tasks": (
+        "Running",
+        "running",
+        "running_operator",
+    ),
+    "olmkit.testing.waiting": ("until",),
 }
 _MODULES = {
     "rbac": "olmkit.testing.rbac",

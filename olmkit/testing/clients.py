@@ -25,12 +25,15 @@ async def client_for(
 
     `client.cluster` is the connection, as `EventRecorder` and `Manager` take it.
     """
-    if isinstance(server, ApiServer):
-        config = ClusterConfig(server=server.url)
-    else:
-        config = kubeconfig.load(paths=[server.kubeconfig])
-    async with HttpCluster(config) as cluster:
+    async with HttpCluster(config_of(server)) as cluster:
         yield Client(cluster, None, field_manager=field_manager)
+
+
+def config_of(server: ApiServer | ControlPlane) -> ClusterConfig:
+    """How a server is reached; it must be running."""
+    if isinstance(server, ApiServer):
+        return ClusterConfig(server=server.url)
+    return kubeconfig.load(paths=[server.kubeconfig])
 
 
 def load_manifest(path: Path | str) -> Manifest:

@@ -1,9 +1,8 @@
 """A real control plane for tests: etcd and kube-apiserver on loopback.
 
 No controllers, no scheduler and no kubelet run: Deployments get no pods and no
-status, and nothing is garbage-collected. The programs come from
-`KUBEBUILDER_ASSETS`, as other toolkits' tests have them, or are named by the
-caller. What was started is ended by its process ids.
+status, and nothing is garbage-collected. `programs` says where the programs come
+from; the caller may name others. What was started is ended by its process ids.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import secrets
 import shutil
 import signal
@@ -18,7 +18,7 @@ import ssl
 import subprocess
 import time
 import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -43,24 +43,67 @@ class Programs:
 
 
 def programs(environment: Mapping[str, str] | None = None) -> Programs:
-    """What `KUBEBUILDER_ASSETS` names, else what is on the path; `ControlPlaneError` when none."""
+    """The programs of a control plane, from the first place that has both.
+
+    These are: `KUBEBUILDER_ASSETS`, the path, the cache of olmkit (`OLMKIT_CACHE`, else
+    `~/.cache/olmkit`), the store of setup-envtest, and `/usr/local/kubebuilder/bin`. Raises
+    `ControlPlaneError` when `KUBEBUILDER_ASSETS` lacks one of them, or no place has both.
+    """
     environment = os.environ if environment is None else environment
     assets = environment.get("KUBEBUILDER_ASSETS")
     if assets:
-        server, etcd = Path(assets, "kube-apiserver"), Path(assets, "etcd")
-        if server.exists() and etcd.exists():
-            return Programs((str(server),), str(etcd))
-        raise ControlPlaneError(
-            f"KUBEBUILDER_ASSETS names `{assets}`, which lacks kube-apiserver or etcd"
-        )
-    found = [
-        shutil.which(name, path=environment.get("PATH")) for name in ("kube-apiserver", "etcd")
-    ]
-    if found[0] is None or found[1] is None:
-        raise ControlPlaneError(
-            "kube-apiserver and etcd are not here: set KUBEBUILDER_ASSETS to their folder"
-        )
-    return Programs((found[0],), found[1])
+        found = _in_folder(Path(assets))
+        if found is None:
+            raise ControlPlaneError(
+                f"`KUBEBUILDER_ASSETS` names `{assets}`, which lacks kube-apiserver or etcd: "
+                "`make envtest` of a project downloads both"
+            )
+        return found
+    path = environment.get("PATH")
+    server, etcd = (shutil.which(name, path=path) for name in ("kube-apiserver", "etcd"))
+    if server is not None and etcd is not None:
+        return Programs((server,), etcd)
+    for folder in _stores(environment):
+        found = _in_folder(folder)
+        if found is not None:
+            return found
+    raise ControlPlaneError(
+        "kube-apiserver and etcd are not installed: `make envtest` of a project downloads them; "
+        "for other folders set `KUBEBUILDER_ASSETS`"
+    )
+
+
+def _in_folder(folder: Path) -> Programs | None:
+    server, etcd = folder / "kube-apiserver", folder / "etcd"
+    if server.exists() and etcd.exists():
+        return Programs((str(server),), str(etcd))
+    # The cache of olmkit has all components of Kubernetes in one program.
+    built, stores = _newest(folder, "hyperkube-*/hyperkube"), _newest(folder, "etcd-*/etcd")
+    if built is not None and stores is not None:
+        return Programs((str(built), "kube-apiserver"), str(stores))
+    return None
+
+
+def _newest(folder: Path, pattern: str) -> Path | None:
+    return max(folder.glob(pattern), key=lambda path: path.stat().st_mtime, default=None)
+
+
+def _stores(environment: Mapping[str, str]) -> Iterator[Path]:
+    """Folders that may have the programs; of setup-envtest's, the newest release first."""
+    home = environment.get("HOME")
+    cache = environment.get("OLMKIT_CACHE")
+    if not cache and (home or environment.get("XDG_CACHE_HOME")):
+        cache = str(Path(environment.get("XDG_CACHE_HOME") or f"{home}/.cache", "olmkit"))
+    if cache:
+        yield Path(cache, "programs")
+    if home or environment.get("XDG_DATA_HOME"):
+        data = Path(environment.get("XDG_DATA_HOME") or f"{home}/.local/share")
+        yield from sorted(data.glob("kubebuilder-envtest/k8s/*"), key=_release, reverse=True)
+    yield Path("/usr/local/kubebuilder/bin")
+
+
+def _release(folder: Path) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", folder.name)]
 
 
 @dataclass(kw_only=True)
@@ -130,7 +173,7 @@ class ControlPlane:
                 f"--listen-peer-urls={peer}",
                 "--unsafe-no-fsync",
             ],
-            # Bookmarks tell how far etcd has come. As a variable, since releases that do not
+            # Bookmarks say how far etcd has come. As a variable, since releases that do not
             # know it continue, which they would not with a flag.
             {"ETCD_EXPERIMENTAL_WATCH_PROGRESS_NOTIFY_INTERVAL": "1s"},
         )
@@ -186,8 +229,8 @@ class ControlPlane:
     ) -> Path:
         """Write a kubeconfig of a token, by default the administrator's, and return its path.
 
-        With `user`, the requests are made as that user in `groups`: the audit log tells them
-        apart, and without groups they may only what roles allow.
+        With `user`, the requests are made as that user in `groups`: the audit log has them
+        by that name, and without groups only roles give them permissions.
         """
         who: dict[str, Any] = {"token": self.token if token is None else token}
         if user:

@@ -1,4 +1,4 @@
-"""What a run asked of an API server, compared with what its roles allow.
+"""What a run requested from an API server, compared with what its roles allow.
 
 An `Access` is one sort of request as RBAC sees it. They come from the double
 (`ApiServer.accesses`), or from the audit log of a real server. `compare` says which
@@ -32,7 +32,7 @@ _VERBS = {
     "PATCH": "patch",
     "DELETE": "delete",
 }
-# Of namespaces and nodes, what stands below is a subresource and no kind.
+# Of namespaces and nodes, what is below is a subresource and no kind.
 _SUBRESOURCES_OF_NAMESPACES = frozenset({"status", "finalize"})
 
 

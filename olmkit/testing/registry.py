@@ -1,7 +1,7 @@
 """A real registry on loopback for tests: docker-registry, started here and ended by its id.
 
 Everything it keeps is in a folder that the caller names. With users it requests
-basic credentials, with a certificate it speaks TLS, with a token server it wants
+basic credentials, with a certificate it uses TLS, with a token server it wants
 tokens.
 """
 

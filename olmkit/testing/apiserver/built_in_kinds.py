@@ -1,25 +1,59 @@
-"""Kinds of Kubernetes' own that operators use, for the API server double.
+"""The built-in kinds of Kubernetes, for the API server double: where they are, and their fields.
 
-A real server has them without being told; the double knows what it is given:
-`ApiServer.of(BUILT_IN, crds=[...])`, or the few that a test needs.
+A real server has them by itself; the double knows what it is given: `ApiServer.of(BUILT_IN,
+crds=[...])`, or the few that a test needs. `data/kinds.txt` and `data/fields.txt` are facts of a
+real server: `scripts/built_in_kinds.py` writes them.
 """
 
 from __future__ import annotations
 
+import functools
+import pkgutil
+from collections.abc import Iterator, Mapping
+
 from olmkit.kube.api import Resource
 from olmkit.kube.objects import GVK
 
-_STATUS = frozenset({"status"})
 
-CONFIG_MAPS = Resource(gvk=GVK("", "v1", "ConfigMap"), plural="configmaps")
-SECRETS = Resource(gvk=GVK("", "v1", "Secret"), plural="secrets")
-SERVICES = Resource(gvk=GVK("", "v1", "Service"), plural="services", subresources=_STATUS)
-PODS = Resource(gvk=GVK("", "v1", "Pod"), plural="pods", subresources=_STATUS)
-DEPLOYMENTS = Resource(
-    gvk=GVK("apps", "v1", "Deployment"), plural="deployments", subresources=_STATUS
-)
-EVENTS = Resource(gvk=GVK("events.k8s.io", "v1", "Event"), plural="events")
-LEASES = Resource(gvk=GVK("coordination.k8s.io", "v1", "Lease"), plural="leases")
+def _kinds() -> Iterator[tuple[Resource, str]]:
+    for line in _lines("kinds.txt"):
+        api_version, kind, plural, scope, below, fields = line.split()
+        group, _, version = api_version.rpartition("/")
+        resource = Resource(
+            gvk=GVK(group, version, kind),
+            plural=plural,
+            namespaced=scope == "Namespaced",
+            subresources=frozenset(() if below == "-" else below.split(",")),
+        )
+        yield resource, fields
 
-BUILT_IN = (CONFIG_MAPS, SECRETS, SERVICES, PODS, DEPLOYMENTS, EVENTS, LEASES)
-"""All of these."""
+
+def _lines(name: str) -> list[str]:
+    text = (pkgutil.get_data(__name__, f"data/{name}") or b"").decode()
+    return [line for line in text.splitlines() if not line.startswith("#")]
+
+
+_TYPES = dict(_kinds())
+
+BUILT_IN: tuple[Resource, ...] = tuple(_TYPES)
+"""All that the discovery document of a real server lists and that holds objects."""
+
+_BY_KIND = {resource.gvk: kind for resource, kind in _TYPES.items()}
+
+
+def type_of(gvk: GVK) -> str:
+    """The name of the type of a built-in kind in `fields`; empty for other kinds."""
+    return _BY_KIND.get(gvk, "")
+
+
+@functools.cache
+def fields() -> Mapping[str, Mapping[str, str]]:
+    """The fields of each type, in the notation of `kube/data/shapes.txt`."""
+    found: dict[str, dict[str, str]] = {}
+    here: dict[str, str] = {}
+    for line in _lines("fields.txt"):
+        if line.startswith(" "):
+            here.update(item.split(":", 1) for item in line.split())  # type: ignore[misc]
+        else:
+            here = found.setdefault(line.removesuffix(":"), {})
+    return found

@@ -16,7 +16,7 @@ from olmkit.kube import patches
 from olmkit.kube.api import Resource
 from olmkit.kube.labels import LabelSelector
 from olmkit.kube.objects import GVK, Manifest
-from olmkit.testing.apiserver import ownership
+from olmkit.testing.apiserver import built_in_kinds, ownership
 from olmkit.testing.apiserver.ownership import Keys, Owners
 from olmkit.testing.apiserver.schemas import Schema
 
@@ -103,6 +103,7 @@ class Collection:
     selectable: frozenset[str] = frozenset()
     scale: Mapping[str, str] | None = None
     columns: Columns = Columns()
+    type: str = ""  # of a built-in kind, in the table of fields
 
     @property
     def objects(self) -> dict[Key, Manifest]:
@@ -204,7 +205,7 @@ class Selection:
 
 
 def _last(change: Change) -> Manifest:
-    assert change.old is not None  # noqa: S101 - asked for deletions alone
+    assert change.old is not None  # noqa: S101 - called for deletions alone
     return change.old
 
 
@@ -231,9 +232,11 @@ def _at(manifest: Manifest, path: str) -> str:
 
 
 def of_crd(crd: Manifest) -> Iterator[Collection]:
-    """The served versions of a CRD."""
+    """The served versions of a CRD; none of one that a test has put without its names."""
     spec = crd["spec"]
-    names, storage = spec["names"], Storage()
+    names, storage = spec.get("names") or {}, Storage()
+    if "plural" not in names:
+        return
     for version in spec["versions"]:
         if not version.get("served", True):
             continue
@@ -260,7 +263,7 @@ def of_crd(crd: Manifest) -> Iterator[Collection]:
         )
 
 
-_SCALED = frozenset({"deployments", "replicasets", "statefulsets"})
+_SCALED = frozenset({"deployments", "replicasets", "replicationcontrollers", "statefulsets"})
 DEPLOYMENT_SCALE: Mapping[str, str] = {
     "specReplicasPath": ".spec.replicas",
     "statusReplicasPath": ".status.replicas",
@@ -268,6 +271,6 @@ DEPLOYMENT_SCALE: Mapping[str, str] = {
 
 
 def built_in(resource: Resource) -> Collection:
-    """A kind of Kubernetes itself, without its schema."""
+    """A kind of Kubernetes itself: the names and types of its fields, without further rules."""
     scale = DEPLOYMENT_SCALE if resource.plural in _SCALED else None
-    return Collection(resource, scale=scale)
+    return Collection(resource, scale=scale, type=built_in_kinds.type_of(resource.gvk))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,9 +12,11 @@ from olmkit.kube.api import Resource
 from olmkit.testing.apiserver.collection import Collection
 
 _VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]
+_FORM = re.compile(r"v(?P<major>\d+)(?:(?P<stage>alpha|beta)(?P<minor>\d+))?")
 _VERSION = {"major": "1", "minor": "34", "gitVersion": "v1.34.0-double", "platform": "linux/amd64"}
 _REVIEWS = (
     ("authentication.k8s.io", "TokenReview", "tokenreviews"),
+    ("authentication.k8s.io", "SelfSubjectReview", "selfsubjectreviews"),
     ("authorization.k8s.io", "SubjectAccessReview", "subjectaccessreviews"),
 )
 
@@ -78,17 +81,24 @@ def _groups(resources: Iterable[Resource]) -> dict[str, Any]:
     for resource in resources:
         if resource.gvk.group:
             groups.setdefault(resource.gvk.group, {})[resource.gvk.version] = None
-    return {
-        "kind": "APIGroupList",
-        "apiVersion": "v1",
-        "groups": [
-            {
-                "name": group,
-                "versions": [{"groupVersion": f"{group}/{v}", "version": v} for v in versions],
-            }
-            for group, versions in groups.items()
-        ],
-    }
+    listed = []
+    for group, versions in groups.items():
+        served = [{"groupVersion": f"{group}/{name}", "version": name} for name in versions]
+        preferred = max(served, key=lambda one: _priority(one["version"]))
+        listed.append({"name": group, "versions": served, "preferredVersion": preferred})
+    return {"kind": "APIGroupList", "apiVersion": "v1", "groups": listed}
+
+
+def _priority(version: str) -> tuple[int, int, int]:
+    """Stable versions are preferred to beta, beta to alpha, and newer to older ones.
+
+    https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/
+    """
+    found = _FORM.fullmatch(version)
+    if found is None:
+        return (0, 0, 0)
+    stage = {"": 3, "beta": 2, "alpha": 1}[found["stage"] or ""]
+    return (stage, int(found["major"]), int(found["minor"] or 0))
 
 
 def _version(path: str, resources: Iterable[Resource]) -> dict[str, Any] | None:

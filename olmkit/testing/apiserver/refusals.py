@@ -8,6 +8,7 @@ from typing import Any
 
 from olmkit.kube.api import Resource
 from olmkit.kube.objects import Manifest
+from olmkit.testing.rbac import Access
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,17 @@ def no_such_path() -> Refusal:
     return Refusal(404, "NotFound", "the server could not find the requested resource")
 
 
+def method_not_allowed() -> Refusal:
+    return Refusal(
+        *(
+            405,
+            "MethodNotAllowed",
+            "the server does not allow this method on the requested resource",
+        ),
+        details={},
+    )
+
+
 def exists(resource: Resource, name: str) -> Refusal:
     return Refusal(
         *(409, "AlreadyExists", f'{resource} "{name}" already exists'),
@@ -94,6 +106,15 @@ def forbidden(resource: Resource, name: str, verb: str, user: str, namespace: st
         f'{resource}{quoted} is forbidden: User "{user}" cannot {verb} resource '
         f'"{resource.plural}" in API group "{resource.gvk.group}"{place}',
         details=details_of(resource, name),
+    )
+
+
+def forbidden_to_impersonate(access: Access, user: str) -> Refusal:
+    return Refusal(
+        *(403, "Forbidden"),
+        f'{access.resource} "{access.name}" is forbidden: User "{user}" cannot impersonate '
+        f'resource "{access.resource}" in API group "{access.group}" at the cluster scope',
+        details={"name": access.name, "kind": access.resource},
     )
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Iterator, Mapping
 from typing import Any
+from urllib.parse import unquote
 
 from aiohttp import web
 
@@ -15,6 +17,9 @@ from olmkit.testing.apiserver import refusals
 from olmkit.testing.apiserver.collection import Key
 from olmkit.testing.apiserver.refusals import Refusal
 from olmkit.testing.apiserver.rules import Manner
+from olmkit.testing.rbac import Access
+
+_EXTRA = "impersonate-extra-"
 
 
 def limit_of(request: web.Request) -> int:
@@ -68,6 +73,45 @@ def manager_of(request: web.Request) -> str:
             "for apply patch",
         )
     return found
+
+
+def identity_of(request: web.Request) -> dict[str, Any]:
+    """The user that a request impersonates; empty when it does not."""
+    headers = request.headers
+    name = headers.get("Impersonate-User")
+    if not name:
+        if any(one.lower().startswith("impersonate-") for one in headers):
+            raise Refusal(
+                *(500, "InternalError"),
+                "requested impersonation without impersonating a user",
+            )
+        return {}
+    found: dict[str, Any] = {
+        "username": name,
+        "groups": [*headers.getall("Impersonate-Group", ()), "system:authenticated"],
+    }
+    if uid := headers.get("Impersonate-Uid"):
+        found["uid"] = uid
+    extra: dict[str, list[str]] = {}
+    for header, value in headers.items():
+        if header.lower().startswith(_EXTRA):
+            extra.setdefault(unquote(header[len(_EXTRA) :]).lower(), []).append(value)
+    return found | ({"extra": extra} if extra else {})
+
+
+def accesses_of(identity: Mapping[str, Any]) -> Iterator[Access]:
+    """What RBAC must allow for it."""
+    if not identity:
+        return
+    yield Access(group="", resource="users", verb="impersonate", name=identity["username"])
+    for group in identity["groups"][:-1]:
+        yield Access(group="", resource="groups", verb="impersonate", name=group)
+    group = "authentication.k8s.io"
+    if "uid" in identity:
+        yield Access(group=group, resource="uids", verb="impersonate", name=identity["uid"])
+    for key, values in identity.get("extra", {}).items():
+        for value in values:
+            yield Access(group=group, resource=f"userextras/{key}", verb="impersonate", name=value)
 
 
 async def body_of(request: web.Request) -> Any:

@@ -7,15 +7,17 @@ collection: they give the object that would be kept, or raise a `Refusal`.
 from __future__ import annotations
 
 import copy
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from olmkit.kube import patches
 from olmkit.kube.crds import field_errors
 from olmkit.kube.crds.field_errors import FieldError
 from olmkit.kube.objects import GVK, Manifest
-from olmkit.testing.apiserver import refusals, schemas
+from olmkit.testing.apiserver import decoding, refusals, schemas
 from olmkit.testing.apiserver.collection import Collection, Key
 from olmkit.testing.apiserver.refusals import FieldCause, Refusal
 
@@ -30,6 +32,7 @@ _GIVEN = (
     "managedFields",
     "selfLink",
 )
+_POD = GVK("", "v1", "Pod")
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _EVENT_FIELDS = ("eventTime", "reportingController", "reportingInstance", "action", "reason")
 
@@ -41,6 +44,22 @@ class Manner:
     validation: str = "Warn"  # of unknown fields: Strict, Warn or Ignore
     is_patch: bool = False
     warnings: list[str] = field(default_factory=list)
+
+
+def check_place(collection: Collection, method: str, namespace: str, name: str) -> None:
+    """Raise for a path that does not have the scope of its kind.
+
+    All namespaces can be read at once, and only that: what is created without a namespace has
+    no place.
+    """
+    if collection.resource.namespaced and not namespace and (name or method != "GET"):
+        raise (
+            refusals.no_such_path()
+            if name or collection.is_custom
+            else refusals.method_not_allowed()
+        )
+    if namespace and not collection.resource.namespaced:
+        raise refusals.no_such_path()
 
 
 def check_identity(collection: Collection, manifest: Any, key: Key) -> Manifest:
@@ -82,6 +101,26 @@ def check_identity(collection: Collection, manifest: Any, key: Key) -> Manifest:
     return manifest
 
 
+def check_declared(collection: Collection, wanted: Manifest) -> None:
+    """Raise for an applied object with fields that its schema does not declare."""
+    if collection.schema is not None:
+        unknown = schemas.unknown_fields(wanted, collection.schema)
+        errors = [f".{path}: field not declared in schema" for path in unknown]
+    elif collection.type:
+        errors = decoding.decode(wanted, collection.type).declared
+    else:
+        return
+    if errors:
+        metadata, gvk = wanted["metadata"], collection.resource.gvk
+        name = "/".join((metadata.get("namespace") or "", metadata.get("name") or ""))
+        listed = errors[0] if len(errors) == 1 else "errors:\n  " + "\n  ".join(errors)
+        raise Refusal(
+            *(500, "InternalError"),
+            f"failed to create typed patch object ({name}; {gvk.group}/{gvk.version}, "
+            f"Kind={gvk.kind}): {listed}",
+        )
+
+
 def replacing(collection: Collection, manifest: Any, key: Key) -> Manifest:
     """The body of a PUT to `key`; custom objects are replaced as they were read."""
     new = check_identity(collection, manifest, key)
@@ -90,6 +129,39 @@ def replacing(collection: Collection, manifest: Any, key: Key) -> Manifest:
         cause = FieldCause("metadata.resourceVersion", "FieldValueInvalid", words)
         raise refusals.invalid(collection.resource, key[1], [cause])
     return new
+
+
+def check_preconditions(collection: Collection, old: Manifest, options: Mapping[str, Any]) -> None:
+    """Raise a conflict when a deletion names another UID or resource version."""
+    for words, name in (("UID", "uid"), ("ResourceVersion", "resourceVersion")):
+        wanted = (options.get("preconditions") or {}).get(name)
+        found = old["metadata"][name]
+        if wanted and wanted != found:
+            happened = "deleted and then recreated" if name == "uid" else "modified"
+            raise refusals.conflict(
+                *(collection.resource, old["metadata"]["name"]),
+                f"the {words} in the precondition ({wanted}) does not match the {words} in "
+                f"record ({found}). The object might have been {happened}",
+            )
+
+
+def grace_of(
+    collection: Collection,
+    old: Manifest,
+    options: Mapping[str, Any],
+    query: Mapping[str, str],
+) -> int:
+    """The seconds that a deletion gives; only a pod on a node has time to end."""
+    spec = old.get("spec") or {}
+    is_pod = collection.resource.gvk == _POD
+    if not is_pod or not spec.get("nodeName"):
+        return 0
+    if (old.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
+        return 0
+    given = options.get("gracePeriodSeconds", query.get("gracePeriodSeconds"))
+    seconds = spec.get("terminationGracePeriodSeconds", 30) if given is None else int(given)
+    before = old["metadata"].get("deletionGracePeriodSeconds")
+    return seconds if before is None else min(seconds, before)
 
 
 def _check_texts(gvk: GVK, field_name: str, found: Any) -> None:
@@ -187,22 +259,42 @@ def changed(
 
 
 def shaped(collection: Collection, manifest: Manifest, manner: Manner) -> Manifest:
-    """The object with defaults, and without fields that its schema does not know."""
+    """The object with defaults, and without fields that its schema or type does not know."""
+    gvk = collection.resource.gvk
+    if collection.type:
+        decoded = decoding.decode(manifest, collection.type)
+        if decoded.misfit:
+            raise _undecodable(gvk, manifest, manner, decoded.misfit)
+        _judge_unknown(gvk, manifest, manner, decoded.unknown)
+        return decoding.with_data(gvk, decoded.value)
     if collection.schema is None:
         return manifest
     unknown = schemas.unknown_fields(manifest, collection.schema)
-    if unknown and manner.validation == "Strict":
-        listed = ", ".join(f'unknown field "{path}"' for path in unknown)
-        gvk = collection.resource.gvk
-        raise refusals.bad_request(
-            f'{gvk.kind} in version "{gvk.version}" cannot be handled as a {gvk.kind}: '
-            f"strict decoding error: {listed}"
-        )
-    if manner.validation == "Warn":
-        manner.warnings.extend(f'unknown field "{path}"' for path in unknown)
+    _judge_unknown(gvk, manifest, manner, unknown)
     found = schemas.pruned(manifest, collection.schema)
     result: Manifest = schemas.with_defaults(found, collection.schema)
     return result
+
+
+def _judge_unknown(gvk: GVK, manifest: Manifest, manner: Manner, unknown: list[str]) -> None:
+    """Refuse or name the fields that are dropped, as the request wants it."""
+    if unknown and manner.validation == "Strict":
+        listed = ", ".join(f'unknown field "{path}"' for path in unknown)
+        raise _undecodable(gvk, manifest, manner, f"strict decoding error: {listed}")
+    if manner.validation == "Warn":
+        manner.warnings.extend(f'unknown field "{path}"' for path in unknown)
+
+
+def _undecodable(gvk: GVK, manifest: Manifest, manner: Manner, why: str) -> Refusal:
+    """An object that cannot be read; of a patch to a built-in kind, the patch is at fault."""
+    if manner.is_patch and patches.is_built_in(gvk.group):
+        words = f"Invalid value: {json.dumps(json.dumps(manifest, separators=(',', ':')))}: {why}"
+        cause = {"reason": "FieldValueInvalid", "message": words, "field": "patch"}
+        message = f' "" is invalid: patch: {words}'
+        return Refusal(422, "Invalid", message, details={"causes": [cause]})
+    return refusals.bad_request(
+        f'{gvk.kind} in version "{gvk.version}" cannot be handled as a {gvk.kind}: {why}'
+    )
 
 
 def desired_state(collection: Collection, manifest: Manifest) -> Mapping[str, Any]:

@@ -2,15 +2,17 @@
 
 It keeps objects with versions, generations and owners of fields, streams watches
 from any moment that was not forgotten, knows subresources, finalizers, dry runs
-and the schemas of CRDs, and can be told to be slow, to refuse, to forget and to
-freeze. It reads no rules in CEL, and no controller runs next to it unless
-`collects_garbage` is set: what those do is tried against a real API server.
+and the schemas of CRDs, and can be made to be slow, to refuse, to forget and to
+freeze. Of built-in kinds it knows the fields and their types, not the defaults and
+not the rules between fields. It reads no rules in CEL, and no controller runs next
+to it unless `collects_garbage` is set: what those do is tried against a real API server.
 """
 
 from __future__ import annotations
 
 import asyncio
 import base64
+import datetime
 import json
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
@@ -27,10 +29,14 @@ from olmkit.testing import rbac
 from olmkit.testing.apiserver import (
     admission,
     answers,
+    built_in_versions,
+    definitions,
     discovery,
+    namespaces,
     ownership,
     refusals,
     rules,
+    subresources,
     watch,
 )
 from olmkit.testing.apiserver import collection as api_collection
@@ -49,8 +55,11 @@ _LIST_OPTIONS = Resource(
 )
 _REVIEWS = {
     "/apis/authentication.k8s.io/v1/tokenreviews": "TokenReview",
+    "/apis/authentication.k8s.io/v1/selfsubjectreviews": "SelfSubjectReview",
     "/apis/authorization.k8s.io/v1/subjectaccessreviews": "SubjectAccessReview",
 }
+
+_CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 Plan = Callable[[str, str], "Refusal | Fault | float | None"]
@@ -60,9 +69,9 @@ connection is cut, or it is answered some seconds later."""
 
 @dataclass(slots=True)
 class ApiServer(ApiState):
-    """Serves the given resources. `requests` holds method and path of everything asked.
+    """Serves the given resources. `requests` holds method and path of each request.
 
-    `users`: who has which bearer token; asked for on every request when `authenticates`.
+    `users`: who has which bearer token; required on every request when `authenticates`.
     `denies`: which accesses RBAC forbids. `allows`: what a SubjectAccessReview answers.
     `stale_at`: the version at which lists that may be old are read.
     `webhooks` are called as admission: fill it by `api_admission.of_configuration`.
@@ -100,15 +109,33 @@ class ApiServer(ApiState):
 
         `convert` makes of an object one of another version, where a CRD has several.
         """
-        found = [api_collection.built_in(resource) for resource in resources]
-        found += [one for crd in crds for one in api_collection.of_crd(crd)]
-        for one in found:
-            one.storage.convert = convert
-        return cls({one.resource.path(): one for one in found})
+        found = {one.path(): api_collection.built_in(one) for one in resources}
+        _share(found)
+        server = cls(found)
+        for crd in crds:
+            server.install(crd, convert=convert)
+        for one in found.values():
+            if one.storage.convert is None:
+                one.storage.convert = convert
+        if namespaces.PATH in found:
+            for name in namespaces.SYSTEM:
+                server.put("namespaces", {"metadata": {"name": name}})
+        return server
 
-    def install(self, crd: Manifest) -> None:
-        """Serve one more kind from now on."""
-        for one in api_collection.of_crd(crd):
+    def install(self, crd: Manifest, *, convert: Convert | None = None) -> None:
+        """Serve one more kind from now on, or a kind as its CRD is now."""
+        collections = list(api_collection.of_crd(crd))
+        kept = next(
+            (
+                old.storage
+                for one in collections
+                if (old := self.collections.get(one.resource.path())) is not None
+            ),
+            None,
+        )
+        for one in collections:
+            one.storage = kept or one.storage
+            one.storage.convert = convert or one.storage.convert
             self.collections[one.resource.path()] = one
 
     @asynccontextmanager
@@ -138,8 +165,7 @@ class ApiServer(ApiState):
         self.requests.append((request.method, request.path))
         try:
             await self._suffer(request)
-            user = self._user(request)
-            return await self._route(request, user)
+            return await self._route(request, self._user(request))
         except Refusal as refusal:
             headers = {"Retry-After": str(refusal.retry_after)} if refusal.retry_after else None
             return web.json_response(refusal.status, status=refusal.code, headers=headers)
@@ -164,21 +190,29 @@ class ApiServer(ApiState):
                     request.transport.abort()
                 raise ConnectionResetError("cut for a test")
 
-    def _user(self, request: web.Request) -> str:
+    def _user(self, request: web.Request) -> Mapping[str, Any]:
+        """Who asks; the user that is impersonated, when RBAC allows that."""
         token = request.headers.get("Authorization", "").removeprefix("Bearer ").strip()
         user = self.users.get(token)
         if user is None and self.authenticates:
             raise refusals.unauthorized()
-        return str((user or {}).get("username") or "system:anonymous")
+        asking = user or {"username": "system:anonymous", "groups": ["system:unauthenticated"]}
+        name = str(asking.get("username"))
+        identity = api_requests.identity_of(request)
+        for access in api_requests.accesses_of(identity):
+            self.accesses.append(access)
+            if self.denies(access):
+                raise refusals.forbidden_to_impersonate(access, name)
+        return identity or asking
 
-    async def _route(self, request: web.Request, user: str) -> web.StreamResponse:
+    async def _route(self, request: web.Request, user: Mapping[str, Any]) -> web.StreamResponse:
         path = request.path.rstrip("/")
         if path in self.handlers:
             return await self.handlers[path](request)
         if path in _REVIEWS and request.method == "POST":
             _, group, _, resource = path.strip("/").split("/")
             self.accesses.append(Access(verb="create", group=group, resource=resource))
-            return await self._review(request, _REVIEWS[path])
+            return await self._review(request, _REVIEWS[path], user)
         known = discovery.answer(path, request, self.collections.values())
         if known is not None:
             return web.json_response(known) if isinstance(known, dict) else web.Response(text=known)
@@ -190,13 +224,19 @@ class ApiServer(ApiState):
         assert access is not None  # noqa: S101 - a path of a collection
         self.accesses.append(access)
         if self.denies(access):
-            raise refusals.forbidden(collection.resource, name, access.verb, user, namespace)
+            who = str(user.get("username"))
+            raise refusals.forbidden(collection.resource, name, access.verb, who, namespace)
         if subresource and subresource not in collection.resource.subresources:
             raise refusals.no_such_path()
+        rules.check_place(collection, request.method, namespace, name)
         key = (namespace, name)
         match request.method, bool(name):
             case "POST", False:
                 return await self._create(request, collection, namespace)
+            case "POST", True if subresource == "eviction":
+                return await self._evict(request, collection, key)
+            case "POST", True if subresource == "token":
+                return await self._token(request, collection, key)
             case "GET", False if access.verb == "watch":
                 return await self._watch(request, collection, namespace)
             case "GET", False:
@@ -212,16 +252,15 @@ class ApiServer(ApiState):
             case "DELETE", True:
                 return await self._delete(request, collection, key)
             case _:
-                raise Refusal(
-                    405, "MethodNotAllowed", "the server does not allow this method on this path"
-                )
+                raise refusals.method_not_allowed()
 
     def _find(self, path: str) -> tuple[Collection, Key, str] | None:
         parts = path.strip("/").split("/")
         size = 3 if parts[0] == "apis" else 2
         root, rest = parts[:size], parts[size:]
         namespace = ""
-        if len(rest) > 2 and rest[0] == "namespaces":
+        is_of_namespace = parts[0] == "api" and rest[2:] in (["status"], ["finalize"])
+        if len(rest) > 2 and rest[0] == "namespaces" and not is_of_namespace:
             namespace, rest = rest[1], rest[2:]
         collection = self.collections.get("/" + "/".join([*root, *rest[:1]]))
         if collection is None or len(rest) > 3:
@@ -266,10 +305,14 @@ class ApiServer(ApiState):
                 shown["metadata"]["managedFields"] = fields
         return shown
 
-    async def _review(self, request: web.Request, kind: str) -> web.Response:
+    async def _review(
+        self, request: web.Request, kind: str, asking: Mapping[str, Any]
+    ) -> web.Response:
         review = await api_requests.body_of(request)
         spec = review.get("spec") or {}
-        if kind == "TokenReview":
+        if kind == "SelfSubjectReview":
+            review["status"] = {"userInfo": dict(asking)}
+        elif kind == "TokenReview":
             user = self.users.get(str(spec.get("token") or ""))
             review["status"] = {"authenticated": True, "user": dict(user)} if user else {}
         else:
@@ -401,9 +444,10 @@ class ApiServer(ApiState):
         manifest = rules.created(collection, manifest, manner)
         key = api_collection.key_of(manifest)
         manifest = await self._admitted(request, collection, None, manifest, "", manner, dry_run)
+        self._check_namespace(collection, key)
         if key in collection.objects:
             raise refusals.exists(collection.resource, key[1])
-        made = self._keep(collection, manifest, None, dry_run=dry_run)
+        made = self._make(collection, manifest, dry_run=dry_run)
         if not dry_run:
             self._owned(collection, request, {}, made)
         return self._answer(request, collection, made, status=201, manner=manner)
@@ -432,6 +476,8 @@ class ApiServer(ApiState):
         new = rules.changed(collection, collection.shown(old), new, subresource, manner)
         new = await self._admitted(request, collection, old, new, subresource, manner, dry_run)
         kept = self._keep(collection, new, old, dry_run=dry_run)
+        if collection.resource.path() == _CRDS and not dry_run:
+            self.install(kept)
         if not dry_run and key in collection.objects:
             if owners is not None:
                 collection.storage.owners[key] = owners
@@ -459,7 +505,7 @@ class ApiServer(ApiState):
             operation="CREATE" if old is None else "UPDATE",
             old=old,
             new=collection.shown(new),
-            user=self._user(request),
+            user=str(self._user(request).get("username")),
             subresource=subresource,
             dry_run=dry_run,
         )
@@ -469,6 +515,19 @@ class ApiServer(ApiState):
             rules.check(collection, new, manner)
         await admission.check(self.webhooks, write, collection.shown(new), manner.warnings)
         return new
+
+    def _check_namespace(self, collection: Collection, key: Key) -> None:
+        """A server that knows namespaces creates nothing in one that is not there."""
+        known = self.collections.get(namespaces.PATH)
+        if known is not None and collection.resource.namespaced:
+            namespaces.check(known, collection, *key)
+
+    def _make(self, collection: Collection, manifest: Manifest, *, dry_run: bool) -> Manifest:
+        """Keep a new object, with what the server does about objects of its kind."""
+        if collection.resource.path() == _CRDS and not dry_run:
+            manifest = definitions.established(manifest, self.now())
+            self.install(manifest)
+        return self._keep(collection, manifest, None, dry_run=dry_run)
 
     async def _create_by_apply(
         self,
@@ -482,6 +541,7 @@ class ApiServer(ApiState):
         manager = api_requests.manager_of(request)
         api_requests.check_unmanaged(wanted)
         wanted = rules.check_identity(collection, wanted, key)
+        rules.check_declared(collection, wanted)
         if wanted["metadata"].get("uid"):
             uid = wanted["metadata"]["uid"]
             raise refusals.conflict(
@@ -492,7 +552,8 @@ class ApiServer(ApiState):
         fields = set(dict(ownership.leaves(wanted, collection.list_keys)))
         manifest = rules.created(collection, wanted, manner)
         manifest = await self._admitted(request, collection, None, manifest, "", manner, dry_run)
-        made = self._keep(collection, manifest, None, dry_run=dry_run)
+        self._check_namespace(collection, key)
+        made = self._make(collection, manifest, dry_run=dry_run)
         if not dry_run:
             collection.storage.owners[key] = Owners({(manager, "Apply", ""): fields})
         return self._answer(request, collection, made, status=201, manner=manner)
@@ -509,6 +570,7 @@ class ApiServer(ApiState):
         manager = api_requests.manager_of(request)
         api_requests.check_unmanaged(wanted)
         wanted = rules.check_identity(collection, wanted, key)
+        rules.check_declared(collection, wanted)
         told = {
             name: wanted["metadata"][name]
             for name in ("resourceVersion", "uid")
@@ -554,28 +616,28 @@ class ApiServer(ApiState):
         _, dry_run = api_requests.manner_of(request)
         dry_run = dry_run or options.get("dryRun") == ["All"]
         old = self._present(collection, key)
-        for words, name in (("UID", "uid"), ("ResourceVersion", "resourceVersion")):
-            wanted = (options.get("preconditions") or {}).get(name)
-            found = old["metadata"][name]
-            if wanted and wanted != found:
-                happened = "deleted and then recreated" if name == "uid" else "modified"
-                raise refusals.conflict(
-                    *(collection.resource, key[1]),
-                    f"the {words} in the precondition ({wanted}) does not match the {words} in "
-                    f"record ({found}). The object might have been {happened}",
-                )
+        rules.check_preconditions(collection, old, options)
         if self.webhooks:
             write = Write(
                 collection=collection,
                 operation="DELETE",
                 old=old,
                 new=None,
-                user=self._user(request),
+                user=str(self._user(request).get("username")),
                 dry_run=dry_run,
             )
             await admission.check(self.webhooks, write, None, [])
+        if namespaces.is_kind(collection):
+            ended = self._keep(collection, namespaces.ended(old, self.now()), old, dry_run=dry_run)
+            if self.collects_garbage and not dry_run:
+                self._empty(key[1])
+            return self._answer(request, collection, ended)
+        if collection.resource.path() == _CRDS and not dry_run:
+            for path in definitions.paths(old):
+                self.collections.pop(path, None)
         policy = options.get("propagationPolicy") or request.query.get("propagationPolicy")
-        gone = self._end(collection, key, policy, dry_run=dry_run)
+        grace = rules.grace_of(collection, old, options, request.query)
+        gone = self._end(collection, key, policy, grace, dry_run=dry_run)
         if gone is not None:
             return self._answer(request, collection, gone)
         details = refusals.details_of(collection.resource, key[1])
@@ -589,6 +651,34 @@ class ApiServer(ApiState):
             }
         )
 
+    async def _evict(
+        self, request: web.Request, collection: Collection, key: Key
+    ) -> web.StreamResponse:
+        pod = self._present(collection, key)
+        body = await api_requests.body_of(request)
+        _, dry_run = api_requests.manner_of(request)
+        options = body.get("deleteOptions") or {}
+        dry_run = dry_run or options.get("dryRun") == ["All"]
+        budgets = self.collections.get("/apis/policy/v1/poddisruptionbudgets")
+        if budgets is not None:
+            budget = subresources.budget_of(pod, budgets.objects.values())
+            if budget is not None:
+                old = budgets.objects[api_collection.key_of(budget)]
+                self._keep(budgets, budget, old, dry_run=dry_run)
+        rules.check_preconditions(collection, pod, options)  # after the budget was taken from
+        grace = rules.grace_of(collection, pod, options, request.query)
+        self._end(collection, key, options.get("propagationPolicy"), grace, dry_run=dry_run)
+        answer = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
+        return web.json_response(answer | {"code": 201}, status=201)
+
+    async def _token(
+        self, request: web.Request, collection: Collection, key: Key
+    ) -> web.StreamResponse:
+        account = self._present(collection, key)
+        body = await api_requests.body_of(request)
+        now = datetime.datetime.fromisoformat(self.now())
+        return web.json_response(subresources.token_of(account, body, now), status=201)
+
     async def _delete_all(
         self, request: web.Request, collection: Collection, namespace: str
     ) -> web.StreamResponse:
@@ -601,8 +691,19 @@ class ApiServer(ApiState):
                 collection,
                 api_collection.key_of(one),
                 options.get("propagationPolicy"),
+                rules.grace_of(collection, one, options, request.query),
                 dry_run=dry_run or options.get("dryRun") == ["All"],
             )
         metadata = {"resourceVersion": str(self.version)}
         shown = [collection.shown(one) for one in found]
         return web.json_response(answers.listed(request, collection, shown, metadata))
+
+
+def _share(collections: Mapping[str, Collection]) -> None:
+    """Let the versions and groups of one built-in kind have the same objects."""
+    for plural, convert in built_in_versions.CONVERT.items():
+        found = [one for one in collections.values() if one.resource.plural == plural]
+        for one in found[1:]:
+            one.storage = found[0].storage
+        if len(found) > 1:
+            found[0].storage.convert = convert

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from olmkit.kube.objects import Manifest
 from olmkit.testing.apiserver import collection as api_collection
-from olmkit.testing.apiserver import rules, watch
+from olmkit.testing.apiserver import namespaces, rules, watch
 from olmkit.testing.apiserver.collection import Change, Collection, Key
 
 _FIRST_VERSION = 100
@@ -47,8 +47,15 @@ class ApiState:
         metadata = manifest.setdefault("metadata", {})
         if collection.resource.namespaced:
             metadata.setdefault("namespace", "default")
+            self._have_namespace(metadata["namespace"])
         old = collection.objects.get(api_collection.key_of(manifest))
         return copy.deepcopy(self._keep(collection, manifest, old))
+
+    def _have_namespace(self, name: str) -> None:
+        """What tests put somewhere has a namespace, where those are known."""
+        known = self.collections.get(namespaces.PATH)
+        if known is not None and ("", name) not in known.objects:
+            self._keep(known, {"metadata": {"name": name}}, None)
 
     def remove(self, plural: str, name: str, namespace: str = "default") -> None:
         """Make an object vanish, whatever its finalizers."""
@@ -59,7 +66,7 @@ class ApiState:
         self._tell(None)
 
     def freeze_watches(self) -> None:
-        """Let every watch that is open stay open and tell nothing any more."""
+        """Keep every open watch open, without further events."""
         self._tell(watch.FREEZE)
 
     def cut_watches(self) -> None:
@@ -81,25 +88,40 @@ class ApiState:
                 watcher.put_nowait(change)
 
     def _collection(self, plural: str) -> Collection:
-        return next(c for c in self.collections.values() if c.resource.plural == plural)
+        """By `plural` or `plural.group`; a custom kind before a built-in one of that name."""
+        found = [
+            one
+            for one in self.collections.values()
+            if plural in (one.resource.plural, str(one.resource))
+        ]
+        if not found:
+            raise KeyError(f"the server has no `{plural}`")
+        return min(found, key=lambda one: bool(one.type))
 
     def _end(
-        self, collection: Collection, key: Key, policy: str | None, *, dry_run: bool
+        self,
+        collection: Collection,
+        key: Key,
+        policy: str | None,
+        grace: int = 0,
+        *,
+        dry_run: bool,
     ) -> Manifest | None:
-        """Delete; the object when finalizers hold it, None when it is gone."""
+        """Delete; the object when finalizers or its grace hold it, None when it is gone."""
         old = collection.objects[key]
         more = {"Foreground": ["foregroundDeletion"], "Orphan": ["orphan"]}.get(policy or "", [])
         finalizers = list(dict.fromkeys([*(old["metadata"].get("finalizers") or ()), *more]))
         if self.collects_garbage and not old["metadata"].get("finalizers"):
             finalizers = []
-        if not finalizers:
+        if not finalizers and not grace:
             if not dry_run:
                 self._drop(collection, key, orphan=policy == "Orphan")
             return None
         new = copy.deepcopy(old)
-        new["metadata"]["finalizers"] = finalizers
+        if finalizers:
+            new["metadata"]["finalizers"] = finalizers
         new["metadata"].setdefault("deletionTimestamp", self.now())
-        new["metadata"].setdefault("deletionGracePeriodSeconds", 0)
+        new["metadata"]["deletionGracePeriodSeconds"] = grace
         return self._keep(collection, new, old, dry_run=dry_run)
 
     def _keep(
@@ -123,6 +145,9 @@ class ApiState:
                 metadata["generation"] = before["generation"]
             if new == collection.shown(old):
                 return old
+        if old is None and namespaces.is_kind(collection):
+            new = namespaces.completed(new)
+            metadata = new["metadata"]
         version = self.version + 1
         metadata.setdefault("uid", str(uuid.uuid5(uuid.NAMESPACE_OID, str(version))))
         metadata.setdefault("creationTimestamp", self.now())
@@ -138,7 +163,9 @@ class ApiState:
             return new
         self.version = version
         key = api_collection.key_of(new)
-        if metadata.get("deletionTimestamp") and not metadata.get("finalizers") and old is not None:
+        is_held = metadata.get("finalizers") or metadata.get("deletionGracePeriodSeconds")
+        is_held = is_held or namespaces.is_kind(collection)  # until a controller has emptied it
+        if metadata.get("deletionTimestamp") and not is_held and old is not None:
             self.version -= 1
             self._drop(collection, key)
             return new
@@ -153,6 +180,15 @@ class ApiState:
         collection.storage.record(Change(self.version, gone, None))
         if self.collects_garbage:
             self._collect(gone["metadata"]["uid"], orphan=orphan)
+
+    def _empty(self, namespace: str) -> None:
+        """What the controller of namespaces does once one ends."""
+        for collection in list(self.collections.values()):
+            for key in [one for one in collection.objects if one[0] == namespace]:
+                if key in collection.objects:
+                    self._end(collection, key, None, dry_run=False)
+        if not any(key[0] == namespace for one in self.collections.values() for key in one.objects):
+            self._drop(self.collections[namespaces.PATH], ("", namespace))
 
     def _collect(self, uid: str, *, orphan: bool) -> None:
         """What the garbage collector does once an owner is gone."""

@@ -1,4 +1,4 @@
-"""One watch of the API server double: what it tells, when it marks, how it ends."""
+"""One watch of the API server double: its events, its bookmarks, how it ends."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from olmkit.testing.apiserver.collection import Change, Collection, Selection
 
 _BOOKMARKS = 60.0  # seconds between two
 _LAST_BOOKMARK = 2.0  # seconds before a watch ends
-# What a test tells a watch to do, among the changes that it waits for.
+# Commands of a test to a watch, among the changes that it waits for.
 FREEZE = Change(-1, None, None)
 BOOKMARK = Change(-2, None, None)
 CUT = Change(-3, None, None)

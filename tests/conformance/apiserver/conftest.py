@@ -13,7 +13,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,29 +24,14 @@ from olmkit.base import documents
 from olmkit.edges.cluster import kubeconfig
 from olmkit.edges.cluster.client import HttpCluster
 from olmkit.edges.cluster.kubeconfig import ClusterConfig
-from olmkit.kube.api import Resource
-from olmkit.kube.objects import GVK
-from olmkit.testing.apiserver.server import ApiServer
+from olmkit.testing.apiserver.built_in_kinds import BUILT_IN
+from olmkit.testing.apiserver.server import ApiServer, Handler
 from olmkit.testing.control_plane import ControlPlane, Programs
 
 CRDS = [
     one.value for one in documents.load_all(Path(__file__).with_name("kinds.yaml").read_bytes(), "")
 ]
 _NUMBERS = itertools.count(1)
-
-
-def _resource(group: str, version: str, kind: str, plural: str, *subresources: str) -> Resource:
-    gvk = GVK(group=group, version=version, kind=kind)
-    return Resource(gvk=gvk, plural=plural, subresources=frozenset(subresources))
-
-
-BUILT_IN = [
-    _resource("", "v1", "ConfigMap", "configmaps"),
-    _resource("", "v1", "Service", "services", "status"),
-    _resource("apps", "v1", "Deployment", "deployments", "status", "scale"),
-    _resource("coordination.k8s.io", "v1", "Lease", "leases"),
-    _resource("events.k8s.io", "v1", "Event", "events"),
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +51,7 @@ class Server:
     token: str
     compact: Callable[[], None]
     is_double: bool
+    handlers: dict[str, Handler] = field(default_factory=dict)
 
 
 @dataclass(kw_only=True)
@@ -89,8 +75,12 @@ class World:
             "deployments": "/apis/apps/v1",
             "leases": "/apis/coordination.k8s.io/v1",
             "events": "/apis/events.k8s.io/v1",
+            "pods": "/api/v1",
+            "serviceaccounts": "/api/v1",
+            "nodes": "/api/v1",
+            "poddisruptionbudgets": "/apis/policy/v1",
         }.get(plural, "/apis/tests.example.com/v1")
-        place = "" if plural == "gadgets" else f"namespaces/{self.namespace}"
+        place = "" if plural in ("gadgets", "nodes") else f"namespaces/{self.namespace}"
         return "/".join(part for part in (root, place, plural, name, subresource) if part)
 
     async def ask(
@@ -137,6 +127,10 @@ class World:
             "deployments": ("apps/v1", "Deployment"),
             "leases": ("coordination.k8s.io/v1", "Lease"),
             "events": ("events.k8s.io/v1", "Event"),
+            "pods": ("v1", "Pod"),
+            "serviceaccounts": ("v1", "ServiceAccount"),
+            "nodes": ("v1", "Node"),
+            "poddisruptionbudgets": ("policy/v1", "PodDisruptionBudget"),
             "widgets": ("tests.example.com/v1", "Widget"),
             "gadgets": ("tests.example.com/v1", "Gadget"),
         }[plural]
@@ -144,6 +138,17 @@ class World:
         if plural == "widgets":
             fields.setdefault("spec", {"colour": "green"})
         return {"apiVersion": api_version, "kind": kind, "metadata": metadata} | fields
+
+    async def until_established(self, definition: str) -> None:
+        """Wait until a new kind is served, which a real server says a moment too early."""
+        path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{definition}"
+        while True:
+            listed = ((await self.ask("GET", path)).body.get("status") or {}).get("conditions", ())
+            if any(c["type"] == "Established" and c["status"] == "True" for c in listed):
+                break
+            await asyncio.sleep(0.1)
+        if not self.is_double:
+            await asyncio.sleep(1)
 
     async def read(self, plural: str, name: str) -> dict[str, Any]:
         answer = await self.ask("GET", self.path(plural, name))
@@ -228,6 +233,7 @@ def double() -> Iterator[Server]:
         token="double",
         compact=server.compact,
         is_double=True,
+        handlers=server.handlers,
     )
     loop.call_soon_threadsafe(stop.set)
     thread.join(10)
@@ -303,10 +309,9 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
             aiohttp.ClientSession() as session,
         ):
             world = World(server=server, namespace=namespace, cluster=cluster, session=session)
-            if not server.is_double:
-                body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
-                answer = await world.ask("POST", "/api/v1/namespaces", body)
-                assert answer.status == 201, answer.body
+            body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
+            answer = await world.ask("POST", "/api/v1/namespaces", body)
+            assert answer.status == 201, answer.body
             await pyfuncitem.obj(world, **arguments)
 
     asyncio.run(run())
