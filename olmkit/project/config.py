@@ -7,7 +7,6 @@ file has no place for. Nothing here reads the disk: the bytes are passed in.
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -81,6 +80,7 @@ class Settings:
     image_base: str = ""
     image_entrypoint: tuple[str, ...] = ()
     image_libc: str = ""
+    image_lock: str = ""
     image_packages: tuple[str, ...] = ()
     image_python: str = ""
 
@@ -178,8 +178,10 @@ def without_file(pyproject: bytes | None, *, prefix: str = "") -> Project:
 def changed(settings: Settings, text: str) -> Settings:
     """Settings with one that is said as `NAME=VALUE`; raises `ConfigurationError`.
 
-    Items of a list stand between commas.
+    Items of a list are between commas.
     """
+    import difflib
+
     name, equals, said = text.partition("=")
     known = {setting.name.replace("_", "-"): setting for setting in fields(Settings)}
     if not equals or name not in known:
@@ -319,6 +321,8 @@ def parse_settings(
 
     Raises `ConfigurationError` for what is not TOML or has a wrong type.
     """
+    import difflib
+
     if data is None:
         return Settings(), ()
     try:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from olmkit.base.diagnostics import ConfigurationError, InputError
@@ -42,6 +42,9 @@ ENVIRONMENT = {
 _CREATED_BY = "olmkit image build"
 # The base's name is left out: a mirror's would give another digest to the same image.
 _BASE_DIGEST = "org.opencontainers.image.base.digest"
+_SET_VERSION = re.compile(
+    r"""^(?:__version__|VERSION)\s*(?::\s*str)?\s*=\s*(['"])v?(.+?)\1""", re.M
+)
 _VERSION = re.compile(r"^(\d+)\.(\d+)")
 _LIBC = re.compile(r"(manylinux|musllinux)_(\d+)_(\d+)")
 _MACHINES = {
@@ -87,6 +90,9 @@ class ImagePlan:
     lock: str = ""
     wheels: str = ""
     sbom: bool = False
+    home: str = HOME
+    user: str = USER
+    variables: Mapping[str, str] = field(default_factory=dict)
 
 
 def application(
@@ -144,6 +150,27 @@ def python_version(base: Image, asked: str = "") -> str:
     return f"{match[1]}.{match[2]}"
 
 
+def version_file(pyproject: bytes | None) -> str:
+    """The file in which hatch finds a dynamic version; empty without one.
+
+    `pyproject` is a file that `application` accepts.
+    """
+    hatch = _table(_table(tomllib.loads((pyproject or b"").decode()), "tool"), "hatch")
+    return _text(_table(hatch, "version"), "path")
+
+
+def version_in(source: bytes | None) -> str:
+    """The version that a Python file sets, as hatch reads it; empty without one."""
+    match = _SET_VERSION.search((source or b"").decode(errors="replace"))
+    return match[2] if match else ""
+
+
+def declared_python(base: Image) -> str:
+    """`3.13`: the Python that the base declares in `PYTHON_VERSION`; empty without one."""
+    match = _VERSION.match(_environment(base).get("PYTHON_VERSION", ""))
+    return f"{match[1]}.{match[2]}" if match else ""
+
+
 def wheel_tags(platform: Platform, libc: str) -> tuple[str, ...]:
     """The tags of wheels that run on `platform`, the most special first.
 
@@ -181,20 +208,30 @@ def entrypoint(application: Application, settings: Settings) -> tuple[str, ...]:
 
 
 def compose(
-    base: Image, packages: Layer | None, code: Layer, plan: ImagePlan, *, created: int = 0
+    base: Image,
+    packages: Layer | None,
+    code: Layer,
+    plan: ImagePlan,
+    *,
+    created: int = 0,
+    more: Mapping[str, Layer] | None = None,
+    more_labels: Mapping[str, str] | None = None,
 ) -> Image:
     """The image: `base` with its layers on top and all that a runtime wants to know.
 
-    `created` is the time of birth in Unix seconds; no clock is asked. Raises `InputError`
-    when the base is for another machine than any that Python has packages for.
+    `more` layers, by what they hold, are between packages and code. `created` is the time of
+    creation in Unix seconds; no clock is read. Raises `InputError` when the base is for another
+    machine than any that Python has packages for.
     """
     image = images.born(base, created=created)
     if packages is not None:
         image = images.append(
             image, packages, created_by=f"{_CREATED_BY}: packages", created=created
         )
+    for name, layer in (more or {}).items():
+        image = images.append(image, layer, created_by=f"{_CREATED_BY}: {name}", created=created)
     image = images.append(image, code, created_by=f"{_CREATED_BY}: code", created=created)
-    environment = {**_environment(base), **ENVIRONMENT}
+    environment = {**_environment(base), **ENVIRONMENT, **plan.variables}
     image = images.annotate(image, {_BASE_DIGEST: str(base.digest)})
     return images.label(
         images.configure(
@@ -203,11 +240,11 @@ def compose(
                 "Cmd": None,
                 "Entrypoint": list(plan.entrypoint),
                 "Env": [f"{key}={value}" for key, value in environment.items()],
-                "User": USER,
-                "WorkingDir": HOME,
+                "User": plan.user,
+                "WorkingDir": plan.home,
             },
         ),
-        labels(plan.application),
+        {**labels(plan.application), **(more_labels or {})},
     )
 
 

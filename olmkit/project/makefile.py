@@ -6,7 +6,6 @@ read from the text (shell, functions, other folders) is left out, never guessed.
 
 from __future__ import annotations
 
-import difflib
 import re
 import shlex
 from collections.abc import Iterator
@@ -180,6 +179,8 @@ def _output(rule: str, generator: str) -> str:
 
 def _ignored(words: list[str]) -> Iterator[Ignored]:
     """Options that controller-gen does not know, or that are not carried out here."""
+    import difflib
+
     called = {word.partition(":")[0] for word in words}
     for word in words:
         generator, colon, options = word.partition(":")

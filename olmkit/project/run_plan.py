@@ -31,10 +31,10 @@ class RunPlan:
 
 def check_language(project: Project) -> None:
     """Raise `ConfigurationError` for a project whose operator Python cannot run."""
-    if project.language not in ("python", "helm", ""):
+    if project.language not in ("python", "", *WATCHES_LANGUAGES):
         raise ConfigurationError(
-            f"the operator of this project is written for `{project.language}`, not for Python "
-            "and not for Helm",
+            f"the operator of this project is written for `{project.language}`, not for Python, "
+            "Helm or Ansible",
             hint="its own build runs it: `make run`",
         )
 
@@ -70,8 +70,13 @@ def plan(
     )
 
 
-HELM_ENTRYPOINT = ("python", "-m", "olmkit.hybrid", "helm")
-"""How the operator of a `watches.yaml` of charts starts."""
+WATCHES_LANGUAGES = ("helm", "ansible")
+"""Languages of projects whose operator a `watches.yaml` describes."""
+
+
+def watches_entrypoint(language: str) -> tuple[str, ...]:
+    """How the operator of a `watches.yaml` of this language starts."""
+    return ("python", "-m", "olmkit.hybrid", language)
 
 
 def kinds(project: Project) -> tuple[GVK, ...]:
@@ -80,7 +85,7 @@ def kinds(project: Project) -> tuple[GVK, ...]:
         dict.fromkeys(
             GVK(group=api.qualified_group, version=api.version, kind=api.kind)
             for api in project.own_apis()
-            if api.has_controller or project.language == "helm"
+            if api.has_controller or project.language in WATCHES_LANGUAGES
         )
     )
 

@@ -17,11 +17,11 @@ _NAMESPACE = uuid.UUID("8f9a2f0f-6a5b-5d2e-9d6c-0f6d3c1f4b52")  # ours, made onc
 _METADATA = ".dist-info/METADATA"
 
 
-def write(name: str, packages: Tree, *, created: int = 0) -> bytes:
+def write(name: str, packages: Tree, *, version: str = "", created: int = 0) -> bytes:
     """The document for the operator `name` and the installed `packages`, as JSON.
 
-    `created` is its time in Unix seconds. Raises `ConfigurationError` when the library
-    that writes it is not installed.
+    `version` is that of the operator, where it is known; `created` is the time of the document
+    in Unix seconds. Raises `ConfigurationError` when the library that writes it is not installed.
     """
     try:
         from cyclonedx.model.bom import Bom, BomMetaData
@@ -35,7 +35,9 @@ def write(name: str, packages: Tree, *, created: int = 0) -> bytes:
             hint='install it: `pip install "olmkit[sbom]"`',
         ) from None
     found = sorted(_packages(packages))
-    root = Component(name=name, type=ComponentType.APPLICATION, bom_ref=name)
+    kind = ComponentType.APPLICATION
+    root = Component(name=name, version=version or None, type=kind, bom_ref=name)
+    named = f"{name} {version}".rstrip()
     components = [
         Component(
             name=package,
@@ -49,7 +51,9 @@ def write(name: str, packages: Tree, *, created: int = 0) -> bytes:
     ]
     bom = Bom(
         components=components,
-        serial_number=uuid.uuid5(_NAMESPACE, "\n".join([name, *(f"{p} {v}" for p, v, _ in found)])),
+        serial_number=uuid.uuid5(
+            _NAMESPACE, "\n".join([named, *(f"{p} {v}" for p, v, _ in found)])
+        ),
         metadata=BomMetaData(component=root, timestamp=datetime.fromtimestamp(created, UTC)),
     )
     bom.register_dependency(root, components)

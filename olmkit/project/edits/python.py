@@ -220,7 +220,7 @@ def _parse(data: bytes, path: str) -> tuple[ast.Module, list[str]]:
 
 
 def _is_extensible(node: ast.ImportFrom, lines: Sequence[str]) -> bool:
-    """Whether an import stands on one line, or has one for each name, and nothing next to it."""
+    """Whether an import is on one line, or has one for each name, and nothing next to it."""
     own = lines[node.lineno - 1 : _end(node)]
     names = [one.name for one in node.names]
     if any(one.asname is not None for one in node.names):

@@ -1,4 +1,4 @@
-"""Where a key of a TOML file stands.
+"""Where a key of a TOML file is.
 
 The reader of the standard library knows no places, and none is needed until a
 finding wants one. Then the file is read again, each time one line further, until

@@ -61,6 +61,17 @@ def with_replaced_item(data: bytes, path: str, keys: tuple[Key, ...], old: str, 
     return text.data()
 
 
+def with_commented_item(data: bytes, path: str, keys: tuple[Key, ...], item: str) -> bytes:
+    """`data` with the text `item` as a comment in the list under `keys`, if it is there."""
+    text = _Text(data, path)
+    found = text.document.get(*keys)
+    if isinstance(found, list):
+        for index, one in enumerate(found):
+            if _holds(one, item):
+                text.comment_item(keys, index)
+    return text.data()
+
+
 def with_value(data: bytes, path: str, keys: tuple[Key, ...], value: Any) -> bytes:
     """`data` with `value` under `keys`; the mapping above is made when it is not there.
 
@@ -158,7 +169,7 @@ class _Text:
         return isinstance(above, Mapping) and keys[-1] in above
 
     def uncommented(self, item: str) -> bool:
-        """Make `#- item` valid, if it stands so somewhere."""
+        """Make `#- item` valid, if it is so somewhere."""
         pattern = re.compile(rf"(\s*)#\s?- {re.escape(item)}\s*")
         for index, line in enumerate(self._lines):
             match = pattern.fullmatch(line)
@@ -188,6 +199,14 @@ class _Text:
         line, dash = self._dash(keys, index)
         if dash >= 0:
             self._lines[line] = _item_lines(item, " " * dash)[0]
+
+    def comment_item(self, keys: tuple[Key, ...], index: int) -> None:
+        line, dash = self._dash(keys, index)
+        if dash < 0:
+            where = documents.field_path(keys)
+            raise _refusal(f"`{where}` is on one line", self.document.at(*keys))
+        text = self._lines[line]
+        self._lines[line] = f"{text[:dash]}#{text[dash:]}"
 
     def fill_list(self, keys: tuple[Key, ...], item: Any, *, marker: str) -> None:
         """Give the empty list under `keys` its first entry."""
@@ -300,7 +319,7 @@ class _Text:
         return self._end(index, belongs)
 
     def _end(self, index: int, belongs: Any) -> int:
-        """The line after the block that begins at `index`, without what stands before the next."""
+        """The line after the block that begins at `index`, without what is before the next."""
         end = last = index + 1
         while end < len(self._lines):
             line = self._lines[end]

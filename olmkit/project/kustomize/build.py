@@ -37,7 +37,7 @@ from olmkit.project.kustomize.resources import (
 from olmkit.project.kustomize.variables import Variable
 
 Reader = Callable[[str], bytes | None]
-"""The bytes of a file by its path below the root, None when there is no such file."""
+"""The bytes of a file by its path below the root, None if the file does not exist."""
 
 FILE_NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 
@@ -325,7 +325,7 @@ def _is_same(one: Resource, other: Resource) -> bool:
 
 
 def _unique(document: Document) -> Document:
-    """A document none of whose keys stands twice, since only one of them would count."""
+    """A document none of whose keys is twice, since only one of them would count."""
     for one in document.duplicate_keys():
         raise refusal(
             f"`{documents.field_path(one.keys)}` occurs twice",

@@ -129,7 +129,7 @@ def _put(
 
 
 def _places(value: Any, steps: Sequence[str], *, create: bool) -> Iterator[tuple[Any, Any]]:
-    """Where the last step stands: its holder and its key there."""
+    """Where the last step is: its holder and its key there."""
     head, rest = steps[0], steps[1:]
     if isinstance(value, dict):
         if head == "*" and head not in value:

@@ -25,6 +25,7 @@ from olmkit.project.scaffold.kinds import KindRequest, Names
 from olmkit.project.scaffold.project import Draft
 
 DEPLOY_IMAGE_PLUGIN = "deploy-image.python.olmkit/v1"
+_SAMPLES_TEST = "tests/test_on_api_server.py"
 _PROCESS_TEST = "tests/test_process.py"
 _MAX_USER = 2**31 - 1
 
@@ -312,6 +313,8 @@ def _add_manifests(
     samples = f"{scaffold.SAMPLES_FOLDER}/kustomization.yaml"
     if draft.get(samples) is None:
         draft.put(samples, template("samples_kustomization.yaml"))
+    if draft.get(_SAMPLES_TEST) is None:
+        draft.put(_SAMPLES_TEST, template("samples_test.py"))
     sample = scaffold.sample_file(api)
     draft.make(sample, _sample(template("sample.yaml"), values))
     listed = posixpath.basename(sample)

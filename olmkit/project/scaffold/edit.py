@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from olmkit.base import documents, names
+from olmkit.base.diagnostics import ConfigurationError
 from olmkit.base.tree import Tree
 from olmkit.kube.objects import CLUSTER_SCOPED
 from olmkit.project.config import PROJECT_FILE, Project
@@ -33,10 +34,18 @@ class EditRequest:
     multigroup: bool | None = None
     namespaced: bool | None = None
     image: str = ""
+    domain: str = ""
+    prometheus: bool | None = None
+    network_policy: bool | None = None
+    ci: str = ""
 
 
 def edit(request: EditRequest, project: Project, present: Tree, templates: Tree) -> Draft:
-    """A project with other properties; raises `ConfigurationError` for a wrong image."""
+    """A project with other properties.
+
+    Raises `ConfigurationError` for a wrong image or domain, for another domain once there are
+    kinds, and for a switch of a folder that the project does not have.
+    """
     draft = Draft(present)
     if request.multigroup is not None:
         scaffold.set_flag(draft, "multigroup", on=request.multigroup)
@@ -48,7 +57,48 @@ def edit(request: EditRequest, project: Project, present: Tree, templates: Tree)
             _rescope(draft, project, templates)
     if request.image:
         scaffold.set_image(draft, request.image)
+    if request.domain:
+        _set_domain(draft, project, request.domain)
+    for folder, wanted in (
+        ("../prometheus", request.prometheus),
+        ("../network-policy", request.network_policy),
+    ):
+        if wanted is not None:
+            _switch(draft, folder, on=wanted)
+    if request.ci:
+        scaffold.add_workflow(draft, request.ci, templates)
     return draft
+
+
+def _set_domain(draft: Draft, project: Project, domain: str) -> None:
+    """The domain of later kinds; those that exist have theirs in their CRDs and clusters."""
+    if not names.is_subdomain(domain):
+        raise ConfigurationError(
+            f"`{domain}` is not a DNS domain", hint="use a domain such as example.com"
+        )
+    if project.own_apis() and domain != project.domain:
+        kind = project.own_apis()[0]
+        raise ConfigurationError(
+            f"the domain is part of the group of `{kind.kind}`, `{kind.qualified_group}`",
+            hint="change the domain before the first kind is created",
+        )
+    data = draft.get(PROJECT_FILE) or b""
+    draft.put(PROJECT_FILE, yaml_edits.with_value(data, PROJECT_FILE, ("domain",), domain))
+
+
+def _switch(draft: Draft, folder: str, *, on: bool) -> None:
+    """Let the overlays of the operator contain a folder of `config`, or not."""
+    if on and not any(path.startswith(f"config/{folder[3:]}/") for path in draft.present):
+        raise ConfigurationError(
+            f"the project has no folder `config/{folder[3:]}`",
+            hint="copy it from a new project: `olmkit init` in an empty folder",
+        )
+    for path in (scaffold.DEFAULT_OVERLAY, scaffold.WEBHOOKS_OVERLAY):
+        data = draft.get(path)
+        if data is not None and on:
+            draft.add_item(path, ("resources",), folder)
+        elif data is not None:
+            draft.put(path, yaml_edits.with_commented_item(data, path, ("resources",), folder))
 
 
 def _rescope(draft: Draft, project: Project, templates: Tree) -> None:

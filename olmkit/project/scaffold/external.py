@@ -24,7 +24,7 @@ from olmkit.project.scaffold.kinds import KindRequest, Names
 from olmkit.project.scaffold.project import Draft
 
 _DOMAIN = "k8s.io"
-# Kubernetes' API groups as the project file names them, with the domain of each. `core` stands
+# Kubernetes' API groups as the project file names them, with the domain of each. `core` is
 # for the group without a name.
 _SHORT_GROUPS = frozenset({"apps", "autoscaling", "batch", "core", "policy"})
 _DOMAIN_GROUPS = frozenset(

@@ -99,12 +99,12 @@ class Names:
 
     @property
     def group_prefix(self) -> str:
-        """What tells a name from that of another group: `WebSite` of `web-site`."""
+        """What distinguishes a name from that of another group: `WebSite` of `web-site`."""
         return _camel(self.api.group)
 
     @property
     def version_prefix(self) -> str:
-        """What tells a name from that of another version or group."""
+        """What distinguishes a name from that of another version or group."""
         return self.group_prefix + _camel(self.api.version)
 
     def module_of(self, path: str) -> str:
@@ -189,7 +189,7 @@ def check_module(project: Project, api: Api) -> None:
             raise ConfigurationError(
                 f"the project has `{other.kind}` of the group `{other.group}` already, whose "
                 "modules have the same names",
-                hint="" if project.is_multigroup else "`olmkit edit --multigroup` tells them apart",
+                hint="" if project.is_multigroup else "`olmkit edit --multigroup` separates them",
             )
 
 

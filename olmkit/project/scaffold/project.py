@@ -31,6 +31,7 @@ from olmkit.project.edits import yaml as yaml_edits
 from olmkit.project.scaffold import template_files
 
 LAYOUT = "python.olmkit/v1"
+CI = ("github", "gitlab")
 SAMPLES_FOLDER = "config/samples"
 CRD_FOLDER = "config/crd"
 RBAC_FOLDER = "config/rbac"
@@ -52,13 +53,17 @@ _FNV_PRIME, _FNV_START = 16777619, 2166136261
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InitRequest:
-    """A new project. `image` is the operator's own, with a tag; empty: made of the names."""
+    """A new project. `image` is the operator's own, with a tag; empty: made of the names.
+
+    `ci` is the service whose workflow is written, one of `CI`; empty: none.
+    """
 
     domain: str
     name: str
     image: str = ""
     multigroup: bool = False
     namespaced: bool = False
+    ci: str = ""
 
 
 @dataclass(slots=True)
@@ -115,7 +120,8 @@ def init(request: InitRequest, present: Tree, templates: Tree) -> Draft:
 
     Raises `ConfigurationError` for names that cannot be, and when a project exists there.
     """
-    _check_names(request)
+    check_request(request)
+    _check_package(request)
     for path in _ONLY_ONCE:
         if path in present:
             raise ConfigurationError(
@@ -123,17 +129,27 @@ def init(request: InitRequest, present: Tree, templates: Tree) -> Draft:
                 hint="start in an empty folder; `olmkit create api` adds to a project",
             )
     draft = Draft(present)
-    values = _init_values(request)
+    values = init_values(request)
     for path, content in template_files.folder(templates, "init", values).items():
         draft.make(path, content.data)
         if path in present:
             draft.note(f"`{path}` existed and is kept", path)
+    if request.ci:
+        add_workflow(draft, request.ci, templates)
     if request.multigroup:
         set_flag(draft, "multigroup", on=True)
     if request.namespaced:
         set_flag(draft, "namespaced", on=True)
         watch_own_namespace(draft)
     return draft
+
+
+def add_workflow(draft: Draft, service: str, templates: Tree) -> None:
+    """The workflow of a CI service; one that is there is kept."""
+    for path, content in template_files.folder(templates, f"ci/{service}", {}).items():
+        if draft.get(path) is not None:
+            draft.note(f"`{path}` existed and is kept", path)
+        draft.make(path, content.data)
 
 
 def package_of(project: Project) -> str:
@@ -327,7 +343,8 @@ def _common(name: str, domain: str, package: str, namespaced: bool) -> dict[str,
     }
 
 
-def _init_values(request: InitRequest) -> dict[str, str]:
+def init_values(request: InitRequest) -> dict[str, str]:
+    """The values that the templates of a new project may use."""
     image = request.image or f"{request.domain}/{request.name}:v0.0.1"
     name, tag, digest = _image_parts(image)
     if digest or not tag:
@@ -361,7 +378,8 @@ def _image_parts(image: str) -> tuple[str, str, str]:
     return name, tag if tag or digest else "latest", digest
 
 
-def _check_names(request: InitRequest) -> None:
+def check_request(request: InitRequest) -> None:
+    """Raise `ConfigurationError` for a name or a domain that cannot be."""
     if not names.is_label(request.name):
         raise ConfigurationError(
             f"`{request.name}` is not a project name",
@@ -374,6 +392,14 @@ def _check_names(request: InitRequest) -> None:
             hint=f"{_MAX_NAME} at most, since the Service `{request.name}{_LONGEST}` has 63: "
             "`--project-name …`",
         )
+    if not names.is_subdomain(request.domain) or request.domain.startswith("-"):
+        raise ConfigurationError(
+            f"`{request.domain}` is not a domain",
+            hint="name the one that your API groups end in: `--domain example.com`",
+        )
+
+
+def _check_package(request: InitRequest) -> None:
     package = module_name(request.name)
     is_taken = package in sys.stdlib_module_names or package in _TAKEN
     if is_taken or not package.isidentifier():
@@ -381,11 +407,6 @@ def _check_names(request: InitRequest) -> None:
             f"the package of project `{request.name}` would be `{package}`, which "
             + ("another package is called" if is_taken else "Python cannot import"),
             hint="choose another name, such as `--project-name my-operator`",
-        )
-    if not names.is_subdomain(request.domain) or request.domain.startswith("-"):
-        raise ConfigurationError(
-            f"`{request.domain}` is not a domain",
-            hint="name the one that your API groups end in: `--domain example.com`",
         )
 
 

@@ -10,6 +10,8 @@ from olmkit.base.diagnostics import ConfigurationError
 from olmkit.kube.objects import GVK
 from olmkit.project import config, run_plan
 
+WATCHES = run_plan.WATCHES_LANGUAGES
+
 
 def deployment(*containers: dict[str, Any]) -> dict[str, Any]:
     spec = {"template": {"spec": {"containers": list(containers)}}}
@@ -91,6 +93,19 @@ def test_kinds_are_those_with_a_controller() -> None:
 
 
 def test_operator_in_another_language_is_left_to_its_own_build() -> None:
-    run_plan.check_language(project("layout: [python.olmkit/v1]"))
+    for layout in ("python.olmkit/v1", *(f"{one}.sdk.operatorframework.io/v1" for one in WATCHES)):
+        run_plan.check_language(project(f"layout: [{layout}]"))
     with pytest.raises(ConfigurationError, match="written for `go`"):
         run_plan.check_language(project("layout: [go.kubebuilder.io/v4]"))
+
+
+@pytest.mark.parametrize("language", WATCHES)
+def test_what_watches_describe_is_run_by_olmkit(language: str) -> None:
+    found = run_plan.kinds(
+        project(
+            f"layout: [{language}.sdk.operatorframework.io/v1]\n"
+            "resources: [{group: a, domain: b.c, version: v1, kind: One, api: {crdVersion: v1}}]\n"
+        )
+    )
+    assert found == (GVK(group="a.b.c", version="v1", kind="One"),)
+    assert run_plan.watches_entrypoint(language)[-2:] == ("olmkit.hybrid", language)

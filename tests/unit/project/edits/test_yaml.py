@@ -55,7 +55,7 @@ LISTS = {
         "patches:\n- a\n# +kubebuilder:scaffold:p\n",
         "patches:\n- a\n# +kubebuilder:scaffold:p\nresources:\n- b\n",
     ),
-    "no comment any more": ("resources:\n- a\n#- b\n- c\n", "resources:\n- a\n- b\n- c\n"),
+    "comment removed": ("resources:\n- a\n#- b\n- c\n", "resources:\n- a\n- b\n- c\n"),
     "there already": ("resources:\n- ./b\n", "resources:\n- ./b\n"),
 }
 
@@ -245,3 +245,16 @@ def test_an_edit_changes_what_it_says_and_loses_no_comment(
             done = yaml_edits.with_item(text, "k", (key,), new)
             assert documents.load(done, "k").value == {**value, key: [*(found or []), new]}
             assert [line for line in comments if line not in done.decode()] == []
+
+
+def test_an_item_becomes_a_comment_and_valid_again() -> None:
+    text = b"resources:\n- ../crd\n# About it.\n- ../prometheus\npatches: []\n"
+    commented = yaml_edits.with_commented_item(text, "k", ("resources",), "../prometheus")
+    assert commented == text.replace(b"- ../prom", b"#- ../prom")
+    assert yaml_edits.with_item(commented, "k", ("resources",), "../prometheus") == text
+    assert yaml_edits.with_commented_item(text, "k", ("resources",), "../other") == text
+
+
+def test_an_item_in_a_list_on_one_line_cannot_become_a_comment() -> None:
+    with pytest.raises(InputError, match="on one line"):
+        yaml_edits.with_commented_item(b"resources: [a, b]\n", "k", ("resources",), "a")

@@ -66,6 +66,7 @@ def test_a_kind_has_types_a_reconciler_and_manifests(begun: Tree, templates: Tre
         "config/samples/cache_v1alpha1_memcached.yaml",
         "config/samples/kustomization.yaml",
         "tests/test_memcached.py",
+        "tests/test_on_api_server.py",
         "toy/api/v1alpha1/__init__.py",
         "toy/api/v1alpha1/memcached.py",
         "toy/reconcilers/__init__.py",

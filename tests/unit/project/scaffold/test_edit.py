@@ -176,3 +176,61 @@ def test_the_image_is_set(templates: Tree, image: str, text: bytes) -> None:
 def test_what_is_not_an_image_is_refused(templates: Tree) -> None:
     with pytest.raises(ConfigurationError):
         edited(begun(templates), templates, image="Not An Image")
+
+
+@pytest.mark.parametrize(
+    ("switch", "folder"),
+    [("prometheus", "../prometheus"), ("network_policy", "../network-policy")],
+)
+def test_a_folder_is_switched_on_and_off_in_all_overlays(
+    templates: Tree, switch: str, folder: str
+) -> None:
+    tree = begun(templates, TOY)
+    request = WebhookRequest(group="games", version="v1", kind="Toy", validation=True)
+    webhooks = scaffold_webhook.create_webhook(request, project_of(tree), tree, templates)
+    tree = tree.merge(webhooks.tree())
+    on = edited(tree, templates, **{switch: True})
+    for path in (scaffold.DEFAULT_OVERLAY, scaffold.WEBHOOKS_OVERLAY):
+        assert folder not in documents.load(tree.data(path), path).value["resources"]
+        assert folder in documents.load(on.data(path), path).value["resources"]
+    assert edited(on, templates, **{switch: True}) == on
+    assert edited(on, templates, **{switch: False}) == tree
+
+
+def test_a_folder_that_the_project_lacks_cannot_be_switched_on(templates: Tree) -> None:
+    tree = begun(templates)
+    without = Tree({path: tree[path] for path in tree if not path.startswith("config/prometheus")})
+    with pytest.raises(ConfigurationError, match="no folder `config/prometheus`"):
+        edited(without, templates, prometheus=True)
+    assert edited(without, templates, prometheus=False) == without
+
+
+def test_the_domain_changes_until_there_are_kinds(templates: Tree) -> None:
+    assert project_of(edited(begun(templates), templates, domain="y.org")).domain == "y.org"
+    tree = begun(templates, TOY)
+    assert edited(tree, templates, domain="x.org") == tree
+    with pytest.raises(ConfigurationError, match="part of the group of `Toy`"):
+        edited(tree, templates, domain="y.org")
+    with pytest.raises(ConfigurationError, match="not a DNS domain"):
+        edited(tree, templates, domain="no domain")
+
+
+@pytest.mark.parametrize("service", scaffold.CI)
+def test_a_workflow_runs_targets_that_exist_and_is_kept(templates: Tree, service: str) -> None:
+    tree = begun(templates)
+    with_workflow = edited(tree, templates, ci=service)
+    [path] = set(with_workflow) - set(tree)
+    workflow = documents.load(with_workflow.data(path), path).value
+    jobs = workflow["jobs"]["operator"]["steps"] if service == "github" else None
+    lines = [one.get("run", "") for one in jobs] if jobs else workflow["operator"]["script"]
+    targets = {word for line in lines if line.startswith("make ") for word in line.split()[1:]}
+    makefile = tree.data("Makefile").decode()
+    assert {"lint", "test", "image", "bundle-image", "chart"} <= targets
+    assert not [target for target in targets if f"\n{target}:" not in makefile]
+    again = scaffold_edit.edit(
+        EditRequest(ci=service), project_of(with_workflow), with_workflow, templates
+    )
+    assert (again.tree(), [one.message for one in again.notes]) == (
+        Tree(),
+        [f"`{path}` existed and is kept"],
+    )

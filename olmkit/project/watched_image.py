@@ -1,0 +1,121 @@
+"""The image of a Helm or Ansible operator: what it has next to what all images have.
+
+Folders, user and working directory are those of operator-sdk's images, so that manifests written
+for them need no change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from olmkit.base.diagnostics import ConfigurationError, InputError
+from olmkit.base.tree import File, Tree
+from olmkit.oci.content import Platform
+
+USER = "1001:0"
+HELM = "usr/local/bin/helm"
+COLLECTIONS = "usr/share/ansible/collections"
+REQUIREMENTS_FILE = "requirements.yml"
+_WATCHES = "watches.yaml"
+# https://refspecs.linuxfoundation.org/elf/gabi4+/ch4.eheader.html: byte 4 is the class, 5 the
+# order of bytes, 18 and 19 the machine.
+_MACHINES = {"amd64": 62, "arm64": 183, "ppc64le": 21, "s390x": 22, "riscv64": 243}
+_PROGRAMS = {
+    "ansible": "ansible.cli.adhoc",
+    "ansible-config": "ansible.cli.config",
+    "ansible-playbook": "ansible.cli.playbook",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Content:
+    """What a kind of project has: folders, packages, and where all of it is."""
+
+    target: str
+    folders: tuple[str, ...]
+    files: tuple[str, ...]
+    extras: str
+    more: tuple[str, ...] = ()
+
+
+CONTENTS: Mapping[str, Content] = {
+    "helm": Content(
+        target="/opt/helm", folders=("helm-charts",), files=(_WATCHES,), extras="operator"
+    ),
+    "ansible": Content(
+        target="/opt/ansible",
+        folders=("roles", "playbooks", "library", "filter_plugins", "group_vars", "vars"),
+        files=(_WATCHES, REQUIREMENTS_FILE, "ansible.cfg"),
+        extras="operator,ansible",
+        more=("kubernetes",),
+    ),
+}
+
+
+def requirements(language: str, version: str) -> tuple[str, ...]:
+    """The packages of the image: olmkit, at least as old as the one that builds."""
+    content = CONTENTS[language]
+    return (f"olmkit[{content.extras}]>={version}", *content.more)
+
+
+def code(language: str, files: Tree) -> Tree:
+    """The layer with the project's own files; raises `ConfigurationError` without watches."""
+    content = CONTENTS[language]
+    if _WATCHES not in files:
+        raise ConfigurationError(
+            f"`{_WATCHES}` does not exist", hint="`olmkit create api` writes it"
+        )
+    kept = Tree({path: file for path, file in files.items() if "__pycache__" not in path})
+    return kept.at(content.target.lstrip("/"))
+
+
+def helm_program(data: bytes, platform: Platform, *, path: str) -> Tree:
+    """The layer with the helm program; raises `InputError` for one that cannot run there."""
+    machine = _MACHINES.get(platform.architecture)
+    number = data[18:20] if data[5:6] == b"\x02" else data[18:20][::-1]
+    if data[:4] != b"\x7fELF" or platform.os != "linux":
+        raise InputError(f"`{path}` is not a Linux program")
+    if machine is None or int.from_bytes(number, "big") != machine:
+        raise InputError(
+            f"`{path}` is not a program for `{platform}`",
+            hint="name one for each platform: `--helm 'helm-{arch}'`",
+        )
+    return Tree({HELM: File(data, 0o755)})
+
+
+def ansible_programs() -> Tree:
+    """The layer with the commands that ansible-runner starts."""
+    return Tree(
+        {
+            f"usr/local/bin/{name}": File(
+                f"#!/usr/bin/env python3\nfrom {module} import main\n\nmain()\n".encode(), 0o755
+            )
+            for name, module in _PROGRAMS.items()
+        }
+    )
+
+
+def collections(files: Tree, requirements_file: Any, *, folder: str) -> Tree:
+    """The layer with collections; `ConfigurationError` when one that is required is missing."""
+    below = Tree(files).under("ansible_collections")
+    there = {"/".join(path.split("/")[:2]) for path in below}
+    missing = [name for name in required(requirements_file) if name.replace(".", "/") not in there]
+    if missing:
+        raise ConfigurationError(
+            f"the collection `{missing[0]}` of `{REQUIREMENTS_FILE}` is not in `{folder}`",
+            hint=f"`ansible-galaxy collection install -r {REQUIREMENTS_FILE} -p {folder}` "
+            "installs it",
+        )
+    return below.at(f"{COLLECTIONS}/ansible_collections")
+
+
+def required(requirements_file: Any) -> Sequence[str]:
+    """The names of the collections that a `requirements.yml` lists."""
+    listed = requirements_file.get("collections") if isinstance(requirements_file, Mapping) else ()
+    names = [
+        one.get("name") if isinstance(one, Mapping) else one
+        for one in (listed if isinstance(listed, list) else ())
+    ]
+    return [name for name in names if isinstance(name, str) and name.count(".") == 1]

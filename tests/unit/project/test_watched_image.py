@@ -1,0 +1,136 @@
+"""Images of Helm and Ansible operators: the layers that they have next to Python."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from olmkit.base.diagnostics import ConfigurationError, InputError
+from olmkit.base.tree import Tree
+from olmkit.edges.images import transfer, transports
+from olmkit.edges.images.access_settings import Access
+from olmkit.edges.images.layout import Layout
+from olmkit.jobs.image import build as job
+from olmkit.jobs.image import copy as image_job
+from olmkit.jobs.image.build import ImageBuildOptions
+from olmkit.jobs.image.publish import BuildOptions
+from olmkit.jobs.project import scaffold
+from olmkit.jobs.project.scaffold import WatchedApi
+from olmkit.oci import image, layer
+from olmkit.oci import reference as references
+from olmkit.oci.content import Digest, Platform
+from olmkit.oci.store import MemoryStore
+from olmkit.project import watched_image
+from olmkit.project.scaffold.project import InitRequest
+
+AMD64 = Platform(os="linux", architecture="amd64")
+ARM64 = Platform(os="linux", architecture="arm64")
+HELM = b"\x7fELF\x02\x01" + bytes(12) + (62).to_bytes(2, "little") + b"helm"
+ARM_HELM = HELM.replace((62).to_bytes(2, "little"), (183).to_bytes(2, "little"))
+BASE = image.index(
+    [
+        image.configure(
+            image.append(
+                image.scratch(platform),
+                layer.write(Tree({"etc/os-release": b"1"})),
+                created_by="test",
+            ),
+            {"Env": ["PYTHON_VERSION=3.12.1"]},
+        )
+        for platform in (AMD64, ARM64)
+    ]
+)
+
+
+def project(folder: Path, language: str, make_wheel: Callable[..., Path]) -> Path:
+    request = InitRequest(domain="example.com", name="web", image="quay.io/example/web:v0.0.1")
+    scaffold.init(folder, request, language=language)
+    wanted = WatchedApi(group="cache", kind="Memcached")
+    asyncio.run(scaffold.create_watched_api(folder, wanted, Access(environment={}), {}))
+    for name in ("olmkit", "kubernetes"):
+        make_wheel(folder / "wheels", name)
+    store = MemoryStore.of(BASE)
+    asyncio.run(transfer.copy(store, Layout(folder.parent / "base"), BASE.descriptor, tag="python"))
+    return folder
+
+
+def access(folder: Path) -> Access:
+    return Access(environment={**os.environ, "OLMKIT_CACHE": str(folder.parent / "cache")})
+
+
+def build(folder: Path, *platforms: Platform, **given: Any) -> str:
+    options = ImageBuildOptions(
+        publish=BuildOptions(project=folder, platforms=platforms or (AMD64,)),
+        base=f"oci:{folder.parent}/base:python",
+        wheels=str(folder / "wheels"),
+        bytecode=False,
+        **given,
+    )
+    return asyncio.run(job.build(options, access(folder))).reference
+
+
+async def files(reference: str, platform: Platform) -> Tree:
+    parsed = references.parse_image(reference)
+    async with transports.open_store(parsed, Access()) as store:
+        root = await store.resolve(transports.selector(parsed))
+        found = await transports.look_at(store, root, Access(platform=platform))
+        return await transports.unpack(store, found)
+
+
+def test_a_helm_image_has_the_program_and_the_charts(
+    tmp_path: Path, make_wheel: Callable[..., Path]
+) -> None:
+    folder = project(tmp_path / "web", "helm", make_wheel)
+    (tmp_path / "helm-amd64").write_bytes(HELM)
+    (tmp_path / "helm-arm64").write_bytes(ARM_HELM)
+    reference = build(folder, AMD64, ARM64, helm=str(tmp_path / "helm-{arch}"))
+    for platform, program in ((AMD64, HELM), (ARM64, ARM_HELM)):
+        found = asyncio.run(files(reference, platform))
+        assert found.data("usr/local/bin/helm") == program
+        assert found["usr/local/bin/helm"].mode & 0o111
+        assert "opt/helm/watches.yaml" in found
+        assert "opt/helm/helm-charts/memcached/Chart.yaml" in found
+    assert build(folder, AMD64, ARM64, helm=str(tmp_path / "helm-{arch}")) == reference
+    one = build(folder, AMD64, helm=str(tmp_path / "helm-amd64"))
+    facts = asyncio.run(image_job.inspect(one, access(folder)))
+    assert facts.run["Entrypoint"] == ["python", "-m", "olmkit.hybrid", "helm"]
+    assert (facts.run["User"], facts.run["WorkingDir"]) == ("1001:0", "/opt/helm")
+    assert facts.labels["dev.olmkit.helm.digest"] == str(Digest.of(HELM))
+
+
+def test_an_ansible_image_has_the_collections_that_are_required(
+    tmp_path: Path, make_wheel: Callable[..., Path]
+) -> None:
+    folder = project(tmp_path / "web", "ansible", make_wheel)
+    with pytest.raises(ConfigurationError, match=r"`kubernetes\.core`") as error:
+        build(folder)
+    assert "ansible-galaxy" in error.value.hint
+    place = tmp_path / "collections/ansible_collections/kubernetes/core"
+    place.mkdir(parents=True)
+    (place / "MANIFEST.json").write_text("{}")
+    found = asyncio.run(files(build(folder, collections=str(tmp_path / "collections")), AMD64))
+    below = "usr/share/ansible/collections/ansible_collections/kubernetes/core"
+    assert f"{below}/MANIFEST.json" in found
+    assert found["usr/local/bin/ansible-playbook"].mode & 0o111
+    assert "opt/ansible/roles/memcached/tasks/main.yml" in found
+
+
+@pytest.mark.parametrize(
+    ("data", "platform"), [(b"#!/bin/sh\n", AMD64), (HELM, ARM64), (ARM_HELM, AMD64), (b"", AMD64)]
+)
+def test_a_program_for_another_machine_is_an_error(data: bytes, platform: Platform) -> None:
+    with pytest.raises(InputError, match="`helm`"):
+        watched_image.helm_program(data, platform, path="helm")
+
+
+def test_an_option_of_the_other_kind_is_an_error(
+    tmp_path: Path, make_wheel: Callable[..., Path]
+) -> None:
+    folder = project(tmp_path / "web", "ansible", make_wheel)
+    with pytest.raises(ConfigurationError, match="no effect"):
+        build(folder, helm="helm")
