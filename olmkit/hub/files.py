@@ -6,89 +6,209 @@ below any path and from a disk.
 
 from __future__ import annotations
 
-import hashlib
+import gzip
 import json
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.resources import files as files_of
-from typing import Any, Final
-from xml.sax.saxutils import escape, quoteattr
+from typing import Any, Final, NamedTuple
 
 from olmkit import __version__
+from olmkit.hub import all_pages, build_record, feeds, package_pages
+from olmkit.hub.all_pages import Source
+from olmkit.hub.build_record import NONE, Earlier, PackageRecord, digest_of
+from olmkit.hub.feeds import Feed
 from olmkit.hub.looks import files as shared
 from olmkit.hub.looks import pages as looks
-from olmkit.hub.looks.text import clean
-from olmkit.hub.pages import AboutPage, ErrorPage, GraphPage, ListPage, Page, Site, Tile
+from olmkit.hub.looks.environment import IMAGE_POLICY, POLICY
+from olmkit.hub.package_pages import Data, Part, Wanted
+from olmkit.hub.pages import ErrorPage, ListPage, Page, Tile
 
 INDEX: Final = "index.html"
+INDEX_DATA: Final = "index.json"
+SMALLEST_PACKED: Final = 1400  # bytes: one packet of a network
+_PACKED: Final = (".html", ".js", ".css", ".json", ".xml", ".svg")
 _LIBRARIES: Final = ("jinja2", "markdown-it-py", "nh3")
-_FEED: Final = "feed.xml"
-_NO_DATE: Final = "1970-01-01T00:00:00Z"
+_HEADERS: Final = f"""\
+/*
+  Content-Security-Policy: {POLICY}; frame-ancestors 'none'
+  X-Content-Type-Options: nosniff
+  Referrer-Policy: no-referrer
+/icons/*
+  Content-Security-Policy: {IMAGE_POLICY}
+/*.json
+  Access-Control-Allow-Origin: *
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rendered:
-    """All files by path, and the pages whose template failed, with the reason.
+class Look:
+    """What all pages have in common.
 
-    `keys` tell what each page was made of; `rendered` is the number of pages that are new.
+    `base_url` is where the hub is published, with a slash at its end, or empty; `packed`: large
+    texts are there a second time, compressed with gzip.
     """
 
-    files: Mapping[str, bytes]
-    failed: Mapping[str, str]
-    keys: Mapping[str, str]
-    rendered: int
+    title: str
+    base_url: str = ""
+    packed: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Earlier:
-    """The record of an earlier build: the digests of its files, and what its pages were made of."""
+class HubFile(NamedTuple):
+    """A file by its path; `data` is None when it stays as an earlier build wrote it."""
 
-    is_hub: bool = False
-    files: Mapping[str, str] = field(default_factory=dict)
-    keys: Mapping[str, str] = field(default_factory=dict)
+    path: str
+    data: bytes | None
 
 
-def of_site(
-    site: Site,
-    earlier: Earlier = Earlier(),
-    read: Callable[[str], bytes | None] = lambda _: None,
-) -> Rendered:
-    """All files of the site. Pages that are as they were `earlier` are `read`, not rendered."""
-    files: dict[str, bytes] = dict(site.files)
-    failed: dict[str, str] = {}
-    keys: dict[str, str] = {}
-    rendered = 0
-    looks_ = _looks_key(site.title)
-    for path, page in site.pages.items():
-        file = file_of(path)
-        key = _key(page, looks_)
-        if key and earlier.keys.get(file) == key:
-            data = read(file)
-            if data is not None and digest_of(data) == earlier.files.get(file):
-                files[file], keys[file] = data, key
-                continue
-        rendered += 1
-        text, reason = render_safely(site, path, page)
-        if reason:
-            failed[path] = reason
-        elif key:
-            keys[file] = key
-        files[file] = text.encode("utf-8", "replace")
-    files.update(data_files(site))
-    return Rendered(files=dict(sorted(files.items())), failed=failed, keys=keys, rendered=rendered)
+class HubFiles:
+    """The files of a hub, one after the other. Packages that did not change are not rendered.
+
+    `is_there` says whether a file with a digest is still in the folder of the `earlier` build.
+    The figures are complete when all files have been requested.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[Source],
+        look: Look,
+        earlier: Earlier = NONE,
+        is_there: Callable[[str, str], bool] = lambda _path, _digest: False,
+    ) -> None:
+        self.failed: list[str] = []
+        self.pages = 0
+        self.rendered = 0
+        self._sources = sources
+        self._look = look
+        self._look_key = _look_key(look)
+        self._earlier = earlier
+        self._is_there = is_there
+        self._digests: dict[str, str] = {}
+        self._packages: dict[str, PackageRecord] = {}
+
+    def __iter__(self) -> Iterator[HubFile]:
+        summaries = []
+        for wanted in all_pages.packages(self._sources):
+            summaries.append(package_pages.summary(wanted))
+            found = self._unchanged(wanted)
+            yield from self._package(wanted) if found is None else self._kept(wanted, found)
+        listed: tuple[Tile, ...] = ()
+        index: Any = {}
+        for part in all_pages.rest(self._sources, summaries, tuple(self.failed)):
+            if isinstance(part.content, ListPage):
+                listed = part.content.tiles
+            if isinstance(part.content, Data) and part.path == INDEX_DATA:
+                index = part.content.value
+            yield from self._new(self._part(part))
+        for path, data in shared_files(self._look, listed, index).items():
+            yield from self._new(self._file(path, data))
+
+        # For web servers that read it, such as those of static hosting services.
+        yield from self._new(self._file("_headers", _HEADERS.encode()))
+
+    def record(self) -> bytes:
+        """The record of this build, for the next one."""
+        return build_record.format_record(self._digests, self._packages)
+
+    def report(self) -> tuple[str, ...]:
+        """What cannot be shown, in words."""
+        faults = (f"{one.name}: {fault}" for one in self._sources for fault in one.faults)
+        return (*faults, *self.failed)
+
+    def _unchanged(self, wanted: Wanted) -> PackageRecord | None:
+        found = self._earlier.packages.get(wanted.path)
+        if found is None:
+            return None
+        if found.key != build_record.key(self._look_key, wanted, found.kinds, found.packages):
+            return None
+        digests = self._earlier.files
+        kept = all(
+            path in digests and self._is_there(path, digests[path])
+            for path in found.files
+            if path not in self._digests
+        )
+        return found if kept else None
+
+    def _kept(self, wanted: Wanted, found: PackageRecord) -> Iterator[HubFile]:
+        self._packages[wanted.path] = found
+        for path in found.files:
+            if path not in self._digests:
+                self.pages += path.endswith(".html")
+                self._digests[path] = self._earlier.files[path]
+                yield HubFile(path, None)
+
+    def _package(self, wanted: Wanted) -> Iterator[HubFile]:
+        lookups = build_record.Lookups(wanted)
+        shared = _Shared(self._digests)
+        own: dict[str, None] = {}
+        failures = len(self.failed)
+        for part in package_pages.parts(lookups.wanted, shared):
+            for file in self._part(part):
+                own[file.path] = None
+                yield from self._new((file,))
+        if len(self.failed) > failures:
+            return  # it is created next time
+        kinds, packages = lookups.kinds, lookups.packages
+        self._packages[wanted.path] = PackageRecord(
+            key=build_record.key(self._look_key, wanted, kinds, packages),
+            kinds=kinds,
+            packages=packages,
+            files=tuple(sorted({*own, *shared.seen})),
+        )
+
+    def _part(self, part: Part) -> Iterator[HubFile]:
+        if part.failure:
+            self.failed.append(part.failure)
+        match part.content:
+            case bytes():
+                yield from self._file(part.path, part.content)
+            case Data():
+                yield from self._file(part.path, json_bytes(part.content.value))
+            case Feed():
+                look = self._look
+                data = feeds.of_package(part.path, look.title, part.content, look.base_url)
+                yield from self._file(part.path, data)
+            case _:
+                self.pages += 1
+                self.rendered += 1
+                text, reason = render_safely(self._look, part.path, part.content)
+                if reason:
+                    self.failed.append(f"page {part.path or '/'}: {reason}")
+                yield from self._file(file_of(part.path), text.encode("utf-8", "replace"))
+
+    def _file(self, path: str, data: bytes) -> Iterator[HubFile]:
+        yield HubFile(path, data)
+        if self._look.packed and len(data) >= SMALLEST_PACKED and path.endswith(_PACKED):
+            yield HubFile(f"{path}.gz", gzip.compress(data, 9, mtime=0))
+
+    def _new(self, files: Iterable[HubFile]) -> Iterator[HubFile]:
+        """The files that were not given out yet: packages share icons."""
+        for file in files:
+            if file.path not in self._digests and file.data is not None:
+                self._digests[file.path] = digest_of(file.data)
+                yield file
 
 
-def _key(page: Page, looks_: str) -> str:
-    """What a page is made of; empty for one that is made again each time."""
-    if isinstance(page, GraphPage):  # it holds the package itself, with places in files
-        return ""
-    return digest_of(f"{looks_}\0{page!r}".encode("utf-8", "replace"))
+class _Shared:
+    """The existing pages, and those of them that were requested."""
+
+    def __init__(self, known: Mapping[str, str]) -> None:
+        self.seen: list[str] = []
+        self._known = known
+
+    def __contains__(self, path: object) -> bool:
+        file = file_of(str(path))
+        if file in self._known:
+            self.seen.append(file)
+            return True
+        return False
 
 
-def _looks_key(title: str) -> str:
-    """What all pages are made of: the release, templates, and libraries that make HTML."""
-    parts = [__version__, title, *(version(name) for name in _LIBRARIES)]
+def _look_key(look: Look) -> str:
+    """What all pages are made of: the release, options, templates, libraries that make HTML."""
+    parts = [__version__, look.title, look.base_url, str(look.packed)]
+    parts += [version(name) for name in _LIBRARIES]
     folder = files_of("olmkit.hub.looks")
     for place in (folder, folder / "templates"):
         found = [one for one in place.iterdir() if one.name.endswith((".py", ".html"))]
@@ -96,36 +216,37 @@ def _looks_key(title: str) -> str:
     return digest_of("\0".join(parts).encode("utf-8", "replace"))
 
 
-def render(site: Site, path: str, page: Page, *, clean_links: bool = False) -> str:
+def render(look: Look, path: str, page: Page, *, clean_links: bool = False) -> str:
     """The HTML of one page."""
-    return looks.html(page, site=site.title, root="../" * path.count("/"), clean_links=clean_links)
+    return looks.html(
+        page,
+        site=look.title,
+        root="../" * path.count("/"),
+        clean_links=clean_links,
+        base_url="" if isinstance(page, ErrorPage) else look.base_url,
+        path=path,
+    )
 
 
 def render_safely(
-    site: Site, path: str, page: Page, *, clean_links: bool = False
+    look: Look, path: str, page: Page, *, clean_links: bool = False
 ) -> tuple[str, str]:
     """The HTML of one page, else of the page that says why it failed; and the reason."""
     try:
-        return render(site, path, page, clean_links=clean_links), ""
+        return render(look, path, page, clean_links=clean_links), ""
     except Exception as error:  # data of any shape: it costs this page only
         reason = f"{type(error).__name__}: {error}"
-        return render(site, path, _unmade(reason), clean_links=clean_links), reason
+        return render(look, path, _unmade(reason), clean_links=clean_links), reason
 
 
-def report(site: Site) -> tuple[str, ...]:
-    """What of the catalogs cannot be shown, in words."""
-    about = site.pages["about/"]
-    listed = about.report if isinstance(about, AboutPage) else ()
-    return tuple(one.text for one in listed if one.kind == "failed")
-
-
-def data_files(site: Site) -> Mapping[str, bytes]:
-    """JSON, feed, and the files that all pages share."""
-    found = {path: _json(value) for path, value in site.data.items()}
-    found |= {f"{shared.FOLDER}/{name}": data for name, data in shared.shared().items()}
-    index = json.dumps(site.data["index.json"]["packages"], ensure_ascii=False, sort_keys=True)
-    found["index.js"] = shared.index_script(index).encode("utf-8", "replace")
-    found[_FEED] = feed(site).encode("utf-8", "replace")
+def shared_files(look: Look, tiles: Sequence[Tile], index: Mapping[str, Any]) -> dict[str, bytes]:
+    """The feed, the search index as scripts, style sheet and scripts."""
+    found = {f"{shared.FOLDER}/{name}": data for name, data in shared.shared().items()}
+    packages = json.dumps(index["packages"], ensure_ascii=False, sort_keys=True)
+    found["index.js"] = shared.index_script(packages).encode("utf-8", "replace")
+    words = json.dumps([one.words for one in tiles], ensure_ascii=False)
+    found["descriptions.js"] = shared.descriptions_script(words).encode("utf-8", "replace")
+    found[feeds.FILE] = feeds.of_list(look.title, tiles, look.base_url)
     return found
 
 
@@ -142,88 +263,7 @@ def _unmade(reason: str) -> ErrorPage:
     )
 
 
-def _json(value: Any) -> bytes:
+def json_bytes(value: Any) -> bytes:
+    """A JSON file."""
     text = json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True)
     return text.encode("utf-8", "replace") + b"\n"
-
-
-# Atom: RFC 4287
-
-
-def feed(site: Site) -> str:
-    """The shown version of each package, as an Atom feed.
-
-    A catalog has no dates that can be trusted, so that each entry has the same one; readers tell
-    entries apart by their identifiers, which have the version.
-    """
-    page = site.pages[""]
-    tiles = page.tiles if isinstance(page, ListPage) else ()
-    entries = sorted(tiles, key=lambda one: (one.catalog, one.name))
-    return "\n".join(
-        [
-            '<?xml version="1.0" encoding="utf-8"?>',
-            '<feed xmlns="http://www.w3.org/2005/Atom">',
-            f"<title>{_text(site.title)}</title>",
-            f"<id>{_identifier(site.title)}</id>",
-            f"<updated>{_NO_DATE}</updated>",
-            "<author><name>olmkit</name></author>",
-            '<link rel="self" href="feed.xml"/>',
-            *(line for tile in entries for line in _entry(site.title, tile)),
-            "</feed>",
-            "",
-        ]
-    )
-
-
-def _entry(title: str, tile: Tile) -> Iterator[str]:
-    yield "<entry>"
-    yield f"<title>{_text(f'{tile.display_name} {tile.version}'.strip())}</title>"
-    yield f"<id>{_identifier(title, tile.catalog, tile.name, tile.version)}</id>"
-    yield f"<updated>{_NO_DATE}</updated>"
-    yield f"<link href={quoteattr(tile.href)}/>"
-    yield f"<summary>{_text(tile.summary)}</summary>"
-    yield "</entry>"
-
-
-def _text(text: str) -> str:
-    return escape(clean(text))
-
-
-def _identifier(*parts: str) -> str:
-    digest = hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()
-    return f"urn:sha256:{digest}"
-
-
-# What changed since the last build
-
-STATE: Final = "build.json"
-_RECORD: Final = 1
-
-
-def digest_of(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
-
-
-def known(data: bytes | None) -> Earlier:
-    """The record of an earlier build; an empty one when there is none that reads."""
-    if data is None:
-        return Earlier()
-    try:
-        found = json.loads(data)
-    except ValueError:
-        return Earlier()
-    if not isinstance(found, dict) or found.get("schema_version") != _RECORD:
-        return Earlier()
-    return Earlier(is_hub=True, files=_texts(found.get("files")), keys=_texts(found.get("pages")))
-
-
-def record(rendered: Rendered) -> bytes:
-    """The record of a build."""
-    digests = {path: digest_of(data) for path, data in rendered.files.items()}
-    pages = dict(sorted(rendered.keys.items()))
-    return _json({"schema_version": _RECORD, "files": digests, "pages": pages})
-
-
-def _texts(value: Any) -> Mapping[str, str]:
-    found = value if isinstance(value, dict) else {}
-    return {str(path): one for path, one in found.items() if isinstance(one, str)}

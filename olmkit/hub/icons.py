@@ -1,4 +1,4 @@
-"""Icons of packages as files: known images only, and SVG made again from an allowlist.
+"""Icons of packages as files: known images only, and SVG rebuilt from an allowlist.
 
 A page shows an icon as an image, where scripts do not run. The file also has an address,
 and opened there, a script of an SVG would run.

@@ -6,22 +6,26 @@ when they are valid names of objects.
 
 from __future__ import annotations
 
+import json
+import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final
 
 from olmkit.base import documents, names
 from olmkit.base.diagnostics import InputError
 from olmkit.catalog.model import Channel
 from olmkit.hub import stated
-from olmkit.hub.pages import Install, Picker, PickerChoice, Variant
+from olmkit.hub.pages import STAND_INS, Install, Picker, PickerChoice, Variant
 from olmkit.hub.records import Record
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest
 from olmkit.olm import install_objects, kinds, preview
 from olmkit.olm.install_objects import Catalog, InstallRequest, Mode
 from olmkit.olm.v1 import extension, support
+from olmkit.olm.v1 import permissions as permissions_of_v1
 from olmkit.olm.v1.extension import ExtensionRequest
 
 _WIDEST: Final = ("AllNamespaces", "MultiNamespace", "SingleNamespace", "OwnNamespace")
@@ -37,6 +41,7 @@ _MEANING: Final = {
     "SingleNamespace": "The operator watches one other namespace. It must exist.",
     "OwnNamespace": "The operator watches only the namespace in which it runs.",
 }
+_GENERATIONS: Final = (("v0", "OLM v0"), ("v1", "OLM v1"), ("v1-account", "OLM v1 up to 1.10"))
 _PLATFORMS: Final = {
     "kubernetes": ("Kubernetes", "operators", "olm"),
     "openshift": ("OpenShift", "openshift-operators", "openshift-marketplace"),
@@ -46,9 +51,18 @@ _ONE_GROUP: Final = (
     "one already."
 )
 _ACCOUNT: Final = (
-    "Up to release 1.10, OLM v1 also needs a ServiceAccount with the permissions of the operator: "
-    "`olmkit install --create-service-account` creates it."
+    "OLM v1 up to release 1.10 installs with the permissions of a ServiceAccount. The manifests "
+    "create one with the permissions that this version needs."
 )
+_BROAD_ACCOUNT: Final = (
+    "OLM v1 up to release 1.10 installs with the permissions of a ServiceAccount. This catalog "
+    "does not carry the permissions that this version needs, so the manifests bind the account to "
+    "`cluster-admin`, which allows everything. `olmkit install --create-service-account` reads "
+    "the bundle image and grants only what is needed."
+)
+# Names that need quotes neither in YAML nor in a shell, and are not changed in HTML.
+_PLAIN_BUNDLE: Final = re.compile(r"[a-z][a-z0-9-]*\.v?\d+\.\d+\.\d+[a-z0-9.-]*", re.ASCII)
+_PLAIN_VERSION: Final = re.compile(r"\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?", re.ASCII)
 _V1_REFUSING: Final = ("olm.package.required", "olm.gvk.required", "olm.constraint")
 
 
@@ -56,23 +70,35 @@ _V1_REFUSING: Final = ("olm.package.required", "olm.gvk.required", "olm.constrai
 class Where:
     """How the cluster knows the catalog. Empty `namespace`: the global one of the platform.
 
-    With `image`, the instructions create the catalog.
+    With `image`, the instructions create the catalog; `folder` is that of the files in an image
+    that does not serve itself.
     """
 
     name: str
     namespace: str = ""
     image: str = ""
+    folder: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Wanted:
-    record: Record
+    """What the instructions are made of: equal for most versions of a package.
+
+    `bundle` and `version` are names or their stand-ins. `suggested` and `account` are
+    objects as JSON, since that can be compared fast; empty if there are none.
+    """
+
+    bundle: str
+    version: str
     package: str
     channel: str
     is_head: bool
     where: Where
-    suggested: Manifest | None
+    suggested: str
     modes: tuple[str, ...]
+    refusal: tuple[str, ...]
+    account: str
+    has_manifests: bool
 
 
 def of_record(
@@ -81,36 +107,66 @@ def of_record(
     """The instructions. `head`: the bundle that OLM takes from the channel without a version."""
     if channel is None:
         return Install(notes=("This version is not installable through a channel.",))
-    suggested, note = stated.namespace(record)
     if not names.is_subdomain(package) or not channel.name.isprintable():
         return Install(
             notes=("The name of the package or channel is not valid, so OLM cannot install it.",)
         )
+    suggested, note = stated.namespace(record)
+    bundle, version = stand_ins(record.bundle.name, record.version)
+    refusal = refusal_of_v1(record)
+    place = suggested or install_objects.namespace(_label(package))
+    account = () if refusal else _account(record, package, objects.name(place))
     wanted = _Wanted(
-        record=record,
+        bundle=bundle,
+        version=version,
         package=package,
         channel=channel.name,
         is_head=record.bundle.name == head,
         where=where,
-        suggested=suggested,
+        suggested=json.dumps(suggested) if suggested is not None else "",
         modes=kinds.supported_modes(record.csv),
+        refusal=refusal,
+        account=json.dumps(account),
+        has_manifests=record.has_manifests,
     )
-    variants = [*_variants_of_v0(wanted), _variant_of_v1(wanted)]
+    templates = _templates(wanted)
+    generations = {one.olm for one in templates}
     modes = [mode for mode in _WIDEST if mode in wanted.modes]
     first = stated.first_object(record)
     return Install(
         pickers=(
-            _picker("olm", "OLM", (("v0", "OLM v0"), ("v1", "OLM v1"))),
+            _picker("olm", "OLM", [one for one in _GENERATIONS if one[0] in generations]),
             _picker("platform", "Platform", [(key, value[0]) for key, value in _PLATFORMS.items()]),
             _picker("mode", "Watched namespaces", [(mode, _MODES[mode]) for mode in modes]),
         ),
-        variants=tuple(variants),
+        templates=templates,
+        written=(bundle, version),
         notes=tuple(_notes(wanted, note)),
         first_object=documents.dump(first).decode() if first is not None else "",
         publisher_text=record.annotations.get("artifacthub.io/install", ""),
-        removal=_removal(wanted),
+        channel=channel.name,
+        bundle=record.bundle.name,
+        version=record.version,
+        is_head=wanted.is_head,
         removal_text=record.annotations.get("operator.openshift.io/uninstall-message", ""),
     )
+
+
+def stand_ins(bundle: str, version: str) -> tuple[str, str]:
+    """The stand-ins of the names, if the names need quotes nowhere; else the names."""
+    if _PLAIN_BUNDLE.fullmatch(bundle) and _PLAIN_VERSION.fullmatch(version):
+        return STAND_INS
+    return bundle, version
+
+
+@lru_cache(maxsize=128)
+def _templates(wanted: _Wanted) -> tuple[Variant, ...]:
+    """The variants: some milliseconds, so once for the versions that have the same ones."""
+    return (*_variants_of_v0(wanted), *_variants_of_v1(wanted))
+
+
+def _label(package: str) -> str:
+    return package if names.is_label(package) else "operator"
 
 
 def _picker(name: str, title: str, choices: Iterable[tuple[str, str]]) -> Picker:
@@ -145,6 +201,7 @@ def _variant_of_v0(wanted: _Wanted, platform: str, mode: str) -> Variant:
         name=wanted.where.name,
         namespace=wanted.where.namespace or marketplace,
         image=wanted.where.image,
+        folder=wanted.where.folder,
         poll="15m" if wanted.where.image and "@" not in wanted.where.image else "",
     )
     request = InstallRequest(
@@ -152,7 +209,7 @@ def _variant_of_v0(wanted: _Wanted, platform: str, mode: str) -> Variant:
         namespace=place,
         catalog=catalog,
         channel=wanted.channel,
-        starting_csv="" if wanted.is_head else wanted.record.bundle.name,
+        starting_csv="" if wanted.is_head else wanted.bundle,
         manual=not wanted.is_head,
     )
     is_shared = place == shared
@@ -181,16 +238,19 @@ def _variant_of_v0(wanted: _Wanted, platform: str, mode: str) -> Variant:
         command=_apply(text),
         olmkit=_olmkit(wanted, place, named, catalog),
         after=_after(place, is_head=wanted.is_head),
+        removal=_removal(wanted, place),
+        namespace=place,
     )
 
 
 def _namespace(wanted: _Wanted, mode: str, shared: str) -> tuple[str, tuple[Manifest, ...]]:
     """The name of the namespace, and the Namespace that is to be created."""
-    if wanted.suggested is not None and objects.name(wanted.suggested) != shared:
-        return objects.name(wanted.suggested), (wanted.suggested,)
+    suggested = json.loads(wanted.suggested) if wanted.suggested else None
+    if suggested is not None and objects.name(suggested) != shared:
+        return objects.name(suggested), (suggested,)
     if mode == "AllNamespaces":
         return shared, ()
-    place = wanted.package if names.is_label(wanted.package) else "operator"
+    place = _label(wanted.package)
     return place, (install_objects.namespace(place),)
 
 
@@ -222,7 +282,7 @@ def _olmkit(wanted: _Wanted, place: str, mode: Mode, catalog: Catalog) -> str:
         parts += ["--catalog-namespace", catalog.namespace]
     parts += ["--channel", wanted.channel, "--mode", str(mode), "-n", place]
     if not wanted.is_head:
-        parts += ["--version", wanted.record.version, "--approval", "manual"]
+        parts += ["--version", wanted.version, "--approval", "manual"]
     return shlex.join(parts)
 
 
@@ -234,9 +294,8 @@ def _after(place: str, *, is_head: bool) -> str:
     return f"{watch}\nkubectl -n {place} patch installplan NAME --type merge -p {patch}"
 
 
-def _removal(wanted: _Wanted) -> str:
-    place, _ = _namespace(wanted, "AllNamespaces", "operators")
-    bundle = shlex.quote(wanted.record.bundle.name)
+def _removal(wanted: _Wanted, place: str) -> str:
+    bundle = shlex.quote(wanted.bundle)
     return (
         f"kubectl -n {place} delete subscription {wanted.package}\n"
         f"kubectl -n {place} delete csv {bundle}"
@@ -244,7 +303,7 @@ def _removal(wanted: _Wanted) -> str:
 
 
 def refusal_of_v1(record: Record) -> tuple[str, ...]:
-    """Why OLM v1 does not install the bundle, as far as the catalog tells."""
+    """Why OLM v1 does not install the bundle, as far as the catalog says."""
     found = []
     try:
         support.check(preview.of_csv(record.csv, record.manifests))
@@ -262,37 +321,94 @@ def _sentence(message: str) -> str:
     return message[:1].upper() + message[1:] + "."
 
 
-def _variant_of_v1(wanted: _Wanted) -> Variant:
-    refusal = refusal_of_v1(wanted.record)
-    if refusal:
-        return Variant(olm="v1", title="OLM v1", refusal=refusal)
-    label = wanted.package if names.is_label(wanted.package) else "operator"
-    namespace = wanted.suggested or install_objects.namespace(label)
+def _variants_of_v1(wanted: _Wanted) -> Iterator[Variant]:
+    if wanted.refusal:
+        yield Variant(olm="v1", title="OLM v1", refusal=wanted.refusal)
+        return
+    suggested = json.loads(wanted.suggested) if wanted.suggested else None
+    namespace = suggested or install_objects.namespace(_label(wanted.package))
     request = ExtensionRequest(
         package=wanted.package,
         namespace=objects.name(namespace),
-        version="" if wanted.is_head else wanted.record.version,
+        version="" if wanted.is_head else wanted.version,
         channels=(wanted.channel,),
         catalog=wanted.where.name,
         catalog_image=wanted.where.image,
         poll_minutes=10 if wanted.where.image and "@" not in wanted.where.image else 0,
     )
+    yield _variant_of_v1(wanted, request, namespace)
+    yield _variant_of_v1(
+        wanted, replace(request, service_account=_installer(wanted.package)), namespace
+    )
+
+
+def _installer(package: str) -> str:
+    """The service account of OLM v1."""
+    return f"{package}-installer"
+
+
+def _variant_of_v1(wanted: _Wanted, request: ExtensionRequest, namespace: Manifest) -> Variant:
     listed: list[Manifest] = [namespace]
-    if wanted.where.image:
-        listed.append(extension.cluster_catalog(request))
-    listed.append(extension.cluster_extension(request))
+    title = "OLM v1"
+    notes: tuple[str, ...] = ()
     parts = ["olmkit", "install", wanted.package, "--olm", "v1", "-n", request.namespace]
     parts += ["--catalog", wanted.where.image or wanted.where.name, "--channel", wanted.channel]
     if request.version:
         parts += ["--version", request.version]
+    if request.service_account:
+        title = "OLM v1 up to release 1.10"
+        notes = (_ACCOUNT if wanted.has_manifests else _BROAD_ACCOUNT,)
+        listed += json.loads(wanted.account)
+        parts.append("--create-service-account")
+    if wanted.where.image:
+        listed.append(extension.cluster_catalog(request))
+    listed.append(extension.cluster_extension(request))
     text = _yaml(listed)
     return Variant(
-        olm="v1",
-        title="OLM v1",
+        olm="v1-account" if request.service_account else "v1",
+        title=title,
         text="The operator watches all namespaces of the cluster.",
-        notes=(_ACCOUNT,),
+        notes=notes,
         yaml=text,
         command=_apply(text),
         olmkit=shlex.join(parts),
         after=f"kubectl get clusterextension {wanted.package}",
+        removal=f"kubectl delete clusterextension {wanted.package}",
+        namespace=request.namespace,
     )
+
+
+def _account(record: Record, package: str, namespace: str) -> tuple[Manifest, ...]:
+    """The service account: with what the bundle needs, else with all permissions."""
+    needs = permissions_of_v1.Permissions(cluster=(), local=(), granted=())
+    if record.has_manifests:
+        needs = permissions_of_v1.needed(record.manifests, extension=package)
+    made = permissions_of_v1.account_objects(
+        needs,
+        account=_installer(package),
+        namespace=namespace,
+        package=package,
+    )
+    if record.has_manifests:
+        return made
+    (account,) = made
+    subject = {
+        "kind": "ServiceAccount",
+        "name": _installer(package),
+        "namespace": namespace,
+    }
+    binding = {
+        "apiVersion": f"{permissions_of_v1.RBAC}/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {
+            "name": f"{namespace}-{_installer(package)}",
+            "labels": objects.labels_of(account),
+        },
+        "roleRef": {
+            "apiGroup": permissions_of_v1.RBAC,
+            "kind": "ClusterRole",
+            "name": "cluster-admin",
+        },
+        "subjects": [subject],
+    }
+    return (account, binding)

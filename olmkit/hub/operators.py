@@ -11,16 +11,18 @@ from olmkit.base.json import text as json_text
 from olmkit.base.tree import Tree
 from olmkit.bundle import layout, model
 from olmkit.bundle.changes import difference
-from olmkit.bundle.changes.change import Area, Change
+from olmkit.bundle.changes.change import Change
+from olmkit.bundle.summary import summary as summaries
+from olmkit.bundle.summary.summary import Summary
 from olmkit.catalog.blobs import properties
 from olmkit.catalog.model import Bundle, Channel, Package
-from olmkit.hub import apis, installs, paths, permissions, stated, upgrades
+from olmkit.hub import apis, comparison, installs, paths, permissions, stated, upgrades
 from olmkit.hub.installs import Where
 from olmkit.hub.looks import markdown
 from olmkit.hub.looks.text import shortened
 from olmkit.hub.pages import (
     Badge,
-    Choice,
+    ChannelChoice,
     Compare,
     CompareGroup,
     CompareItem,
@@ -33,6 +35,7 @@ from olmkit.hub.pages import (
     Link,
     Newer,
     OperatorPage,
+    VersionChoice,
     VersionRow,
 )
 from olmkit.hub.records import Record
@@ -40,6 +43,9 @@ from olmkit.kube.objects import GVK, mapping, text
 from olmkit.olm import kinds
 
 _SUMMARY: Final = 200  # characters
+_MENU: Final = 8  # versions in the menu on each side of the shown version
+_SEARCHED: Final = 6000  # characters of a description that the search reads
+_HOPS: Final = 60  # versions from which an operator page shows the upgrades; the graph shows all
 _NEAR: Final = 30  # rows of the table of versions on each side of the shown version
 _EXTRAS: Final = ("changes", "recommendations", "screenshots", "license", "containsSecurityUpdates")
 
@@ -51,6 +57,15 @@ class Providers:
     kinds: Mapping[GVK, tuple[Link, ...]]
     packages: Mapping[str, tuple[Link, ...]]
     dependents: Mapping[str, tuple[Link, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contents:
+    """A version as it is compared; without `bundle` and `summary` when it has no readable CSV."""
+
+    record: Record
+    bundle: model.Bundle | None
+    summary: Summary | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,8 +83,13 @@ class Shared:
     providers: Providers
 
 
-def page(record: Record, before: Record | None, shared: Shared, *, is_first: bool) -> OperatorPage:
-    """The page of a bundle; `before`: what it replaces. `is_first`: that of the package."""
+def page(
+    record: Record, changes: Compare | None, shared: Shared, *, is_first: bool
+) -> OperatorPage:
+    """The page of a bundle with its `changes` from what it replaces.
+
+    `is_first`: it is that of the package.
+    """
     package = shared.package
     bundle = record.bundle
     of = shared.members.get(bundle.name, ())
@@ -81,7 +101,7 @@ def page(record: Record, before: Record | None, shared: Shared, *, is_first: boo
     provider, url = stated.provider(record)
     return OperatorPage(
         package=package.name,
-        folder=paths.folder(package.name),
+        package_href=paths.package(shared.base, package.name),
         bundle=bundle.name,
         href=paths.bundle(shared.base, package.name, bundle.name),
         display_name=stated.display_name(record, package.name),
@@ -92,11 +112,12 @@ def page(record: Record, before: Record | None, shared: Shared, *, is_first: boo
         summary=summary(record, shared.fields),
         description=text(record.spec.get("description")) or text(shared.fields.get("description")),
         badges=tuple(_badges(record, package)),
-        deprecations=tuple(_deprecations(bundle, package, channel)),
+        deprecations=tuple(_deprecations(bundle, package, of)),
         notices=tuple(_notices(record, shared, channel)),
         newer=_newer(bundle, channel, shared),
-        channels=_channels(shared, channel),
-        versions_of_channel=_versions(shared, channel, bundle),
+        good=_good(bundle, channel, shared),
+        channels=(choices := _channels(shared, channel, bundle)),
+        versions_of_channel=_versions(shared, choices, bundle),
         install=installs.of_record(
             record, package.name, channel, head.name if head else "", shared.where
         ),
@@ -109,9 +130,10 @@ def page(record: Record, before: Record | None, shared: Shared, *, is_first: boo
         permissions_of_olm=permissions.OF_OLM,
         images=tuple(_images(record)),
         versions=_near(shared.rows, bundle.name),
-        hops=shared.hops if is_first else (),
+        hops=shared.hops[:_HOPS] if is_first else (),
         graph_href=paths.graph(shared.base, package.name),
-        compare=compare(before, record) if before is not None else None,
+        compare=changes,
+        compare_href=paths.compare(shared.base, package.name),
         capability=capability,
         capability_level=level,
         facts=tuple(_facts(record)),
@@ -130,6 +152,12 @@ def summary(record: Record, fields: Mapping[str, Any]) -> str:
     return ""
 
 
+def words(record: Record, fields: Mapping[str, Any]) -> str:
+    """The beginning of the description without markup, for the search."""
+    body = text(record.spec.get("description")) or text(fields.get("description"))
+    return shortened(markdown.plain(body[:_SEARCHED]), _SEARCHED) if body.strip() else ""
+
+
 def _badges(record: Record, package: Package) -> Iterator[Badge]:
     if package.deprecation is not None or upgrades.is_deprecated(record.bundle):
         yield Badge(label="deprecated", kind="warn")
@@ -143,13 +171,14 @@ def _badges(record: Record, package: Package) -> Iterator[Badge]:
         yield Badge(label="not for use on its own")
 
 
-def _deprecations(
-    bundle: Bundle, package: Package, channel: Channel | None
-) -> Iterator[Deprecation]:
+def _deprecations(bundle: Bundle, package: Package, of: Sequence[Channel]) -> Iterator[Deprecation]:
     if package.deprecation is not None:
         yield Deprecation(what=f"Package {package.name}", message=package.deprecation)
-    if channel is not None and channel.deprecation is not None:
-        yield Deprecation(what=f"Channel {channel.name}", message=channel.deprecation)
+    for channel in of:
+        if channel.deprecation is not None:
+            yield Deprecation(
+                what=f"Channel {channel.name}", message=channel.deprecation, channel=channel.name
+            )
     if bundle.deprecation is not None:
         yield Deprecation(
             what=f"Version {bundle.version or bundle.name}", message=bundle.deprecation
@@ -177,11 +206,35 @@ def _newer(bundle: Bundle, channel: Channel | None, shared: Shared) -> Newer | N
     return Newer(
         channel=channel.name,
         version=str(head.bundle.version or head.name),
-        href=paths.bundle(shared.base, shared.package.name, head.name),
+        href=_href(shared, head.name, channel),
     )
 
 
-def _channels(shared: Shared, current: Channel | None) -> tuple[Choice, ...]:
+def _good(bundle: Bundle, channel: Channel | None, shared: Shared) -> Newer | None:
+    """The newest version that is not deprecated: of the channel, else of another one."""
+    if not upgrades.is_deprecated(bundle):
+        return None
+    others = (one for one in upgrades.channels(shared.package) if one.deprecation is None)
+    for one in (*((channel,) if channel is not None else ()), *others):
+        for found in upgrades.bundles(shared.package):
+            if found.name in one.entries and not upgrades.is_deprecated(found):
+                return Newer(
+                    channel=one.name,
+                    version=str(found.version or found.name),
+                    href=_href(shared, found.name, one),
+                )
+    return None
+
+
+def _href(shared: Shared, bundle: str, channel: Channel) -> str:
+    """The page of a bundle; with its channel, unless that is the default one."""
+    path = paths.bundle(shared.base, shared.package.name, bundle)
+    if channel.name == shared.package.default_channel:
+        return path
+    return f"{path}?channel={paths.query(channel.name)}"
+
+
+def _channels(shared: Shared, current: Channel | None, bundle: Bundle) -> tuple[ChannelChoice, ...]:
     made = []
     for channel in upgrades.channels(shared.package):
         head = upgrades.head(channel)
@@ -189,29 +242,49 @@ def _channels(shared: Shared, current: Channel | None) -> tuple[Choice, ...]:
             continue
         default = " (default)" if channel.name == shared.package.default_channel else ""
         gone = ", deprecated" if channel.deprecation is not None else ""
+        version = str(head.bundle.version or head.name)
         made.append(
-            Choice(
-                label=f"{channel.name}: {head.bundle.version or head.name}{default}{gone}",
-                href=paths.bundle(shared.base, shared.package.name, head.name),
+            ChannelChoice(
+                name=channel.name,
+                label=f"{channel.name}: {version}{default}{gone}",
+                href=_href(shared, head.name, channel),
+                head=head.name,
+                version=version,
                 current=channel is current,
+                has=bundle.name in channel.entries,
+                deprecation=channel.deprecation,
             )
         )
     return tuple(made)
 
 
-def _versions(shared: Shared, channel: Channel | None, bundle: Bundle) -> tuple[Choice, ...]:
-    if channel is None:
-        return ()
-    head = upgrades.head(channel)
-    listed = [one for one in upgrades.bundles(shared.package) if one.name in channel.entries]
-    return tuple(
-        Choice(
-            label=f"{one.version or one.name}{' (head)' if head and one.name == head.name else ''}",
-            href=paths.bundle(shared.base, shared.package.name, one.name),
-            current=one.name == bundle.name,
-        )
-        for one in listed
-    )
+def _versions(
+    shared: Shared, channels: Sequence[ChannelChoice], bundle: Bundle
+) -> tuple[VersionChoice, ...]:
+    """The versions near the bundle in the channels that have it: with all, pages would be large."""
+    shown = [(place, one.name) for place, one in enumerate(channels) if one.has]
+    names = {name for _, name in shown}
+    listed = [
+        one
+        for one in upgrades.bundles(shared.package)
+        if any(channel.name in names for channel in shared.members.get(one.name, ()))
+    ]
+    middle = next((place for place, one in enumerate(listed) if one is bundle), 0)
+    made = []
+    for one in listed[max(0, middle - _MENU) : middle + _MENU + 1]:
+        of = {channel.name for channel in shared.members.get(one.name, ())}
+        places = tuple(place for place, name in shown if name in of)
+        if places:
+            made.append(
+                VersionChoice(
+                    label=str(one.version or one.name),
+                    bundle=one.name,
+                    href=paths.bundle(shared.base, shared.package.name, one.name),
+                    channels=places,
+                    current=one.name == bundle.name,
+                )
+            )
+    return tuple(made)
 
 
 def _near(rows: Sequence[VersionRow], name: str) -> tuple[VersionRow, ...]:
@@ -343,22 +416,29 @@ def _max_openshift(record: Record) -> str:
 # Differences
 
 
-_TITLES: Final = {area: str(area).replace("-", " ").capitalize() for area in Area}
+def contents(record: Record) -> Contents:
+    try:
+        found = _bundle(record)
+        return Contents(record=record, bundle=found, summary=summaries.of_bundle(found))
+    except OlmkitError:
+        return Contents(record=record, bundle=None, summary=None)
 
 
-def compare(before: Record, record: Record) -> Compare | None:
+def compare(before: Contents, after: Contents) -> Compare | None:
     """What differs as `bundle diff` finds it; None when the catalog does not carry both alike."""
-    if before.has_manifests != record.has_manifests:
+    if before.record.has_manifests != after.record.has_manifests:
+        return None
+    if before.bundle is None or after.bundle is None:
         return None
     try:
-        found = difference.of_bundles(_bundle(before), _bundle(record))
+        found = difference.of_bundles(before.bundle, after.bundle)
     except OlmkitError:
         return None
     groups: dict[str, list[CompareItem]] = {}
     for change in found.changes:
-        groups.setdefault(_TITLES[change.area], []).append(_item(change))
+        groups.setdefault(comparison.title(change.area), []).append(_item(change))
     return Compare(
-        label=before.version or before.bundle.name,
+        label=before.record.version or before.record.bundle.name,
         groups=tuple(
             CompareGroup(title=title, items=tuple(items)) for title, items in groups.items()
         ),

@@ -8,8 +8,8 @@ a folder ends with a slash. None or an empty value means that the catalog does n
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 from olmkit.catalog.model import Package
 
@@ -62,7 +62,7 @@ class Tile:
     """A package in the list, as its default channel's head describes it.
 
     `facets` are the names of facets and the values of this package; `v1`: whether OLM v1 may
-    install it, as far as the catalog tells. `catalog` is empty when the site has one catalog.
+    install it, as far as the catalog says. `catalog` is empty when the site has one catalog.
     """
 
     href: str
@@ -77,11 +77,13 @@ class Tile:
     capability: str
     v1: bool
     facets: tuple[tuple[str, tuple[str, ...]], ...]
+    words: str = ""
     alternative_name: str = ""
     keywords: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     channels: tuple[str, ...] = ()
+    created: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,11 +116,30 @@ class ListPage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
-    """A line of a menu of channels or versions."""
+class ChannelChoice:
+    """A channel in the menu of a page; `href` leads to its `head`, a bundle of `version`.
 
+    `has`: the shown bundle is in the channel. `deprecation` is the message, if there is one.
+    """
+
+    name: str
     label: str
     href: str
+    head: str
+    version: str
+    current: bool = False
+    has: bool = False
+    deprecation: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VersionChoice:
+    """A version in the menu of a page; `channels` are places in the menu of channels."""
+
+    label: str
+    bundle: str
+    href: str
+    channels: tuple[int, ...] = ()
     current: bool = False
 
 
@@ -141,7 +162,8 @@ class Picker:
 class Variant:
     """Instructions for one choice of each picker; an empty field fits each choice.
 
-    `command` applies `yaml` as it stands; `refusal` are the reasons why there is none.
+    `command` applies `yaml` as it is; `refusal` are the reasons why there is none.
+    `namespace` is the one of the installation, which a reader may change.
     """
 
     olm: str = ""
@@ -155,19 +177,55 @@ class Variant:
     command: str = ""
     olmkit: str = ""
     after: str = ""
+    removal: str = ""
+    namespace: str = ""
+
+
+STAND_INS: Final = ("stand-in.of-the-bundle", "0.0.0-stand-in.of-the-version")
+"""Stand-ins of the names of bundle and version: plain in YAML, shell and HTML, as they are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Install:
-    """How to install, use and remove one version."""
+    """How to install, use and remove one version.
+
+    The manifests name `channel`, and `bundle` unless it is the head of that channel. `templates`
+    are the variants with `written` for the names of bundle and version: `STAND_INS`, so that many
+    versions of a package share them, or the names themselves when those are not plain.
+    """
 
     pickers: tuple[Picker, ...] = ()
-    variants: tuple[Variant, ...] = ()
+    templates: tuple[Variant, ...] = ()
+    written: tuple[str, str] = ("", "")
     notes: tuple[str, ...] = ()
     first_object: str = ""
     publisher_text: str = ""
-    removal: str = ""
     removal_text: str = ""
+    channel: str = ""
+    bundle: str = ""
+    version: str = ""
+    is_head: bool = True
+
+    @property
+    def variants(self) -> tuple[Variant, ...]:
+        """The instructions as they are printed, with the names of bundle and version."""
+        return tuple(
+            replace(
+                one,
+                yaml=self.named(one.yaml),
+                command=self.named(one.command),
+                olmkit=self.named(one.olmkit),
+                after=self.named(one.after),
+                removal=self.named(one.removal),
+            )
+            for one in self.templates
+        )
+
+    def named(self, text: str) -> str:
+        """A text of `templates` with the names of bundle and version."""
+        for written, name in zip(self.written, (self.bundle, self.version), strict=True):
+            text = text.replace(written, name) if written else text
+        return text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -295,15 +353,16 @@ class Compare:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deprecation:
-    """`what` is `Package x`, `Channel x` or `Version x`."""
+    """`what` is `Package x`, `Channel x` or `Version x`; `channel` is the name in that case."""
 
     what: str
     message: str
+    channel: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Newer:
-    """The head of a channel that has an older version, too."""
+    """Another version of a channel, to which the page refers."""
 
     channel: str
     version: str
@@ -314,12 +373,13 @@ class Newer:
 class OperatorPage:
     """One bundle: at `p/PKG/BUNDLE/`, and the head of the default channel at `p/PKG/` as well.
 
-    `permissions` is None when the catalog does not carry them. `folder` is the name of the
-    package in paths.
+    `newer` is the head of the shown channel when the bundle is not; `good` is the newest version
+    that is not deprecated, when the bundle is. `permissions` is None when the catalog does not
+    carry them. `package_href` is the page of the package.
     """
 
     package: str
-    folder: str
+    package_href: str
     bundle: str
     href: str
     display_name: str
@@ -333,8 +393,9 @@ class OperatorPage:
     deprecations: tuple[Deprecation, ...]
     notices: tuple[str, ...]
     newer: Newer | None
-    channels: tuple[Choice, ...]
-    versions_of_channel: tuple[Choice, ...]
+    good: Newer | None
+    channels: tuple[ChannelChoice, ...]
+    versions_of_channel: tuple[VersionChoice, ...]
     install: Install
     apis: tuple[Api, ...]
     examples_error: str
@@ -348,6 +409,7 @@ class OperatorPage:
     hops: tuple[Hops, ...]
     graph_href: str
     compare: Compare | None
+    compare_href: str
     capability: str
     capability_level: int | None
     facts: tuple[Fact, ...]
@@ -364,6 +426,23 @@ class GraphPage:
     versions: tuple[VersionRow, ...]
     hops: tuple[Hops, ...]
     graph_href: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparePage:
+    """The comparison of any two versions, which the script of the page makes of `facts`, a file.
+
+    `versions` are in the order of the newest first. `before` is the bundle to compare with the
+    newest one at first.
+    """
+
+    name: str
+    display_name: str
+    href: str
+    facts: str
+    versions: tuple[VersionChoice, ...]
+    before: str
+    without_fields: bool = False
 
 
 # APIs
@@ -456,7 +535,9 @@ class ErrorPage:
     details: str = ""
 
 
-Page = ListPage | OperatorPage | GraphPage | KindPage | CrdPage | AboutPage | ErrorPage
+Page = (
+    ListPage | OperatorPage | GraphPage | ComparePage | KindPage | CrdPage | AboutPage | ErrorPage
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -464,7 +545,7 @@ class Site:
     """All pages of a hub.
 
     `pages`: path of a folder (`""`, `p/x/`) or of a file (`404.html`) → page. `files`: path →
-    bytes of icons. `data`: path → value of a JSON file.
+    bytes of icons, pictures and feeds. `data`: path → value of a JSON file.
     """
 
     title: str

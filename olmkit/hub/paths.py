@@ -9,7 +9,9 @@ from typing import Final
 _SAFE: Final = re.compile(r"[a-z0-9]([a-zA-Z0-9._+-]{0,198}[a-zA-Z0-9])?")
 _SAFE_KIND: Final = re.compile(r"[A-Za-z][A-Za-z0-9]{0,62}")
 # Names in `p/PKG/` and of folders of web servers that are not bundles.
-_RESERVED: Final = frozenset({"graph", "index.html", "package.json", "feed.xml"})
+_RESERVED: Final = frozenset(
+    {"graph", "compare", "index.html", "package.json", "feed.xml", "badge.svg"}
+)
 
 
 def folder(name: str) -> str:
@@ -34,6 +36,22 @@ def bundle(base: str, package_name: str, name: str) -> str:
 
 def graph(base: str, name: str) -> str:
     return f"{package(base, name)}graph/"
+
+
+def compare(base: str, name: str) -> str:
+    return f"{package(base, name)}compare/"
+
+
+def query(value: str) -> str:
+    """`value` in the query of an address, percent-encoded: RFC 3986, section 2."""
+    return "".join(
+        char if char.isascii() and (char.isalnum() or char in "-._~") else _encoded(char)
+        for char in value
+    )
+
+
+def _encoded(char: str) -> str:
+    return "".join(f"%{byte:02X}" for byte in char.encode("utf-8", "replace"))
 
 
 def kind(group: str, name: str) -> str:

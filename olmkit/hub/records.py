@@ -27,7 +27,7 @@ class Record:
     """A bundle as a page shows it.
 
     `csv` is that of `olm.bundle.object`, else made of `olm.csv.metadata`, else empty;
-    `has_manifests` tells the first case, in which permissions, workloads and CRDs are there.
+    `has_manifests` marks the first case, in which permissions, workloads and CRDs are there.
     """
 
     bundle: Bundle

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import wraps
+from typing import Final, TypeVar
 
 from olmkit.catalog.graph import links, upgrades
 from olmkit.catalog.graph.upgrades import (
@@ -20,8 +22,29 @@ _DEPRECATED = "olm.deprecated"
 _MAX_SKIPS = 6
 _MAX_STEPS = 24
 _MAX_STARTS = 400
+_REMEMBERED: Final = 64
+_Given = TypeVar("_Given")
+_Found = TypeVar("_Found")
 
 
+def _remembered(function: Callable[[_Given], _Found]) -> Callable[[_Given], _Found]:
+    """Keep the last results: all pages of a package need the same."""
+    kept: dict[int, tuple[_Given, _Found]] = {}
+
+    @wraps(function)
+    def remembering(given: _Given) -> _Found:
+        # By identity, since packages are not hashable; what is kept keeps its identity.
+        found = kept.get(id(given))
+        if found is None:
+            if len(kept) >= _REMEMBERED:
+                kept.clear()
+            found = kept[id(given)] = (given, function(given))
+        return found[1]
+
+    return remembering
+
+
+@_remembered
 def default_channel(package: Package) -> tuple[Channel | None, str]:
     """The default channel, else the one with the highest head; and a note in that case."""
     found = package.channels.get(package.default_channel)
@@ -36,6 +59,7 @@ def default_channel(package: Package) -> tuple[Channel | None, str]:
     )
 
 
+@_remembered
 def head(channel: Channel) -> Entry | None:
     """The head that pages show: of several, or of a cycle, the highest version with a bundle."""
     names = links.heads(channel) or tuple(channel.entries)
@@ -44,6 +68,7 @@ def head(channel: Channel) -> Entry | None:
     return ordered[0] if ordered else None
 
 
+@_remembered
 def head_note(channel: Channel) -> str:
     """What is wrong with the heads of a channel; empty when it has exactly one."""
     found = links.heads(channel)
@@ -61,6 +86,7 @@ def head_note(channel: Channel) -> str:
     )
 
 
+@_remembered
 def channels(package: Package) -> tuple[Channel, ...]:
     """The default channel first, then by the version of the head, then by name."""
 
@@ -83,6 +109,7 @@ def shown(package: Package) -> Bundle | None:
     return ordered[0] if ordered else None
 
 
+@_remembered
 def bundles(package: Package) -> tuple[Bundle, ...]:
     """All bundles, the highest version first, those without a version last, by name."""
     by_name = sorted(package.bundles.values(), key=lambda one: one.name)
@@ -95,6 +122,7 @@ def bundles(package: Package) -> tuple[Bundle, ...]:
     )
 
 
+@_remembered
 def members(package: Package) -> Mapping[str, tuple[Channel, ...]]:
     """The channels of each bundle or entry."""
     found: dict[str, list[Channel]] = {}
@@ -102,6 +130,15 @@ def members(package: Package) -> Mapping[str, tuple[Channel, ...]]:
         for name in channel.entries:
             found.setdefault(name, []).append(channel)
     return {name: tuple(listed) for name, listed in found.items()}
+
+
+@_remembered
+def stranded(channel: Channel) -> frozenset[str]:
+    """The bundles from which OLM v0 does not get to the head; empty if it refuses the channel."""
+    try:
+        return upgrades.stranded(channel)
+    except BrokenChannelError:
+        return frozenset()
 
 
 def is_deprecated(bundle: Bundle) -> bool:
@@ -125,6 +162,11 @@ def rows(package: Package, base: str, current: str = "") -> tuple[VersionRow, ..
             badges.append(Badge(label="deprecated", kind="warn"))
         if of and all(name in skipped[channel.name] for channel in of):
             badges.append(Badge(label="skipped: OLM v0 does not select it"))
+        badges += [
+            Badge(label=f"stranded: no upgrade to the head of {channel.name}", kind="warn")
+            for channel in of
+            if name in stranded(channel)
+        ]
         version = str(bundle.version) if bundle is not None and bundle.version else ""
         return VersionRow(
             label=version or name,

@@ -16,13 +16,16 @@ from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
 from olmkit.catalog.graph import picture
-from olmkit.hub.looks import markdown, text, yaml_colors
+from olmkit.hub.looks import instructions, markdown, text, yaml_colors
+from olmkit.hub.pages import OperatorPage
 
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "font-src 'self'; base-uri 'none'; form-action 'none'"
 )
 """The content security policy of every page. A server adds `frame-ancestors 'none'`."""
+IMAGE_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+"""That of icons: opened by its address, an SVG runs nothing and fetches nothing."""
 
 
 def fill(template: str, root: str, values: Mapping[str, Any], *, clean_links: bool) -> str:
@@ -39,7 +42,21 @@ def fill(template: str, root: str, values: Mapping[str, Any], *, clean_links: bo
 @pass_context
 def _to(context: Context, path: str) -> str:
     """The link from this page to `path`, which is relative to the first page."""
-    return f"{context['root']}{_with_index(path, context['index'])}"
+    target = _with_index(path, context["index"])
+    own, root = context["path"], context["root"]
+    if not own or root != "../" * own.count("/"):
+        return f"{root}{target}"
+    return _shortest(own, target)
+
+
+def _shortest(own: str, target: str) -> str:
+    """The link between two pages without the folders that they share."""
+    folders = own.split("/")[:-1]
+    rest = target.split("/")
+    same = 0
+    while same < min(len(folders), len(rest) - 1) and folders[same] == rest[same]:
+        same += 1
+    return "../" * (len(folders) - same) + "/".join(rest[same:]) or "./"
 
 
 def _with_index(path: str, index: str) -> str:
@@ -62,16 +79,22 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,
+        auto_reload=False,  # else each include looks at the disk
         finalize=_finalize,
     )
     made.filters.update(
+        code=text.code,
         host=text.host,
+        instructions=instructions.blocks,
+        is_folded=picture.is_folded,
         json=_json,
+        json_ld=_json_ld,
         letter=text.letter,
         link=text.link,
         markdown=markdown.description,
         picture=picture.inline,
         short=text.shortened,
+        software=_software,
         to=_to,
         yaml=yaml_colors.markup,
     )
@@ -84,3 +107,25 @@ def _finalize(value: object) -> object:
 
 def _json(value: object) -> Markup:
     return escape(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+
+
+def _software(page: OperatorPage) -> dict[str, Any]:
+    """The operator as a SoftwareApplication of schema.org."""
+    found: dict[str, Any] = {
+        "@context": "https://schema.org",
+        "@type": "SoftwareApplication",
+        "applicationCategory": "DeveloperApplication",
+        "operatingSystem": "Kubernetes",
+        "name": text.shortened(page.display_name, 200),
+        "description": text.shortened(page.summary, 200),
+        "softwareVersion": page.version,
+    }
+    if page.provider:
+        found["author"] = {"@type": "Organization", "name": text.shortened(page.provider, 200)}
+    return {key: value for key, value in found.items() if value}
+
+
+def _json_ld(value: object) -> Markup:
+    """JSON for a data block of a page: `<` and `&` cannot end or change it."""
+    text_ = text.clean(json.dumps(value, ensure_ascii=True, separators=(",", ":"), sort_keys=True))
+    return Markup(text_.replace("<", "\\u003c").replace("&", "\\u0026"))  # noqa: S704 - escaped

@@ -9,7 +9,7 @@ from typing import Final
 
 FOLDER: Final = "static"
 """Where they are, relative to the first page."""
-_NAMES: Final = ("favicon.svg", "hub.css", "hub.js", "theme.js")
+_NAMES: Final = ("compare.js", "favicon.svg", "hub.css", "hub.js", "operator.js", "theme.js")
 
 
 @lru_cache(maxsize=1)
@@ -21,5 +21,14 @@ def shared() -> Mapping[str, bytes]:
 
 def index_script(index: str) -> str:
     """The search index, a JSON list, as a script: pages opened from disk cannot fetch a file."""
+    return _script("hubIndex", index)
+
+
+def descriptions_script(words: str) -> str:
+    """The descriptions of the operators, a JSON list in the order of the index, as a script."""
+    return _script("hubDescriptions", words)
+
+
+def _script(name: str, text: str) -> str:
     # JSON is JavaScript since ES2019; `<` is written so that the text may be in a page as well.
-    return "window.hubIndex = " + index.strip().replace("<", "\\u003c") + ";\n"
+    return f"window.{name} = " + text.strip().replace("<", "\\u003c") + ";\n"

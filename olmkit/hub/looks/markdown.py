@@ -69,7 +69,7 @@ class Description:
     """The text is too long or too deep to be read as Markdown."""
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=256)
 def description(text: str) -> Description:
     """The description that `text` is; the same for the same text."""
     text = texts.clean(text)

@@ -7,6 +7,7 @@ from typing import Final
 from olmkit.hub.looks import environment
 from olmkit.hub.pages import (
     AboutPage,
+    ComparePage,
     CrdPage,
     ErrorPage,
     GraphPage,
@@ -20,6 +21,7 @@ _TEMPLATES: Final = {
     ListPage: "list.html",
     OperatorPage: "operator.html",
     GraphPage: "graph.html",
+    ComparePage: "comparison.html",
     CrdPage: "crd.html",
     KindPage: "kind.html",
     AboutPage: "about.html",
@@ -27,13 +29,21 @@ _TEMPLATES: Final = {
 }
 
 
-def html(page: Page, *, site: str, root: str, clean_links: bool = False) -> str:
+def html(
+    page: Page,
+    *,
+    site: str,
+    root: str,
+    clean_links: bool = False,
+    base_url: str = "",
+    path: str = "",
+) -> str:
     """The page as HTML; the same value gives the same text.
 
     `site` is the title of the hub, `root` the relative way to its first page: `""` there,
     `"../../"` on `p/PACKAGE/`. With `clean_links`, links leave out `index.html`: a server finds
-    it, pages that are opened from disk need it.
+    it, pages that are opened from disk need it. With `base_url`, where the hub is published, the
+    page names its address, which is that with `path`.
     """
-    return environment.fill(
-        _TEMPLATES[type(page)], root, {"page": page, "site": site}, clean_links=clean_links
-    )
+    values = {"page": page, "site": site, "base_url": base_url, "path": path}
+    return environment.fill(_TEMPLATES[type(page)], root, values, clean_links=clean_links)

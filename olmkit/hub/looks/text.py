@@ -9,9 +9,12 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from markupsafe import Markup, escape
+
 _CONTROLS: Final = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufeff\ufff9-\ufffb\ud800-\udfff]"
 )
+_CODE: Final = re.compile(r"`([^`\n]+)`")
 # Embeddings, overrides and isolates of the bidirectional algorithm: UAX 9, section 2.
 _DIRECTIONS: Final = re.compile("[\u202a-\u202e\u2066-\u2069]")
 # RFC 3986, sections 3.1 and 3.2. User information is refused: it misleads about the host.
@@ -69,3 +72,8 @@ def letter(name: str) -> str:
     """The letter of a tile without an icon; a mark such as `[DEPRECATED]` does not count."""
     name = re.sub(r"^\s*[\[(]\s*deprecated\s*[\])]", "", name, flags=re.IGNORECASE)
     return next((char.upper() for char in name if char.isalnum()), "?")
+
+
+def code(words: str) -> Markup:
+    """A message as markup: what is between backticks is code."""
+    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(clean(words)))))  # noqa: S704 - escaped

@@ -1,4 +1,4 @@
-"""YAML with classes for its colours: keys, numbers and constants, comments.
+"""YAML with elements for its colours: keys, numbers and constants, comments.
 
 A page shows a few hundred lines that olmkit has written itself or that are an example of a
 publisher, so lines are enough; a text that is read wrongly has wrong colours and nothing else.
@@ -20,11 +20,12 @@ _KEY: Final = re.compile(
 )
 _CONSTANT: Final = re.compile(r"\s*(true|false|null|~|-?\d+(\.\d+)?)\s*$")
 _LONGEST: Final = 200_000
+_REMEMBERED: Final = 200  # characters of a line at most, which bounds the memory
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def markup(text: str) -> Markup:
-    """`text` escaped, with `span` elements of the classes `nt`, `kc` and `c`."""
+    """`text` escaped, with `b` around keys, `i` around constants and `s` around comments."""
     text = texts.clean(text)
     if len(text) > _LONGEST:
         return escape(text)
@@ -33,14 +34,24 @@ def markup(text: str) -> Markup:
 
 
 def _line(line: str) -> str:
+    return _short_line(line) if len(line) <= _REMEMBERED else _colored(line)
+
+
+@lru_cache(maxsize=8192)
+def _short_line(line: str) -> str:
+    """The same: variants of instructions, versions and examples share most of their lines."""
+    return _colored(line)
+
+
+def _colored(line: str) -> str:
     if line.lstrip().startswith("#"):
-        return f'<span class="c">{html.escape(line)}</span>'
+        return f"<s>{html.escape(line)}</s>"
     found = _KEY.match(line)
     before, rest = "", line
     if found is not None:
         key = html.escape(found["key"])
-        before = f'{found["before"]}<span class="nt">{key}</span>:'
+        before = f"{found['before']}<b>{key}</b>:"
         rest = line[found.end() :]
     if _CONSTANT.match(rest):
-        return f'{before}<span class="kc">{html.escape(rest)}</span>'
+        return f"{before}<i>{html.escape(rest)}</i>"
     return before + html.escape(rest)

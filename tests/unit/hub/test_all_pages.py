@@ -14,7 +14,7 @@ from olmkit.catalog import model
 from olmkit.catalog.blobs.blob import Blob
 from olmkit.catalog.graph import links
 from olmkit.catalog.model import Catalog
-from olmkit.hub import all_pages, paths
+from olmkit.hub import all_pages, operators, paths
 from olmkit.hub.all_pages import Source
 from olmkit.hub.installs import Where
 from olmkit.hub.looks import markdown
@@ -27,6 +27,7 @@ from olmkit.hub.pages import (
     OperatorPage,
     Site,
 )
+from olmkit.hub.records import Record
 from olmkit.jobs.catalog import catalogs
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -154,8 +155,7 @@ def test_an_older_version_is_pinned_and_approved_by_hand() -> None:
 
 def test_icons_are_recognised_by_their_bytes() -> None:
     site = site_of(("demo", catalog_of(*blobs("cache"))))
-    (path,) = site.files
-    assert path.endswith(".png")
+    (path,) = (one for one in site.files if one.endswith(".png"))
     assert operator(site, "p/cache/").icon == path
 
 
@@ -219,8 +219,24 @@ def test_a_package_that_fails_costs_its_own_pages(monkeypatch: pytest.MonkeyPatc
     assert isinstance(site.pages["p/bad/"], ErrorPage)
     assert operator(site, "p/good/").version == "1.1.0"
     assert sorted(tiles(site)) == ["bad", "good"]
+    assert {line.partition(":")[2].split(",")[0] for line in report_of(site)} == {" package bad"}
+
+
+def test_a_version_that_fails_costs_its_own_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = operators.page
+
+    def broken(record: Record, *rest: Any, **more: Any) -> OperatorPage:
+        if record.version == "1.0.0":
+            raise ValueError("cannot show it")
+        return page(record, *rest, **more)
+
+    monkeypatch.setattr(operators, "page", broken)
+    site = site_of(("demo", catalog_of(*blobs("cache"))))
+    assert isinstance(site.pages["p/cache/cache.v1.0.0/"], ErrorPage)
+    assert operator(site, "p/cache/").version == "1.1.0"
+    assert operator(site, "p/cache/cache.v1.1.0/").version == "1.1.0"
     (line,) = report_of(site)
-    assert "package bad" in line
+    assert "package cache, bundle cache.v1.0.0: ValueError: cannot show it" in line
 
 
 def test_two_catalogs_do_not_merge_a_package() -> None:
@@ -278,3 +294,148 @@ def test_heads_channels_and_deprecations_of_real_catalogs_equal_the_model(
         graph = site.data[f"{paths.package('', package.name)}package.json"]
         for one in graph["channels"]:
             assert one["heads"] == list(links.heads(package.channels[one["name"]]))
+
+
+def test_a_channel_is_encoded_in_addresses() -> None:
+    assert paths.query("stable-v1.2_x~") == "stable-v1.2_x~"
+    assert paths.query("a b/ä&") == "a%20b%2F%C3%A4%26"
+    listed = blobs("cache")
+    listed.append({**listed[1], "name": "a b/c", "entries": [{"name": "cache.v1.0.0"}]})
+    page = operator(site_of(("demo", catalog_of(*listed))), "p/cache/")
+    shown = {one.name: one.href for one in page.channels}
+    assert shown["stable"] == "p/cache/cache.v1.1.0/"
+    assert shown["a b/c"] == "p/cache/cache.v1.0.0/?channel=a%20b%2Fc"
+
+
+def test_a_deprecated_head_names_the_newest_good_version() -> None:
+    deprecated = {
+        "schema": "olm.deprecations",
+        "package": "cache",
+        "entries": [
+            {"reference": {"schema": "olm.bundle", "name": "cache.v1.1.0"}, "message": "broken"}
+        ],
+    }
+    page = operator(site_of(("demo", catalog_of(*blobs("cache"), deprecated))), "p/cache/")
+    assert page.good is not None
+    assert (page.good.version, page.good.channel) == ("1.0.0", "stable")
+    assert page.good.href == "p/cache/cache.v1.0.0/"
+
+
+# Reports about other catalogs: docs/explanation/hub.md
+
+
+def example(version: str, name: str) -> dict[str, Any]:
+    return {
+        "apiVersion": f"cache.example.com/{version}",
+        "kind": "Cache",
+        "metadata": {"name": name},
+    }
+
+
+def owned(version: str) -> dict[str, Any]:
+    return {"name": "caches.cache.example.com", "kind": "Cache", "version": version}
+
+
+def test_each_version_of_a_kind_has_all_its_own_examples() -> None:
+    examples = [example("v1", "a"), example("v1alpha1", "old"), example("v1", "b")]
+    listed = blobs(
+        "cache",
+        crdDescriptions={"owned": [owned("v1"), owned("v1alpha1")]},
+        annotations={"alm-examples": json.dumps(examples)},
+    )
+    page = operator(site_of(("demo", catalog_of(*listed))), "p/cache/")
+    found = {one.version: [each.name for each in one.examples] for one in page.apis}
+    assert found == {"v1": ["a", "b"], "v1alpha1": ["old"]}
+
+
+def test_only_supported_modes_are_offered_with_what_they_need() -> None:
+    modes = [
+        {"type": "AllNamespaces", "supported": False},
+        {"type": "OwnNamespace", "supported": True},
+    ]
+    page = operator(site_of(("demo", catalog_of(*blobs("cache", installModes=modes)))), "p/cache/")
+    v0 = [one for one in page.install.variants if one.olm == "v0"]
+    assert {one.mode for one in v0} == {"OwnNamespace"}
+    for one in v0:
+        assert one.namespace == "cache"  # the name of the package, without a prefix
+        assert "  targetNamespaces:\n  - cache\n" in one.yaml
+        assert any("exactly one OperatorGroup" in note for note in one.notes)
+    (v1,) = (one for one in page.install.variants if one.olm == "v1")
+    assert v1.yaml == ""
+    assert "AllNamespaces" in v1.refusal[0]
+
+
+def test_platforms_have_their_namespaces_of_catalogs() -> None:
+    page = operator(site_of(("demo", catalog_of(*blobs("cache")))), "p/cache/")
+    found = {one.platform: one for one in page.install.variants if one.olm == "v0"}
+    assert "sourceNamespace: olm\n" in found["kubernetes"].yaml
+    assert "sourceNamespace: openshift-marketplace\n" in found["openshift"].yaml
+    assert found["openshift"].namespace == "openshift-operators"
+    assert "delete subscription cache" in found["openshift"].removal
+    assert "-n openshift-operators" in found["openshift"].removal
+
+
+def test_the_template_of_a_namespace_comes_before_its_name() -> None:
+    template = {"metadata": {"name": "from-template", "labels": {"team": "a"}}}
+    prefix = "operatorframework.io/suggested-namespace"
+    notes = {prefix: "plain", f"{prefix}-template": json.dumps(template)}
+    page = operator(site_of(("demo", catalog_of(*blobs("cache", annotations=notes)))), "p/cache/")
+    v0 = next(one for one in page.install.variants if one.olm == "v0")
+    assert v0.namespace == "from-template"
+    assert "team: a" in v0.yaml
+
+
+def test_a_bundle_in_two_channels_has_one_page_with_both() -> None:
+    listed = blobs("cache")
+    listed.append({**listed[1], "name": "fast", "entries": [{"name": "cache.v1.1.0"}]})
+    site = site_of(("demo", catalog_of(*listed)))
+    page = operator(site, "p/cache/cache.v1.1.0/")
+    assert [one.name for one in page.channels if one.has] == ["stable", "fast"]
+    row = next(one for one in page.versions if one.bundle == "cache.v1.1.0")
+    assert row.channels == ("stable", "fast")
+    old = operator(site, "p/cache/cache.v1.0.0/")
+    assert [one.name for one in old.channels if one.has] == ["stable"]
+
+
+def test_images_and_permissions_are_listed(shipped: Site) -> None:
+    page = operator(shipped, "p/memcached-operator/")
+    assert page.images[0].name == "bundle"
+    assert all(one.reference for one in page.images)
+    assert page.permissions is not None
+    listed = [one for each in page.permissions for one in (*each.notable, *each.others)]
+    assert all(one.text.startswith("may ") for one in listed)
+    assert any("deployments" in one.text for one in listed)
+
+
+def test_a_fault_of_an_icon_is_a_letter_and_features_have_three_states() -> None:
+    features = "features.operators.openshift.io"
+    notes = {f"{features}/disconnected": "true", f"{features}/fips-compliant": "false"}
+    listed = blobs("cache", annotations=notes)
+    listed[0]["icon"] = {"base64data": "AAAA", "mediatype": "image/png"}
+    site = site_of(("demo", catalog_of(*listed)))
+    page = operator(site, "p/cache/")
+    assert page.icon is None
+    shown = next(one for one in page.facts if one.label == "Features")
+    assert {one.text: one.note for one in shown.items} == {
+        "disconnected": "",
+        "fips-compliant": "not supported",
+    }
+    first = site.pages[""]
+    assert isinstance(first, ListPage)
+    assert dict(first.tiles[0].facets)["feature"] == ("disconnected",)
+
+
+def test_versions_without_a_way_to_the_head_are_marked() -> None:
+    listed = blobs("cog")
+    listed[1]["entries"] = [
+        {"name": "cog.v1.0.0"},
+        {"name": "cog.v1.0.5", "replaces": "cog.v1.0.0"},
+        {"name": "cog.v1.1.0", "replaces": "cog.v1.0.5", "skips": ["cog.v1.0.5"]},
+    ]
+    site = site_of(("demo", catalog_of(*listed)))
+    marks = {
+        row.bundle: [badge.label for badge in row.badges if badge.label.startswith("stranded")]
+        for row in operator(site, "p/cog/").versions
+    }
+    assert marks["cog.v1.0.0"] == ["stranded: no upgrade to the head of stable"]
+    assert not any(found for name, found in marks.items() if name != "cog.v1.0.0")

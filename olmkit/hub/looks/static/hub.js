@@ -39,22 +39,34 @@
       return done;
     }
   }
+  // The text that is shown: other choices of the instructions are hidden in it.
+  function visible(node, except) {
+    if (node.nodeType !== Node.ELEMENT_NODE) return node.data || "";
+    if ((except && node.matches(except)) || getComputedStyle(node).display === "none") return "";
+    return Array.from(node.childNodes, (child) => visible(child, except)).join("");
+  }
   for (const box of all(".copyable")) {
     const pre = one("pre", box);
     if (!pre) continue;
     const bar = document.createElement("div");
     bar.className = "bar";
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = "Copy";
-    button.setAttribute("aria-label", "Copy " + (box.dataset.name || "text"));
-    button.addEventListener("click", async () => {
-      const done = await copy(pre.textContent);
-      button.textContent = done ? "Copied" : "Press Ctrl+C";
-      announce(done ? "Copied to the clipboard" : "Cannot copy; select the text");
-      setTimeout(() => { button.textContent = "Copy"; }, 1800);
-    });
-    bar.append(button);
+    // Manifests are in the command that applies them, which is of the class `sh`.
+    const inner = () => visible(pre, ".sh");
+    const add = (label, name, text) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = label;
+      button.setAttribute("aria-label", "Copy " + name);
+      button.addEventListener("click", async () => {
+        const done = await copy(text());
+        button.textContent = done ? "Copied" : "Press Ctrl+C";
+        announce(done ? "Copied to the clipboard" : "Cannot copy; select the text");
+        setTimeout(() => { button.textContent = label; }, 1800);
+      });
+      bar.append(button);
+    };
+    add("Copy", box.dataset.name || "text", inner);
+    if (one(".sh", pre)) add("Copy command", "kubectl command", () => visible(pre, ""));
     if (box.dataset.file) {
       const save = document.createElement("button");
       save.type = "button";
@@ -62,7 +74,7 @@
       save.setAttribute("aria-label", "Download " + box.dataset.file);
       save.addEventListener("click", () => {
         const link = document.createElement("a");
-        const url = URL.createObjectURL(new Blob([pre.textContent], { type: "text/plain" }));
+        const url = URL.createObjectURL(new Blob([inner()], { type: "text/plain" }));
         link.href = url;
         link.download = box.dataset.file;
         link.click();
@@ -213,7 +225,22 @@
     if (fact.provider.includes(word)) say(15);
     if (fact.categories.includes(word)) say(12);
     if (fact.summary.includes(" " + word)) say(8);
+    if (!best && fact.description && fact.description.includes(" " + word)) say(3);
     return best;
+  }
+
+  // Descriptions are long: they are loaded when the reader begins to search.
+  let asked = false;
+  function loadDescriptions() {
+    if (asked || !list.dataset.descriptions) return;
+    asked = true;
+    const script = document.createElement("script");
+    script.src = list.dataset.descriptions;
+    script.addEventListener("load", () => {
+      for (const fact of facts) fact.description = " " + fold((window.hubDescriptions || [])[fact.number]);
+      if (box.value.trim()) apply();
+    });
+    document.head.append(script);
   }
 
   function wordsOf(query) {
@@ -264,6 +291,7 @@
     if (sort.selectedIndex < 0) sort.value = "";
     for (const input of boxes) input.checked = state.getAll(input.name).includes(input.value);
     for (const input of hide) input.checked = input.value === (state.get("deprecated") || "show");
+    if (box.value) loadDescriptions();
     apply();
   }
 
@@ -326,7 +354,8 @@
     empty.hidden = number > 0;
   }
 
-  box.addEventListener("input", () => store(true));
+  box.addEventListener("focus", loadDescriptions);
+  box.addEventListener("input", () => { loadDescriptions(); store(true); });
   sort.addEventListener("change", () => store(false));
   for (const input of [...boxes, ...hide]) input.addEventListener("change", () => store(false));
   for (const button of all(".clear")) {

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 import runpy
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
 from olmkit.hub import pages as v
-from olmkit.hub.looks import environment, files, pages
+from olmkit.hub.looks import badge, environment, files, pages
 
 SAMPLE = runpy.run_path(str(Path(__file__).parents[3] / "fixtures" / "hub_pages.py"))
 PAGES: dict[str, v.Page] = SAMPLE["pages"]()
 OPERATOR: Any = PAGES["p/memcached-operator/"]
-OURS = {"theme.js", "hub.js", "index.js"}
+OURS = {"theme.js", "hub.js", "index.js", "operator.js", "compare.js", "facts.js"}
 VOID = {"meta", "link", "img", "input", "br", "hr", "rect", "circle", "path"}
 
 
@@ -77,6 +79,8 @@ def test_pages_are_well_formed_and_carry_nothing_active(path: str, is_hostile: b
         assert tag not in {"style", "iframe", "object", "embed", "base"}
         assert "style" not in attributes
         assert not [name for name in attributes if name.startswith("on")]
+        if tag == "script" and attributes.get("type") == "application/ld+json":
+            continue  # data; what is in it is tested below
         if tag == "script":
             assert str(attributes["src"]).rsplit("/", 1)[1] in OURS
         if tag in {"img", "link"}:
@@ -158,7 +162,9 @@ def test_a_page_of_an_older_version_does_not_repeat_a_long_table() -> None:
         dataclasses.replace(OPERATOR.versions[1], label=f"2.0.{number}", current=number == 9)
         for number in range(200)
     )
-    many = dataclasses.replace(OPERATOR, versions=(OPERATOR.versions[0], *rows))
+    newer = v.Newer(channel="stable", version="2.1.0", href="p/memcached-operator/")
+    versions = (OPERATOR.versions[0], *rows)
+    many = dataclasses.replace(OPERATOR, versions=versions, newer=newer)
     text = _html("", many)
     assert "2.0.9</a>" in text
     assert "2.0.8</a>" not in text
@@ -187,3 +193,23 @@ def test_the_shared_files_request_nothing_from_elsewhere() -> None:
         text = data.decode().replace("http://www.w3.org/2000/svg", "")
         assert not re.search(r"https?://|@import|url\(|innerHTML|eval\(", text), name
     assert sum(map(len, files.shared().values())) < 60_000
+
+
+def test_the_data_block_of_an_operator_is_its_own_json() -> None:
+    for page in (OPERATOR, SAMPLE["hostile"](OPERATOR)):
+        text = _html("p/memcached-operator/", page)
+        (block,) = re.findall(r'<script type="application/ld\+json">(.*?)</script>', text)
+        assert "<" not in block
+        found = json.loads(block)
+        assert found["@type"] == "SoftwareApplication"
+        assert found["name"].startswith("Memcached")
+
+
+def test_a_badge_is_an_image_without_anything_active() -> None:
+    text = badge.svg("cache", "1.2.3")
+    assert "1.2.3" in text
+    hostile = badge.svg(SAMPLE["HOSTILE"], "</text><script>\u202e")
+    for one in (text, hostile):
+        names = {found.tag.rpartition("}")[2] for found in ElementTree.fromstring(one).iter()}  # noqa: S314
+        assert names == {"svg", "title", "clipPath", "rect", "g", "text"}
+    assert "\u202e" not in hostile

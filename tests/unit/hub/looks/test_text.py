@@ -66,3 +66,10 @@ def test_a_text_is_cut_after_a_word() -> None:
 )
 def test_the_letter_of_a_tile(name: str, letter: str) -> None:
     assert text.letter(name) == letter
+
+
+def test_code_in_messages_is_marked_and_escaped() -> None:
+    assert text.code("the mode `<b>` is `new`") == (
+        "the mode <code>&lt;b&gt;</code> is <code>new</code>"
+    )
+    assert text.code("one ` only") == "one ` only"

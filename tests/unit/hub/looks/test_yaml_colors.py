@@ -25,8 +25,6 @@ def test_the_text_stays(text: str) -> None:
     assert html.unescape(re.sub("<[^>]*>", "", shown)) == text
 
 
-def test_keys_numbers_and_comments_have_classes() -> None:
+def test_keys_numbers_and_comments_have_elements() -> None:
     shown = str(yaml_colors.markup("size: 3\n# note"))
-    assert shown == (
-        '<span class="nt">size</span>:<span class="kc"> 3</span>\n<span class="c"># note</span>'
-    )
+    assert shown == ("<b>size</b>:<i> 3</i>\n<s># note</s>")

@@ -1,0 +1,111 @@
+"""Atom feeds of a hub (RFC 4287): one of the whole catalog, one of each package.
+
+Readers tell entries apart by their identifiers, which have the version. A date is that of the
+annotation `createdAt` where it can be read, since no clock is used; such dates are as good as
+their authors made them. Links are relative without `base_url`, which not every reader resolves.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Final, NamedTuple
+from xml.sax.saxutils import escape, quoteattr
+
+from olmkit.hub.looks.text import clean
+from olmkit.hub.pages import Tile
+
+FILE: Final = "feed.xml"
+MAX_ENTRIES: Final = 100
+"""Versions in the feed of a package, the newest ones."""
+
+_NO_DATE: Final = "1970-01-01T00:00:00Z"
+
+
+class Entry(NamedTuple):
+    """A version. `href` is relative to the first page; `identity` is the same in each build."""
+
+    title: str
+    href: str
+    identity: tuple[str, ...]
+    created: str = ""
+    summary: str = ""
+
+
+class Feed(NamedTuple):
+    """The feed of a package; `name` is that of the operator."""
+
+    name: str
+    entries: tuple[Entry, ...]
+
+
+def of_list(title: str, tiles: Sequence[Tile], base_url: str = "") -> bytes:
+    """The shown version of each package."""
+    entries = [
+        Entry(
+            title=f"{tile.display_name} {tile.version}".strip(),
+            href=tile.href,
+            identity=(title, tile.catalog, tile.name, tile.version),
+            created=tile.created,
+            summary=tile.summary,
+        )
+        for tile in sorted(tiles, key=lambda one: (one.catalog, one.name))
+    ]
+    return _atom(FILE, title, (title,), entries, base_url)
+
+
+def of_package(path: str, title: str, feed: Feed, base_url: str = "") -> bytes:
+    """The newest versions of a package, for the file at `path`; `title` is that of the hub."""
+    entries = [one._replace(identity=(title, *one.identity)) for one in feed.entries[:MAX_ENTRIES]]
+    return _atom(path, f"{feed.name} · {title}", (title, path), entries, base_url)
+
+
+def timestamp(text: str) -> str:
+    """A date or a time as RFC 3339 writes it, in UTC; empty when it is neither."""
+    try:
+        found = datetime.fromisoformat(text.strip())
+        in_utc = found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        return ""
+    return in_utc.strftime("%Y-%m-%dT%H:%M:%SZ").rjust(20, "0")
+
+
+def _atom(
+    path: str, title: str, identity: tuple[str, ...], entries: Sequence[Entry], base_url: str
+) -> bytes:
+    root = base_url or "../" * path.count("/")
+    own = f"{base_url}{path}" if base_url else path.rpartition("/")[2]
+    updated = max((timestamp(one.created) for one in entries), default="")
+    lines = [
+        '<?xml version="1.0" encoding="utf-8"?>',
+        '<feed xmlns="http://www.w3.org/2005/Atom">',
+        f"<title>{_text(title)}</title>",
+        f"<id>{_identifier(identity)}</id>",
+        f"<updated>{updated or _NO_DATE}</updated>",
+        "<author><name>olmkit</name></author>",
+        f'<link rel="self" href={quoteattr(own)}/>',
+        *(line for entry in entries for line in _entry(entry, root)),
+        "</feed>",
+        "",
+    ]
+    return "\n".join(lines).encode("utf-8", "replace")
+
+
+def _entry(entry: Entry, root: str) -> Iterator[str]:
+    yield "<entry>"
+    yield f"<title>{_text(entry.title)}</title>"
+    yield f"<id>{_identifier(entry.identity)}</id>"
+    yield f"<updated>{timestamp(entry.created) or _NO_DATE}</updated>"
+    yield f"<link href={quoteattr(f'{root}{entry.href}')}/>"
+    yield f"<summary>{_text(entry.summary)}</summary>"
+    yield "</entry>"
+
+
+def _text(text: str) -> str:
+    return escape(clean(text))
+
+
+def _identifier(parts: Sequence[str]) -> str:
+    digest = hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()
+    return f"urn:sha256:{digest}"

@@ -1,0 +1,174 @@
+// The page of an operator: channel, namespaces and approval in the address and in the instructions.
+// The page is complete without this script; text is only ever set with textContent.
+(function () {
+  "use strict";
+  const all = (selector, from) => Array.from((from || document).querySelectorAll(selector));
+  const one = (selector, from) => (from || document).querySelector(selector);
+  const params = () => new URLSearchParams(location.search);
+  const box = one("#instructions");
+  const menu = one("#channel");
+  const versions = one("#version");
+  const LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+
+  // Channel: `?channel=`, else the one that the page was rendered for.
+  const channels = menu ? Array.from(menu.options) : [];
+  const rendered = channels.find((option) => option.defaultSelected) || channels[0];
+  let channel = rendered;
+  const wanted = params().get("channel");
+  if (wanted !== null && channels.length) {
+    const found = channels.find((option) => option.dataset.name === wanted);
+    if (!found) {
+      const note = one("#unknown-channel");
+      one("bdi", note).textContent = wanted.slice(0, 80);
+      note.hidden = false;
+    } else if (!("has" in found.dataset)) {
+      location.replace(found.value); // the head of that channel is another version
+      return;
+    } else {
+      channel = found;
+    }
+  }
+
+  function withChannel(address, name) { // the default channel needs no query
+    const url = new URL(address, location.href);
+    if (name === channels[0].dataset.name) url.searchParams.delete("channel"); else url.searchParams.set("channel", name);
+    return url.href;
+  }
+
+  function showChannel() {
+    channel.selected = true;
+    const place = String(channels.indexOf(channel));
+    const head = channel.dataset.head;
+    for (const option of versions ? Array.from(versions.options) : []) {
+      option.hidden = option.disabled = !option.dataset.in.split(" ").includes(place);
+      const text = option.dataset.text || (option.dataset.text = option.textContent);
+      option.textContent = text + (option.dataset.bundle === head ? " (head)" : "");
+    }
+    for (const note of all("[data-of-channel]")) note.hidden = note.dataset.ofChannel !== channel.dataset.name;
+    const newer = one("#newer");
+    const own = box ? box.dataset.bundle : head;
+    newer.hidden = own === head;
+    one("[data-newer=channel]", newer).textContent = channel.dataset.name;
+    const link = one("[data-newer=version]", newer);
+    link.textContent = channel.dataset.version;
+    link.href = channel.value;
+  }
+
+  if (menu && channel) {
+    menu.addEventListener("change", () => { location.href = withChannel(menu.value, menu.selectedOptions[0].dataset.name); });
+    versions.addEventListener("change", () => { location.href = withChannel(versions.value, channel.dataset.name); });
+    showChannel();
+  }
+  if (!box) return;
+
+  // Instructions: the fields and buttons, kept in the address.
+  const form = one(".edit", box);
+  const fields = { namespace: form.elements.namespace, watched: form.elements.watched, "watched-2": form.elements["watched-2"] };
+  const approval = form.elements.approval;
+  const radios = all(".pickers input[type=radio]", box);
+  const marks = all("[data-edit]", box);
+  for (const mark of marks) mark.dataset.first = mark.textContent;
+
+  const yaml = (value) => /^[A-Za-z][\w.-]*$/.test(value) && !/^(y|n|yes|no|on|off|true|false|null)$/i.test(value)
+    ? value : "'" + value.replace(/'/g, "''") + "'";
+  const shell = (value) => /^[\w@%+=:,./-]+$/.test(value) ? value : "'" + value.replace(/'/g, "'\"'\"'") + "'";
+  const shown = () => all(".variant", box).find((variant) => fits(variant));
+
+  // Whether the chosen buttons show a part: the style sheet hides the others in the same way.
+  function fits(node) {
+    const chosen = {};
+    for (const radio of radios) if (radio.checked) chosen[radio.name] = radio.value;
+    for (let part = node; part !== box; part = part.parentElement) {
+      for (const name of ["olm", "platform", "mode"]) {
+        const of = part.dataset[name];
+        if (of && chosen[name] && !of.split(" ").includes(chosen[name])) return false;
+      }
+    }
+    return true;
+  }
+
+  // What a namespace needs that is not there on every cluster.
+  const place = (name) => [
+    "apiVersion: v1", "kind: Namespace", "metadata:", "  name: " + yaml(name), "---",
+    "apiVersion: operators.coreos.com/v1", "kind: OperatorGroup", "metadata:", "  name: " + name + "-group",
+    "  namespace: " + yaml(name), "spec: {}", "---", "",
+  ].join("\n");
+
+  function valueOf(name) { // null: as rendered
+    const text = fields[name].value.trim();
+    return text && LABEL.test(text) ? text : null;
+  }
+
+  function write() {
+    const isPinned = channel && channel.dataset.head !== box.dataset.bundle;
+    const isManual = isPinned || approval.value === "Manual";
+    for (const variant of all(".variant", box)) {
+      const own = all("[data-edit]", variant).filter(fits);
+      const first = own.find((mark) => mark.dataset.edit === "namespace");
+      const shared = first ? first.dataset.first : "";
+      const namespace = valueOf("namespace") || shared;
+      for (const mark of own) {
+        const quote = mark.closest(".yaml") ? yaml : shell;
+        let value = mark.dataset.first;
+        switch (mark.dataset.edit) {
+          case "namespace": if (namespace !== shared) value = quote(namespace); break;
+          case "watched": case "watched-2": {
+            const given = valueOf(mark.dataset.edit);
+            if (given) value = quote(given);
+            break;
+          }
+          case "channel": if (channel && channel !== rendered) value = quote(channel.dataset.name); break;
+          case "approval": value = isManual ? "Manual" : "Automatic"; break;
+          case "pin": value = isPinned ? mark.dataset.text || mark.dataset.first : ""; break;
+          case "manual": value = isManual ? " --approval manual" : ""; break;
+          case "approve": value = isManual ? "\nkubectl -n " + namespace + " patch installplan NAME --type merge -p '{\"spec\":{\"approved\":true}}'" : ""; break;
+          case "place": value = namespace !== shared ? place(namespace) : ""; break;
+        }
+        if (mark.textContent !== value) mark.textContent = value;
+      }
+    }
+    const variant = shown();
+    const find = (name) => variant ? all("[data-edit='" + name + "']", variant).find(fits) : undefined;
+    const has = (name) => Boolean(find(name));
+    let bad = false;
+    for (const name in fields) {
+      const field = fields[name];
+      const label = field.closest("label");
+      label.hidden = !has(name);
+      const mark = find(name);
+      if (mark) field.placeholder = mark.dataset.first;
+      const invalid = !label.hidden && field.value.trim() !== "" && !LABEL.test(field.value.trim());
+      if (invalid) field.setAttribute("aria-invalid", "true"); else field.removeAttribute("aria-invalid");
+      bad = bad || invalid;
+    }
+    one(".invalid", form).hidden = !bad;
+    approval.closest("label").hidden = !has("approval");
+    approval.disabled = isPinned;
+    approval.value = isManual ? "Manual" : "Automatic";
+    form.hidden = all("label", form).every((label) => label.hidden);
+  }
+
+  function load() {
+    const state = params();
+    for (const radio of radios) if (state.get(radio.name) === radio.value) radio.checked = true;
+    for (const name in fields) fields[name].value = (state.get(name) || "").slice(0, 63);
+    if (state.get("approval") === "manual") approval.value = "Manual";
+    write();
+  }
+
+  function store() {
+    write();
+    const state = params();
+    const put = (name, value) => { if (value) state.set(name, value); else state.delete(name); };
+    for (const radio of radios) if (radio.checked) put(radio.name, radio.defaultChecked ? "" : radio.value);
+    for (const name in fields) put(name, valueOf(name));
+    put("approval", approval.value === "Manual" && !approval.disabled ? "manual" : "");
+    const text = state.toString();
+    try { history.replaceState(null, "", location.pathname + (text ? "?" + text : "") + location.hash); } catch (error) { /* from disk */ }
+  }
+
+  for (const field of [...radios, approval]) field.addEventListener("change", store);
+  for (const name in fields) fields[name].addEventListener("input", store);
+  form.addEventListener("submit", (event) => event.preventDefault());
+  load();
+})();

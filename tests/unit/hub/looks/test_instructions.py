@@ -1,0 +1,121 @@
+"""The instructions of a page: each choice shows its variant, as it is, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import runpy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from olmkit.hub import all_pages, installs
+from olmkit.hub.all_pages import Source
+from olmkit.hub.installs import Where
+from olmkit.hub.looks import pages as looks
+from olmkit.hub.pages import STAND_INS, OperatorPage
+from olmkit.jobs.catalog import catalogs
+
+ROOT = Path(__file__).resolve().parents[4]
+SHOWN = runpy.run_path(str(ROOT / "tests/fixtures/shown_instructions.py"))["shown"]
+MOST = 13_000  # bytes for the instructions of a version
+
+
+def operator_pages(folder: Path, where: Where) -> list[OperatorPage]:
+    catalog = catalogs.read(str(folder), valid=False)
+    site = all_pages.of_catalogs([Source(name="x", catalog=catalog, where=where)], title="x")
+    return [one for one in site.pages.values() if isinstance(one, OperatorPage)]
+
+
+@pytest.fixture(scope="module")
+def shipped() -> list[OperatorPage]:
+    where = Where(name="demo", namespace="shared", image="quay.io/example/catalog:1")
+    return operator_pages(ROOT / "catalog", where)
+
+
+def instructions(page: OperatorPage) -> str:
+    text = looks.html(page, site="x", root="../../")
+    start = text.index('<div class="install"')
+    return text[start : text.index("</section>", start)]
+
+
+def assert_shown(page: OperatorPage) -> None:
+    text = instructions(page)
+    for one in page.install.variants:
+        choice = {"olm": one.olm, "platform": one.platform, "mode": one.mode}
+        found = SHOWN(text, {name: value for name, value in choice.items() if value})
+        if one.refusal:
+            assert all(reason.replace("`", "") in found[""] for reason in one.refusal)
+            continue
+        assert found["manifests"] == one.command
+        assert found["commands that follow"] == one.after
+        assert found["commands that remove it"] == one.removal
+        assert sorted(found["olmkit command"].split()) == sorted(one.olmkit.split())
+        assert one.title in found[""]
+        assert one.text in found[""]
+        for note in (note for other in page.install.variants for note in other.notes):
+            shown = note.replace("`", "")  # code is marked
+            assert (shown in found[""]) == (note in one.notes)
+
+
+def test_each_choice_shows_its_variant(shipped: list[OperatorPage]) -> None:
+    assert {one.install.is_head for one in shipped} == {True, False}
+    for page in shipped:
+        assert_shown(page)
+        assert not any(one in instructions(page) for one in STAND_INS)
+
+
+def test_each_choice_shows_its_variant_for_shared_catalogs(cases: Path) -> None:
+    seen = 0
+    for folder in sorted((cases / "catalogs").iterdir()):
+        for page in operator_pages(folder, Where(name="shared"))[:40]:
+            if page.install.templates:
+                assert_shown(page)
+                seen += 1
+    assert seen > 20
+
+
+MODES = ("OwnNamespace", "SingleNamespace", "MultiNamespace", "AllNamespaces")
+
+
+def write_catalog(folder: Path) -> Path:
+    """Two versions with all install modes, of which the older one is pinned."""
+    names = ("cache.v1.0.0", "cache.v1.1.0")
+    metadata = {"installModes": [{"type": mode, "supported": True} for mode in MODES]}
+    entries = [{"name": names[0]}, {"name": names[1], "replaces": names[0]}]
+    blobs: list[dict[str, Any]] = [
+        {"schema": "olm.package", "name": "cache", "defaultChannel": "stable"},
+        {"schema": "olm.channel", "package": "cache", "name": "stable", "entries": entries},
+    ]
+    for name in names:
+        identity = {"packageName": "cache", "version": name.removeprefix("cache.v")}
+        properties = [
+            {"type": "olm.package", "value": identity},
+            {"type": "olm.csv.metadata", "value": metadata},
+        ]
+        image = f"quay.io/example/cache@sha256:{'0' * 64}"
+        blobs.append({"schema": "olm.bundle", "package": "cache", "name": name, "image": image,
+                      "properties": properties})  # fmt: skip
+    folder.mkdir()
+    (folder / "catalog.json").write_text("".join(map(json.dumps, blobs)))
+    return folder
+
+
+def test_the_instructions_of_all_modes_are_small(tmp_path: Path) -> None:
+    pages = operator_pages(write_catalog(tmp_path / "catalog"), Where(name="catalog"))
+    assert {one.install.is_head for one in pages} == {True, False}
+    for page in pages:
+        assert len(page.install.variants) == 10
+        assert_shown(page)
+        # One after the other, the variants are more than three times as large.
+        assert len(instructions(page).encode()) < MOST
+
+
+def test_versions_share_their_templates(shipped: list[OperatorPage]) -> None:
+    """Names that are not plain are written where they are needed, with the quotes they need."""
+    page = shipped[0]
+    assert page.install.written == STAND_INS
+    assert page.install.bundle in page.install.variants[0].removal
+    assert installs.stand_ins("a.v1.0.0", "1.0.0") == STAND_INS
+    for bundle, version in (("1.0.0", "1.0.0"), ("a b.v1.0.0", "1.0.0"), ("a.v1.0.0", "1.0.0+b")):
+        assert installs.stand_ins(bundle, version) == (bundle, version)
