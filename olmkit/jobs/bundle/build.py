@@ -33,7 +33,7 @@ async def build(
     async with contextlib.AsyncExitStack() as stack:
         web = None
         if options.push:
-            from olmkit.edges.web import Web
+            from olmkit.edges.network.web import Web
 
             web = await stack.enter_async_context(Web(transports.web_options(access)))
         return tuple(

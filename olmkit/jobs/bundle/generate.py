@@ -196,7 +196,7 @@ def write(
 async def pins(
     prepared: Prepared, *, known: Path | None, ask: bool, access: Access
 ) -> dict[str, str]:
-    """Image → the same by digest, as a file has it, else as registries say when they may be asked.
+    """Image → the same by digest, from a file, else from registries when these may be queried.
 
     Raises `InputError` when one stays without a digest.
     """
@@ -242,7 +242,7 @@ async def resolve_digests(names: Sequence[str], access: Access) -> dict[str, str
     # The HTTP client is large, and only this needs it.
     import asyncio
 
-    from olmkit.edges.web import Web
+    from olmkit.edges.network.web import Web
 
     references = [Reference.parse(name) for name in names]
     async with Web(transports.web_options(access)) as web:

@@ -1,4 +1,4 @@
-"""Catalog add: a bundle, wherever it lies, becomes a new version in a catalog on disk.
+"""Catalog add: a bundle, from any source, becomes a new version in a catalog on disk.
 
 The bundle's package must be valid before, except for a default channel that this bundle
 brings, and must be valid afterwards, or nothing is written. What is wrong with other packages
@@ -16,7 +16,7 @@ from olmkit.base.tree import Changes, Tree, diff
 from olmkit.catalog.bundles.migrate import Level
 from olmkit.catalog.changes import addition
 from olmkit.catalog.changes.addition import NewEntry, Placement
-from olmkit.edges import disk, paths
+from olmkit.edges import disk, index_database, paths
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.catalog import catalogs, render
 from olmkit.jobs.catalog.render import RenderOptions
@@ -51,6 +51,11 @@ async def add(catalog: Path, bundle: str, options: AddOptions, *, dry_run: bool 
     Raises `InputError` when it cannot be there, `ConfigurationError` when the location of its
     image is not known; then nothing is written.
     """
+    if index_database.is_database(catalog):
+        raise InputError(
+            f"`{catalog}` is an index database, which is only read",
+            hint=f"render it to files first: `olmkit catalog render {catalog} > catalog.yaml`",
+        )
     read = await render.read_bundle(
         bundle,
         RenderOptions(image=options.image, level=options.level, access=options.access),

@@ -22,8 +22,9 @@ from olmkit.catalog.blobs.blob import Blob
 from olmkit.catalog.blobs.fbc import Form
 from olmkit.catalog.model import Catalog
 from olmkit.edges import disk, workers
-from olmkit.edges.folder import Folder
 from olmkit.jobs import validation
+from olmkit.jobs.catalog import local
+from olmkit.jobs.catalog.local import MAX_CATALOG_FILE as MAX_CATALOG_FILE
 from olmkit.jobs.validation import Pulled, ValidationResult
 from olmkit.rules import engine
 from olmkit.rules.engine import CATALOG, Rule
@@ -31,8 +32,6 @@ from olmkit.rules.engine import CATALOG, Rule
 if TYPE_CHECKING:
     from olmkit.edges.images.access_settings import Access
 
-# A file may hold the whole catalog of a distribution.
-MAX_CATALOG_FILE: Final = 512 * 1024 * 1024
 # Consoles load icons with every list of packages; the field's own are a few KB.
 MAX_ICON: Final = 1024 * 1024
 MAX_DESCRIPTION: Final = 1024 * 1024
@@ -148,7 +147,7 @@ def needed_rules() -> Sequence[Rule]:
 
 
 def _files(reference: str, tree: Tree | None) -> Tree:
-    return Folder(Path(reference), file_limit=MAX_CATALOG_FILE) if tree is None else tree
+    return local.tree(Path(reference)) if tree is None else tree
 
 
 def _read(tree: Tree, rules: Sequence[Rule]) -> tuple[Catalog | None, tuple[Diagnostic, ...]]:

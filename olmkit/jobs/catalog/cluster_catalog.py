@@ -6,6 +6,7 @@ reached, with the credentials of the kubeconfig.
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,12 +14,15 @@ from pathlib import Path
 from olmkit.base.diagnostics import InputError
 from olmkit.base.tree import Tree
 from olmkit.edges.cluster.objects import ClusterObjects
+from olmkit.kube import objects
+from olmkit.kube.api import Forbidden
 from olmkit.kube.objects import mapping, text
 from olmkit.olm import kinds
 from olmkit.olm.v1 import catalogs as cluster_catalogs
 from olmkit.olm.v1 import extension as v1
 
 PREFIX = "clustercatalog:"
+_MOST_NAMED = 9  # names in a hint
 # Where catalogd says that it serves one: a Service, as pods name it.
 _ADDRESS = re.compile(
     r"(?P<scheme>https?)://(?P<service>[a-z0-9-]+)\.(?P<namespace>[a-z0-9-]+)(?:\.[a-z0-9.-]+)?"
@@ -42,6 +46,22 @@ async def fetch(reference: str, environment: Mapping[str, str]) -> Tree:
         return await read(ClusterObjects(cluster), reference.removeprefix(PREFIX))
 
 
+async def _absent(reader: ClusterObjects, name: str) -> str:
+    """A hint on which ClusterCatalogs there are; without their names if they may not be listed."""
+    if not await reader.knows(v1.CLUSTER_CATALOG):
+        return "OLM v1, which brings them, is not installed in this cluster"
+    try:
+        there = sorted(objects.name(one) for one in await reader.list(v1.CLUSTER_CATALOG))
+    except Forbidden:
+        return "correct the name, or ask for the permission to list ClusterCatalogs"
+    near = difflib.get_close_matches(name, there, n=1)
+    if near:
+        return f"did you mean `{near[0]}`?"
+    if len(there) > _MOST_NAMED:
+        return f"run `kubectl get clustercatalogs` to see all {len(there)} of the cluster"
+    return f"the cluster has {', '.join(f'`{one}`' for one in there) or 'none'}"
+
+
 async def read(reader: ClusterObjects, name: str) -> Tree:
     """The catalog that catalogd serves under that name.
 
@@ -49,10 +69,8 @@ async def read(reader: ClusterObjects, name: str) -> Tree:
     """
     found = await reader.find(v1.CLUSTER_CATALOG, name)
     if found is None:
-        known = await reader.knows(v1.CLUSTER_CATALOG)
         raise InputError(
-            f"there is no ClusterCatalog `{name}`",
-            hint="" if known else "OLM v1, which brings them, is not installed in this cluster",
+            f"the ClusterCatalog `{name}` does not exist", hint=await _absent(reader, name)
         )
     ailing = cluster_catalogs.of_catalog(found)
     if ailing is not None:

@@ -48,13 +48,17 @@ class ServerKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerOptions:
-    """Which server, on which base; see `ImageBuildOptions` for the others."""
+    """Which server, on which base; see `ImageBuildOptions` for the others.
+
+    `opm_cache`: the image has the cache of opm, so that its server starts at once.
+    """
 
     kind: ServerKind = ServerKind.NONE
     base: str = ""
     python: str = ""
     wheels: str = ""
     pull: bool = False
+    opm_cache: bool = False
 
 
 async def build(
@@ -67,9 +71,13 @@ async def build(
 ) -> Published:
     """Build the image of the catalog in `folder`, which must be one."""
     if server.kind is ServerKind.NONE:
-        return await publish.build_catalog(folder, options, access, report)
+        return await publish.build_catalog(
+            folder, options, access, report, opm_cache=server.opm_cache
+        )
     publish.check(options)
-    tree, tag = publish.catalog_files(options.project / folder)
+    path = options.project / folder
+    tree, tag = publish.catalog_files(path)
+    opm_cache = publish.catalog_cache(path, tree) if server.opm_cache else None
     cache = BuildCache(build_cache.folder(access.environment))
     platforms = tuple(options.platforms) or (transports.own_platform(),)
     default = OPM_BASE if server.kind is ServerKind.OPM else image_plan.DEFAULT_BASE
@@ -82,6 +90,7 @@ async def build(
                 tree,
                 base,
                 await _server(server, platform, base, cache, options.created, access, say),
+                cache=opm_cache,
                 created=options.created,
             )
             for platform, base in zip(platforms, bases, strict=True)
@@ -105,7 +114,7 @@ async def _server(
     say: Say,
 ) -> Server:
     if server.kind is ServerKind.OPM:
-        return catalog_image.opm_server()
+        return catalog_image.opm_server(cached=server.opm_cache)
     packages = await image_parts.packages_layer(
         Packages(
             requirements=(f"olmkit[serve]=={__version__}",),
@@ -115,6 +124,7 @@ async def _server(
         ),
         platform,
         base,
+        await image_parts.compiler_for(base, server.python, None, say),
         cache,
         access,
         say,

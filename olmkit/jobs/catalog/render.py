@@ -20,26 +20,27 @@ from olmkit.base.diagnostics import (
     OlmkitError,
 )
 from olmkit.base.tree import Tree
+from olmkit.bundle import package_manifest
 from olmkit.catalog.blobs import fbc, wire
 from olmkit.catalog.blobs.blob import Blob
-from olmkit.catalog.bundles import findings, migrate, render, source_bundle
+from olmkit.catalog.bundles import findings, migrate, package_manifests, render, source_bundle
 from olmkit.catalog.bundles.migrate import Level
 from olmkit.catalog.bundles.render import RenderedBundle
 from olmkit.catalog.bundles.source_bundle import SourceBundle
+from olmkit.catalog.changes import assembly
+from olmkit.catalog.changes.assembly import Member
 from olmkit.catalog.templates.source import SCHEMAS
-from olmkit.edges import disk, paths, workers
+from olmkit.edges import disk, index_database, paths, workers
 from olmkit.edges.images.access_settings import Access
+from olmkit.jobs.catalog import databases
+from olmkit.jobs.catalog.local import MAX_CATALOG_FILE
 from olmkit.oci.reference import AnyReference, InvalidReferenceError, Reference
 
 if TYPE_CHECKING:
     from olmkit.edges.images.transports import ImageFiles
 
-# A file may hold the whole catalog of a distribution.
-MAX_CATALOG_FILE: Final = 512 * 1024 * 1024
-
 # opm does not render such a file either.
 TEMPLATES: Final = frozenset({"olm.composite", *SCHEMAS.values()})
-_SQLITE: Final = b"SQLite format 3\x00"
 _PLACEHOLDERS: Final = ("{package}", "{name}", "{version}")
 # So many images are pulled at once: more makes registries angry, not faster.
 _PULLS: Final = 4
@@ -94,6 +95,44 @@ async def read_bundle(
     return _read(found.tree, reference, chosen, _pull_spec(found.source, reference))
 
 
+async def read_each(
+    references: Sequence[str], options: RenderOptions
+) -> list[BundleRead | Rendered]:
+    """Every reference as what it is: a bundle, or the blobs of a catalog.
+
+    Raises `InputError` with all that is wrong in any of them.
+    """
+    import asyncio  # as in `_images`
+
+    _check_image(options.image)
+    chosen = _RenderOptions(options.image, options.level)
+    gate = asyncio.Semaphore(_PULLS)
+
+    async def read(reference: str) -> BundleRead | Rendered | OlmkitError:
+        async with gate:
+            try:
+                return await _read_one(reference, chosen, options.access)
+            except OlmkitError as error:
+                return error
+
+    async with asyncio.TaskGroup() as tasks:
+        running = [tasks.create_task(read(reference)) for reference in references]
+    parts = [task.result() for task in running]
+    errors = [part for part in parts if isinstance(part, OlmkitError)]
+    if errors:
+        raise _all(errors)
+    return [part for part in parts if not isinstance(part, OlmkitError)]
+
+
+def render_local(references: Sequence[str], options: RenderOptions) -> Rendered | None:
+    """As `render_all`, where all references are on this disk, without an event loop; else None."""
+    if any(_path(text) is None for text in references):
+        return None
+    _check_image(options.image)
+    parts = _local(references, _RenderOptions(options.image, options.level), options.processes)
+    return _together([parts[index] for index in range(len(references))])
+
+
 async def render_all(references: Sequence[str], options: RenderOptions) -> Rendered:
     """The blobs of all references: bundle folders, catalog folders and files, images.
 
@@ -120,6 +159,20 @@ class _RenderOptions:
     level: Level
 
 
+async def _read_one(
+    reference: str, chosen: _RenderOptions, access: Access
+) -> BundleRead | Rendered:
+    path = _path(reference)
+    if path is not None:
+        if _is_bundle_folder(path):
+            return _read(disk.read_tree(path), reference, chosen)
+        return _catalog(path, chosen)
+    found = await _pull(reference, access)
+    if found.is_bundle:
+        return _read(found.tree, reference, chosen, _pull_spec(found.source, reference))
+    return _image(found, reference, chosen)
+
+
 # Folders and files
 
 
@@ -137,11 +190,7 @@ def _local(
             bundles[index] = (reference, chosen)
         else:
             parts[index] = _attempt(lambda path=path: _catalog(path, chosen))  # type: ignore[misc]
-    if len(bundles) > 1 and chosen.image and not any(p in chosen.image for p in _PLACEHOLDERS):
-        raise ConfigurationError(
-            f"`{chosen.image}` would be the image of {len(bundles)} bundles",
-            hint="let it contain `{version}` or `{name}`",
-        )
+    check_own_images(chosen.image, len(bundles))
     rendered = workers.map_all(_bundle_folder, list(bundles.values()), processes=processes)
     parts.update(zip(bundles, rendered, strict=True))
     return parts
@@ -187,13 +236,13 @@ def _read(tree: Tree, root: str, chosen: _RenderOptions, image: str | None = Non
 def _catalog(path: Path, chosen: _RenderOptions) -> Rendered:
     """A catalog folder, or one file of a catalog."""
     if paths.is_folder(path):
-        return _tree(disk.read_tree(path, file_limit=MAX_CATALOG_FILE), str(path), chosen)
+        tree = disk.read_tree(path, file_limit=MAX_CATALOG_FILE)
+        if package_manifest.is_there(tree):
+            return _package(tree, str(path), chosen)
+        return _tree(tree, str(path), chosen)
+    if index_database.is_database(path):
+        return _database(path, str(path), chosen)
     data = disk.read_file(path, limit=MAX_CATALOG_FILE)
-    if data.startswith(_SQLITE):
-        raise InputError(
-            f"`{path}` is a catalog in the SQLite form, which cannot be read yet",
-            hint="migrate it to a file-based catalog with `opm migrate`",
-        )
     made = _blobs(
         lambda report: fbc.load_stream(data, path.name, report=report), str(path.parent), chosen
     )
@@ -206,8 +255,34 @@ def _catalog(path: Path, chosen: _RenderOptions) -> Rendered:
     return made
 
 
+def _package(tree: Tree, root: str, chosen: _RenderOptions) -> Rendered:
+    """The catalog of a folder of package manifests, the format before bundles."""
+    read = package_manifests.read(tree, root)
+    check_own_images(chosen.image, len(read.sources))
+    members: list[Member] = []
+    notes: list[Diagnostic] = []
+    for source in read.sources:
+        image = _filled(chosen.image, source.package, source.name, source.version)
+        rendered, found = render.render(source, image)
+        rendered = migrate.migrate(rendered, chosen.level, root)
+        members.append(Member(source=source, rendered=rendered))
+        notes += found
+    made = assembly.of_heads(read.package, read.default_channel, read.heads, members)
+    return Rendered(blobs=made.blobs, diagnostics=(*notes, *made.diagnostics))
+
+
 def _tree(tree: Tree, root: str, chosen: _RenderOptions) -> Rendered:
     return _blobs(lambda report: fbc.load(tree, report=report), root, chosen)
+
+
+def _database(source: Path | bytes, name: str, chosen: _RenderOptions) -> Rendered:
+    """The catalog in an index database, migrated."""
+    made = databases.checked(source, name)
+    bundles = (migrate.migrate(bundle, chosen.level, name) for bundle in made.bundles)
+    return Rendered(
+        blobs=(*made.blobs, *(bundle.blob() for bundle in bundles)),
+        diagnostics=made.diagnostics,
+    )
 
 
 def _blobs(
@@ -268,6 +343,8 @@ async def _pull(reference: str, access: Access) -> ImageFiles:
 
 
 def _image(found: ImageFiles, reference: str, chosen: _RenderOptions) -> Rendered:
+    if found.database:
+        return _database(found.tree.data(found.database), reference, chosen)
     if not found.is_bundle:
         return _tree(found.tree, reference, chosen)
     made = _bundle(found.tree, reference, chosen, _pull_spec(found.source, reference))
@@ -287,6 +364,15 @@ def _pull_spec(source: AnyReference, reference: str) -> str | None:
 
 
 # Small things
+
+
+def check_own_images(image: str, bundles: int) -> None:
+    """Raise `ConfigurationError` where several bundles would have one image."""
+    if bundles > 1 and image and not any(p in image for p in _PLACEHOLDERS):
+        raise ConfigurationError(
+            f"`{image}` would be the image of {bundles} bundles",
+            hint="let it contain `{version}` or `{name}`",
+        )
 
 
 def _check_image(text: str) -> None:

@@ -5,8 +5,9 @@ Each package that is requested is a Subscription; what is installed already has 
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from olmkit.base.diagnostics import ConfigurationError, InputError
 from olmkit.base.versions import Version
@@ -125,12 +126,58 @@ def resolve_v1(
         if package == request.package
     ]
     query = UpgradeQuery(
-        channels=tuple(name for name in request.channel.split(",") if name),
+        channels=channels_of(request),
         range=version_range.parse(request.version) if request.version else None,
         installed=starts[0] if starts else None,
         is_free=settings.is_free,
     )
-    return resolver_v1.resolve(offered, request.package, query, version=request.version)
+    try:
+        return resolver_v1.resolve(offered, request.package, query, version=request.version)
+    except InputError as error:
+        error.hint = error.hint or _hint(offered, request, query)
+        raise
+
+
+def channels_of(request: Selection) -> tuple[str, ...]:
+    """The channels that a request of OLM v1 names. Raises `ConfigurationError` for an empty one."""
+    names = tuple(request.channel.split(",")) if request.channel else ()
+    if not all(names):
+        raise ConfigurationError(
+            f"`{request.channel}` names an empty channel", hint="write `PACKAGE:CHANNEL,CHANNEL`"
+        )
+    return names
+
+
+def unknown_channels(catalogs: Mapping[str, Catalog], request: Selection) -> tuple[str, ...]:
+    """The channels of the request that no catalog has: OLM v1 does not report them."""
+    packages = [one.packages[request.package] for one in catalogs.values()
+                if request.package in one.packages]  # fmt: skip
+    known = {name for package in packages for name in package.channels}
+    return tuple(name for name in channels_of(request) if name not in known)
+
+
+def _hint(offered: Sequence[ClusterCatalog], request: Selection, query: UpgradeQuery) -> str:
+    """What helps where OLM v1 finds nothing."""
+    catalogs = {one.name: one.catalog for one in offered}
+    having = [one.packages[request.package] for one in catalogs.values()
+              if request.package in one.packages]  # fmt: skip
+    if not having:
+        known = sorted({name for one in catalogs.values() for name in one.packages})
+        near = difflib.get_close_matches(request.package, known, n=1)
+        return f"did you mean `{near[0]}`?" if near else (
+            "run `olmkit catalog list packages` with the catalog to see its packages"
+        )  # fmt: skip
+    unknown = unknown_channels(catalogs, request)
+    if unknown:
+        names = sorted({name for package in having for name in package.channels})
+        return f"`{request.package}` has the channels {', '.join(f'`{one}`' for one in names)}"
+    free = replace(query, is_free=True)
+    if query.installed and not query.is_free and resolver_v1.rivals(offered, request.package, free):
+        return (
+            "run `olmkit catalog path` with `--olm v1` to see the upgrades one by one, or pass "
+            "`--self-certified` to allow any version"
+        )
+    return "run `olmkit catalog list bundles` with the catalog to see its versions and channels"
 
 
 def limits(
@@ -200,6 +247,11 @@ def _subscription(
     catalogs: Mapping[str, Catalog], request: Selection, there: Mapping[str, tuple[str, Installed]]
 ) -> Subscription:
     name, package = _package(catalogs, request)
+    if "," in request.channel:
+        raise ConfigurationError(
+            f"a Subscription has one channel, and `{request.channel}` names several",
+            hint="name one channel, or pass `--olm v1`",
+        )
     own = [csv.name for found, csv in there.values() if found == package.name]
     installed = own[0] if own else ""
     return Subscription(

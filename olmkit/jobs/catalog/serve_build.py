@@ -7,13 +7,15 @@ and blobs one at a time, so that a catalog of any size is made ready in little m
 
 from __future__ import annotations
 
+import contextlib
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from olmkit.base import diagnostics as judgement
-from olmkit.base.diagnostics import Diagnostic, InputError, RemoteError
+from olmkit.base.diagnostics import Diagnostic, InputError
 from olmkit.base.tree import Tree
 from olmkit.catalog import model
 from olmkit.catalog.blobs import fbc, outline_reader
@@ -24,6 +26,7 @@ from olmkit.catalog.serve.metas import Metas
 from olmkit.catalog.serve.registry_index import Index
 from olmkit.edges.catalog import cache as catalog_cache
 from olmkit.edges.catalog.cache import METAS, REGISTRY, Store, Writer
+from olmkit.jobs.catalog.serve_settings import CatalogChangedError
 from olmkit.rules import engine
 
 _GZIP: Final = 31  # window bits of zlib that select the gzip form; it has no clock in it
@@ -42,9 +45,14 @@ def build(reference: str, tree: Tree, cache_folder: Path | None) -> Made:
     """Check the catalog in `tree` and write the file that it is answered from.
 
     Raises `InputError` for a catalog that is not valid, with findings that name files as the
-    user does who says `reference`.
+    user does who says `reference`, and `CatalogChangedError`.
     """
     key = catalog_cache.key_of(tree)
+    with _unchanged(reference, tree, key):
+        return _build(reference, tree, key, cache_folder)
+
+
+def _build(reference: str, tree: Tree, key: bytes, cache_folder: Path | None) -> Made:
     findings: list[Diagnostic] = []
     faults: list[Diagnostic] = []
     catalog = model.build(
@@ -70,7 +78,8 @@ def build(reference: str, tree: Tree, cache_folder: Path | None) -> Made:
         findings += unservable
         _refuse(reference, findings)
         writer.finish(index)
-        _check_unchanged(reference, tree, key)
+        if catalog_cache.key_of(tree) != key:
+            raise CatalogChangedError(reference)
         store = catalog_cache.open_written(file.stream, key, REGISTRY)
     return Made(store=store, kept=file.kept, findings=judgement.below(reference, _sorted(findings)))
 
@@ -83,20 +92,35 @@ def build_metas(reference: str, tree: Tree, cache_folder: Path | None) -> Store[
     def pack(piece: bytes) -> bytes:
         return packer.compress(piece) if piece else packer.flush()
 
-    with catalog_cache.new_file(cache_folder, METAS.file_name) as file:
+    with (
+        _unchanged(reference, tree, key),
+        catalog_cache.new_file(cache_folder, METAS.file_name) as file,
+    ):
         writer = Writer(file.stream, key, METAS)
         writer.finish(metas.build(fbc.load(tree), writer.append, pack))
-        _check_unchanged(reference, tree, key)
+        if catalog_cache.key_of(tree) != key:
+            raise CatalogChangedError(reference)
         return catalog_cache.open_written(file.stream, key, METAS)
 
 
-def _check_unchanged(reference: str, tree: Tree, key: bytes) -> None:
-    if catalog_cache.key_of(tree) != key:
-        raise RemoteError(
-            f"the catalog `{reference}` changed while it was read",
-            hint="start again when nothing writes to it",
-            temporary=True,
-        )
+@contextlib.contextmanager
+def _unchanged(reference: str, tree: Tree, key: bytes) -> Iterator[None]:
+    """Any error in the block is about nothing when the files are no longer those of `key`.
+
+    Blobs are read where an earlier look saw them, and may have other bytes there by then.
+    """
+    try:
+        yield
+    except CatalogChangedError:
+        raise
+    except Exception as error:
+        try:
+            is_changed = catalog_cache.key_of(tree) != key
+        except OSError:
+            is_changed = True
+        if is_changed:
+            raise CatalogChangedError(reference) from error
+        raise
 
 
 def _refuse(reference: str, findings: list[Diagnostic]) -> None:

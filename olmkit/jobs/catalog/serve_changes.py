@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from olmkit.base.diagnostics import OlmkitError
-from olmkit.edges import folder
+from olmkit.edges import folder, paths
 from olmkit.edges.images import transports
 from olmkit.edges.images.access_settings import Access
 from olmkit.oci.reference import FolderReference
@@ -27,8 +27,11 @@ async def wait_for_change(reference: str, known: str, interval: float, access: A
 
 
 async def state(reference: str, access: Access) -> str:
-    """What tells this state of the catalog from others; empty when it cannot be looked at."""
+    """What identifies this state of the catalog; empty when it cannot be read."""
     try:
+        path = paths.expanded(reference)
+        if paths.is_file(path):
+            return "{} {}".format(*paths.modified(path))
         source = transports.parse(reference)
         if isinstance(source, FolderReference):
             path = transports.local_path(source.folder)
@@ -40,4 +43,6 @@ async def state(reference: str, access: Access) -> str:
 
 
 def _is_image(reference: str) -> bool:
+    if paths.is_file(paths.expanded(reference)):
+        return False
     return not isinstance(transports.parse(reference), FolderReference)

@@ -15,6 +15,7 @@ from olmkit.catalog.bundles.migrate import Level
 from olmkit.catalog.bundles.render import RenderedBundle
 from olmkit.catalog.templates import basic, findings, semver, source, substitutes
 from olmkit.catalog.templates.findings import IMAGE
+from olmkit.catalog.templates.opm_release import CURRENT, OpmRelease
 from olmkit.catalog.templates.source import Kind, Template
 from olmkit.edges import disk
 from olmkit.edges.images.access_settings import Access
@@ -33,10 +34,14 @@ __all__ = ["MAX_TEMPLATE", "STDIN", "Kind", "TemplateOptions", "render_template"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TemplateOptions:
-    """How to render: the kind, unless the template names it; the migration level; registries."""
+    """How to render: the kind, unless the template names it; the migration level; registries.
+
+    `release` is the release of opm whose rules count for semver templates.
+    """
 
     kind: Kind | None = None
     level: Level = Level.NONE
+    release: OpmRelease = CURRENT
     access: Access = field(default_factory=Access)
 
 
@@ -52,11 +57,15 @@ async def render_template(
     else:
         data, path = disk.read_file(Path(reference), limit=MAX_TEMPLATE), reference
     template = source.read(data, path, options.kind)
-    return await rendered_with(template, {}, options.level, options.access)
+    return await rendered_with(template, {}, options.level, options.access, options.release)
 
 
 async def rendered_with(
-    template: Template, known: Mapping[str, RenderedBundle], level: Level, access: Access
+    template: Template,
+    known: Mapping[str, RenderedBundle],
+    level: Level,
+    access: Access,
+    release: OpmRelease = CURRENT,
 ) -> Rendered:
     """The catalog of a template; only images without a known bundle are pulled.
 
@@ -68,7 +77,7 @@ async def rendered_with(
     missing = {image: at for image, at in named.items() if image not in known}
     pulled, notes = await _pulled(missing, access)
     bundles = {image: known[image] if image in known else pulled[image] for image in named}
-    return Rendered(blobs=tuple(rendered(template, bundles, level)), diagnostics=notes)
+    return Rendered(blobs=tuple(rendered(template, bundles, level, release)), diagnostics=notes)
 
 
 def images(template: Template) -> Sequence[tuple[str, Location]]:
@@ -83,14 +92,17 @@ def images(template: Template) -> Sequence[tuple[str, Location]]:
 
 
 def rendered(
-    template: Template, bundles: Mapping[str, RenderedBundle], level: Level = Level.NONE
+    template: Template,
+    bundles: Mapping[str, RenderedBundle],
+    level: Level = Level.NONE,
+    release: OpmRelease = CURRENT,
 ) -> Sequence[Blob]:
     """The blobs of a template whose images have these bundles. Raises `InputError`."""
     match template.kind:
         case Kind.BASIC:
             return list(basic.render(template, bundles, level))
         case Kind.SEMVER:
-            return list(semver.render(template, bundles, level))
+            return list(semver.render(template, bundles, level, release))
         case Kind.SUBSTITUTES:
             return substitutes.render(template, bundles, level, _check)
 

@@ -93,14 +93,18 @@ async def read_bundle(text: str, access: Access) -> Named:
 async def read_catalog(text: str, access: Access) -> CatalogImage:
     """The catalog in an image; raises `OlmkitError` when it cannot be read from here."""
     found = await transports.read_catalog_tree(text, access)
-    facts = await image_job.inspect(text, access)
-    serves = any(facts.run.get(key) for key in ("Entrypoint", "Cmd"))
-    folder = "" if serves else found.labels.get(transports.CONFIGS_LABEL, "")
     return CatalogImage(
         catalog=catalog_job.read(text, tree=found.tree, valid=False),
-        folder=folder,
+        folder=await folder_to_extract(text, access),
         pinned=found.pinned,
     )
+
+
+async def folder_to_extract(text: str, access: Access) -> str:
+    """The folder of the files in a catalog image that does not serve itself; else empty."""
+    facts = await image_job.inspect(text, access)
+    serves = any(facts.run.get(key) for key in ("Entrypoint", "Cmd"))
+    return "" if serves else facts.labels.get(transports.CONFIGS_LABEL, "")
 
 
 def is_missing(error: OlmkitError) -> bool:

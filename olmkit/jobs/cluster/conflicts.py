@@ -26,7 +26,7 @@ _UNSATISFIABLE = "ConstraintsNotSatisfiable"
 
 
 def added(access: Access) -> Added:
-    """Adds to a state what only catalogs tell: whose a bundle image is, and conflicts."""
+    """Adds to a state what only catalogs contain: the package of a bundle image, and conflicts."""
     packages, catalogs = BundlePackages(access), VisibleCatalogs(access)
 
     async def add(seen: ClusterState) -> ClusterState:
@@ -64,6 +64,8 @@ class VisibleCatalogs:
                 unread.append(key)
             else:
                 found[key] = catalog
+        if not _sees_all(seen, also):
+            unread.append(CatalogKey("*", cluster_input.global_namespace(seen, also)))
         return found, tuple(unread)
 
     async def _one(self, source: Manifest) -> Catalog | None:
@@ -95,6 +97,12 @@ async def of_request(
     found, unread = await VisibleCatalogs(access).of(seen, [request.catalog])
     inputs = cluster_input.of_state(seen, {**found, **own}, [request])
     return reasons.unsatisfiable(inputs), tuple(one for one in unread if one != request.catalog)
+
+
+def _sees_all(seen: ClusterState, also: Iterable[CatalogKey] = ()) -> bool:
+    """Whether all catalogs that count for the namespace are known."""
+    places = (seen.namespace, cluster_input.global_namespace(seen, also))
+    return all(map(seen.lists_catalogs, places))
 
 
 def _is_unsatisfiable(subscription: Manifest) -> bool:

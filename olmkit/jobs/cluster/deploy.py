@@ -1,6 +1,6 @@
 """Deploy an overlay of a project without OLM, and take it away again.
 
-Everything is applied by the server, in an order that works at the first go; then the
+Everything is applied by the server, in an order that works the first time; then the
 operator's Deployments are waited for, and when they do not get available, their pods
 say why.
 """

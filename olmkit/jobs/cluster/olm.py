@@ -172,7 +172,7 @@ async def _until_succeeded(
 async def _read(name: str, access: Access) -> bytes:
     if not name.startswith(("https://", "http://")):
         return disk.read_file(Path(name), limit=_MAX_MANIFESTS)
-    from olmkit.edges.web import Web
+    from olmkit.edges.network.web import Web
 
     async with Web(transports.web_options(access)) as web, web.send("GET", name) as reply:
         if reply.status != 200:

@@ -1,6 +1,6 @@
-"""The objects of the kinds that CRDs define, also where nothing converts them any more.
+"""The objects of the kinds that CRDs define, also where nothing converts them now.
 
-A list asks the conversion webhook for every object that is stored in another version than the
+A list calls the conversion webhook for every object that is stored in another version than the
 one that is requested. When the operator behind it is gone, such objects can be neither read
 nor deleted, until the CRD says that they need no conversion.
 """
@@ -62,7 +62,7 @@ async def listed(
         kind = kind_of(crd)
         if kind is None:
             continue
-        answers = await _has_service(reader, crd)
+        answers = await has_service(reader, crd)
         look = functools.partial(reader.list, kind)
         try:
             found += await wait.patiently(look, report, end, webhooks=end if answers else 0.0)
@@ -101,14 +101,12 @@ async def _freed(reader: ClusterObjects, crd: Manifest, report: Report) -> tuple
 
 
 def unlisted(crds: Iterable[Manifest]) -> tuple[str, ...]:
-    """In words, the objects of CRDs that nothing converts any more."""
-    return tuple(
-        f"all objects of {objects.name(crd)}, which nothing converts any more" for crd in crds
-    )
+    """A text about the objects of CRDs that nothing converts now."""
+    return tuple(f"all objects of {objects.name(crd)}, which nothing converts now" for crd in crds)
 
 
 def kind_of(crd: Manifest) -> tuple[str, str] | None:
-    """API version and kind under which the objects are asked for; None when none is served.
+    """API version and kind under which the objects are requested; None when none is served.
 
     The version of storage, where it is served: it needs the least conversion.
     """
@@ -121,7 +119,7 @@ def kind_of(crd: Manifest) -> tuple[str, str] | None:
     return f"{text(spec.get('group'))}/{version}", text(mapping(spec.get("names")).get("kind"))
 
 
-async def _has_service(reader: ClusterObjects, crd: Manifest) -> bool:
+async def has_service(reader: ClusterObjects, crd: Manifest) -> bool:
     """Whether the conversion webhook of a CRD can answer sometime: its Service exists."""
     client = mapping(mapping(mapping(kinds.spec(crd).get("conversion")).get("webhook")).get(
         "clientConfig"))  # fmt: skip

@@ -1,4 +1,4 @@
-"""Delete an operator with its operands, also when its webhooks do not answer any more.
+"""Delete an operator with its operands, also when its webhooks no longer answer.
 
 Operands go first, while the operator can clean up after them. Those that a webhook of the operator
 holds go after the operator, and those that nothing converts after their conversion was switched

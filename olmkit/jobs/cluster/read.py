@@ -1,6 +1,6 @@
 """What is in the cluster around one namespace, as one value.
 
-Everything is asked for at once, since the answers are looked at together; what may not
+Everything is requested at once, since the answers are evaluated together; what may not
 be read counts as not there.
 """
 
@@ -16,15 +16,17 @@ from typing import TYPE_CHECKING, TypeVar
 from olmkit.base import documents
 from olmkit.base.diagnostics import InputError
 from olmkit.edges import disk
+from olmkit.jobs.cluster import conversions
 from olmkit.kube import objects
 from olmkit.kube.api import Forbidden
 from olmkit.kube.objects import Manifest
 from olmkit.olm import cluster_state as snapshots
-from olmkit.olm import kinds
+from olmkit.olm import install_objects, kinds
 from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import pods
 from olmkit.olm.explain.explanation import Explanation
 from olmkit.olm.explain.installs import explain
+from olmkit.olm.resolver import cluster_input
 from olmkit.olm.v1 import extension
 
 if TYPE_CHECKING:
@@ -35,8 +37,9 @@ T = TypeVar("T")
 Objects = tuple[Manifest, ...]
 
 Added = Callable[[ClusterState], Awaitable[ClusterState]]
-"""Adds to a snapshot what stands outside of the cluster, such as whose bundles images are."""
+"""Adds to a snapshot what is outside of the cluster, such as whose bundles images are."""
 
+_GLOBAL = cluster_input.GLOBAL
 _SYSTEMS = ("olm", "openshift-operator-lifecycle-manager")
 _JOB = ("batch/v1", "Job")
 _POD = ("v1", "Pod")
@@ -61,20 +64,25 @@ async def require_olm(reader: ClusterObjects) -> None:
 
 async def snapshot(reader: ClusterObjects, namespace: str, *, logs: bool = True) -> ClusterState:
     """Read all that `explain` looks at; `logs` of containers too that have ended badly."""
-    own, subscriptions, catalogs, groups, plans, csvs, deployments, slices = await asyncio.gather(
-        _namespace(reader, namespace),
-        _everywhere(reader, kinds.SUBSCRIPTION, namespace),
-        _everywhere(reader, kinds.CATALOG_SOURCE, namespace),
-        _list(reader, kinds.OPERATOR_GROUP, namespace),
-        _list(reader, kinds.INSTALL_PLAN, namespace),
-        _list(reader, kinds.CSV, namespace),
-        _list(reader, kinds.DEPLOYMENT, namespace),
-        _list(reader, _ENDPOINTS, namespace),
+    every, (own, subscriptions, groups, plans, csvs, deployments, slices) = await asyncio.gather(
+        _all(reader, kinds.CATALOG_SOURCE),
+        asyncio.gather(
+            _namespace(reader, namespace),
+            _everywhere(reader, kinds.SUBSCRIPTION, namespace),
+            _list(reader, kinds.OPERATOR_GROUP, namespace),
+            _list(reader, kinds.INSTALL_PLAN, namespace),
+            _list(reader, kinds.CSV, namespace),
+            _list(reader, kinds.DEPLOYMENT, namespace),
+            _list(reader, _ENDPOINTS, namespace),
+        ),
     )
     here = tuple(one for one in subscriptions if objects.namespace(one) == namespace)
     places = sorted(
         {namespace, *(kinds.subscription_key(one).catalog_namespace for one in here)} - {""}
     )
+    catalogs, catalog_places = every, None
+    if catalogs is None:
+        catalogs, catalog_places = await _some_catalogs(reader, {*places, *_GLOBAL})
     around = await asyncio.gather(
         *(_list(reader, kind, place) for kind in (_JOB, _POD, _EVENT) for place in places)
     )
@@ -89,6 +97,7 @@ async def snapshot(reader: ClusterObjects, namespace: str, *, logs: bool = True)
         subscriptions=here,
         elsewhere=tuple(one for one in subscriptions if objects.namespace(one) != namespace),
         catalogs=catalogs,
+        catalog_places=catalog_places,
         jobs=jobs,
         pods=found,
         events=tuple(sorted(events, key=snapshots.event_time)),
@@ -105,8 +114,11 @@ async def snapshot(reader: ClusterObjects, namespace: str, *, logs: bool = True)
 
 
 async def detailed(reader: ClusterObjects, made: ClusterState) -> ClusterState:
-    """The snapshot with what explains that something is not ready: OLM itself, and logs."""
-    return await with_logs(reader, await _with_system(reader, made))
+    """The snapshot with what explains that something is not ready: OLM itself, logs, webhooks."""
+    full, unconverted = await asyncio.gather(
+        _with_system(reader, made), conversions.unconverted(reader, made.own_csvs())
+    )
+    return await with_logs(reader, replace(full, unconverted=unconverted))
 
 
 async def _with_system(reader: ClusterObjects, made: ClusterState) -> ClusterState:
@@ -189,7 +201,7 @@ async def why(
     if save is not None:
         disk.write_atomically(save, documents.dump_all(snapshots.objects_of(seen)))
     found = explain(seen, package)
-    if found.cause == "not-installed" and await _is_of_v1(reader, package):
+    if found.cause == "not-installed" and await is_of_v1(reader, package):
         return replace(
             found,
             message=f"{found.message}, and a ClusterExtension of OLM v1 does",
@@ -198,7 +210,22 @@ async def why(
     return found
 
 
-async def _is_of_v1(reader: ClusterObjects, name: str) -> bool:
+async def require_not_of_v1(
+    reader: ClusterObjects, state: ClusterState, package: str, *, command: str
+) -> None:
+    """Raises `InputError` when a ClusterExtension requests the package, and not the namespace.
+
+    `command` does for OLM v1 what the user wants, for example `olmkit upgrade`.
+    """
+    found = explain(state, package)
+    if found.cause == "not-installed" and await is_of_v1(reader, package):
+        raise InputError(
+            f"{found.message}, and a ClusterExtension of OLM v1 does",
+            hint=f"run `{command} {package} --olm v1`",
+        )
+
+
+async def is_of_v1(reader: ClusterObjects, name: str) -> bool:
     """Whether a ClusterExtension has that name, or requests the package of that name."""
     if not await reader.knows(extension.CLUSTER_EXTENSION):
         return False
@@ -247,12 +274,41 @@ async def _everywhere(reader: ClusterObjects, kind: Kind, namespace: str) -> Obj
         return await reader.list(kind, namespace)
 
 
+async def _some_catalogs(
+    reader: ClusterObjects, namespaces: Iterable[str]
+) -> tuple[Objects, tuple[str, ...]]:
+    """The CatalogSources of the namespaces in which the user may list them, and those."""
+    places = sorted(namespaces)
+    found = await asyncio.gather(*(_all(reader, kinds.CATALOG_SOURCE, place) for place in places))
+    read = [(place, part) for place, part in zip(places, found, strict=True) if part is not None]
+    return tuple(one for _, part in read for one in part), tuple(place for place, _ in read)
+
+
+async def _all(reader: ClusterObjects, kind: Kind, namespace: str = "") -> Objects | None:
+    """The objects of a kind; None when the user may not list them there."""
+    return await if_allowed(reader.list(kind, namespace), None)
+
+
 async def _list(reader: ClusterObjects, kind: Kind, namespace: str) -> Objects:
     return await if_allowed(reader.list(kind, namespace), ())
 
 
+async def created_namespace(reader: ClusterObjects, name: str) -> tuple[str, ...]:
+    """What `uninstall` says of a namespace that `install` created: it stays, and others may use it.
+
+    Empty for another namespace, one that ends, and one that may not be read.
+    """
+    found = await if_allowed(reader.find(kinds.NAMESPACE, name), None) if name else None
+    if found is None or not install_objects.is_ours(found):
+        return ()
+    if objects.metadata(found).get("deletionTimestamp"):
+        return ()
+    how = f"`kubectl delete namespace {name}` deletes it with all that is in it"
+    return (f"the namespace {name}, which olmkit created: {how}",)
+
+
 async def if_allowed(question: Awaitable[T], otherwise: T) -> T:
-    """The answer; `otherwise` for who may not ask."""
+    """The answer; `otherwise` when the user may not read it."""
     try:
         return await question
     except Forbidden:

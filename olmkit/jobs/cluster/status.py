@@ -67,13 +67,13 @@ async def status(reader: ClusterObjects, *, namespace: str = "", package: str = 
     What the user may not list is a note, as long as anything may be listed. Raises `InputError`
     when the cluster has neither generation of OLM, `Forbidden`.
     """
+    hidden: dict[Kind, Forbidden] = {}
     newer = await reader.knows(v1.CLUSTER_EXTENSION)
     if not newer:
         await read.require_olm(reader)
-    notes: list[Forbidden] = []
     subscriptions, sources, extensions, catalogs = await asyncio.gather(
         *(
-            _list(reader, kind, place, notes)
+            _list(reader, kind, place, hidden)
             for kind, place in (
                 (kinds.SUBSCRIPTION, namespace),
                 (kinds.CATALOG_SOURCE, namespace),
@@ -82,8 +82,8 @@ async def status(reader: ClusterObjects, *, namespace: str = "", package: str = 
             )
         )
     )
-    if len(notes) == (_ALL if newer else _ALL // 2):
-        raise notes[0]
+    if len(hidden) == (_ALL if newer else _ALL // 2):
+        raise next(iter(hidden.values()))
     wanted = [one for one in subscriptions if package in ("", kinds.subscription_key(one).package)]
     places = sorted({objects.namespace(one) for one in wanted})
     seen = await asyncio.gather(*(read.snapshot(reader, place) for place in places))
@@ -92,9 +92,10 @@ async def status(reader: ClusterObjects, *, namespace: str = "", package: str = 
     shown = [_source(one) for one in sources]
     if newer:
         chosen = [one for one in extensions if _is_chosen(one, namespace, package)]
+        listed = catalogs if v1.CLUSTER_CATALOG not in hidden else None
         states = await asyncio.gather(
             *(
-                extension_states.around(reader, objects.name(one), one, catalogs, logs=False)
+                extension_states.around(reader, objects.name(one), one, listed, logs=False)
                 for one in chosen
             )
         )
@@ -103,18 +104,18 @@ async def status(reader: ClusterObjects, *, namespace: str = "", package: str = 
     return Status(
         operators=tuple(rows),
         catalogs=tuple(shown),
-        notes=tuple(f"not shown: {error.message}" for error in notes),
+        notes=tuple(f"not shown: {error.message}" for error in hidden.values()),
     )
 
 
 async def _list(
-    reader: ClusterObjects, kind: Kind, namespace: str, notes: list[Forbidden]
+    reader: ClusterObjects, kind: Kind, namespace: str, hidden: dict[Kind, Forbidden]
 ) -> Objects:
-    """The objects of a kind; none, and a note, when the user may not list them."""
+    """The objects of a kind; none, and an entry in `hidden`, when the user may not list them."""
     try:
         return await reader.list(kind, namespace)
     except Forbidden as error:
-        notes.append(error)
+        hidden[kind] = error
         return ()
 
 

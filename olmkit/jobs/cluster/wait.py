@@ -70,7 +70,7 @@ async def until_ready(
 ) -> Explanation:
     """Wait until the operator is ready or cannot get so; the explanation says which.
 
-    `added` adds to each snapshot what stands outside of the cluster, where something is missing.
+    `added` adds to each snapshot what is outside of the cluster, where something is missing.
     Raises `ClusterError` when the server stays away for the whole time.
     """
 

@@ -1,7 +1,7 @@
-"""Making objects in the cluster and deleting them, each told in one line.
+"""Creating objects in the cluster and deleting them, each reported in one line.
 
 What is made is remembered, so that it can be taken back; what is there already is taken
-only when it is ours. Deleting goes step by step, and asks the API whether a step is gone.
+only when it is ours. Deletion is done in steps; each waits until its objects are gone.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ async def delete(
 ) -> Removed:
     """Delete the objects step by step, each step gone before the next; `timeouts` is for all.
 
-    `operands` go first, in the foreground: with all that they own, which would stay for ever
+    `operands` go first, in the foreground: with all that they own, which would stay forever
     when their CRD goes before the garbage collector has come to it. `remove_finalizers`: what does
     not go in a while loses the finalizers that operators honor. Raises `ClusterError` when a
     webhook of the operator refuses to answer for operands.

@@ -7,13 +7,17 @@ is left out: then OLM is the first to find it.
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 from collections.abc import Iterable
 
 from olmkit.base.diagnostics import InputError
 from olmkit.base.versions import Version
 from olmkit.edges.cluster.objects import ClusterObjects, Kind
+from olmkit.jobs.cluster import operands
+from olmkit.jobs.cluster import wait as cluster_wait
 from olmkit.jobs.cluster.read import if_allowed
+from olmkit.jobs.cluster.wait import Timeouts
 from olmkit.jobs.cluster_v0 import permissions
 from olmkit.kube import objects
 from olmkit.kube.api import ClusterError
@@ -23,8 +27,6 @@ from olmkit.olm import bundle_fit, kinds
 from olmkit.olm.bundle_fit import ClusterFacts
 from olmkit.olm.cluster_state import ClusterState
 
-# Those OLM handles by itself, whatever the server says of them.
-_OLMS = (kinds.CSV[1], kinds.CRD[1])
 _NOTES = 10
 
 
@@ -80,12 +82,14 @@ async def _facts(
         if_allowed(reader.list(kinds.OPERATOR_GROUP), seen.groups),
         if_allowed(reader.list(kinds.CSV), seen.csvs),
     )
+    instances, unconverted = await _instances(reader, manifests, crds)
     return ClusterFacts(
         namespace=seen.namespace,
         group=own,
         version=version,
         crds=crds,
-        instances=await _instances(reader, manifests, crds),
+        instances=instances,
+        unconverted=unconverted,
         unserved=await _unserved(reader, manifests),
         groups=groups,
         csvs=csvs,
@@ -119,8 +123,14 @@ async def _crds(reader: ClusterObjects, manifests: list[Manifest]) -> dict[str, 
 
 async def _instances(
     reader: ClusterObjects, manifests: list[Manifest], crds: dict[str, Manifest]
-) -> dict[tuple[str, str], tuple[Manifest, ...]]:
+) -> tuple[dict[tuple[str, str], tuple[Manifest, ...]], dict[str, str]]:
+    """The objects by CRD and version; and why those of a CRD cannot be read: name → message.
+
+    A webhook that does not answer is waited for, but not for long.
+    """
     found = {}
+    unconverted: dict[str, str] = {}
+    end = asyncio.get_running_loop().time() + Timeouts().believed
     for new in manifests:
         old = crds.get(objects.name(new))
         if objects.kind(new) != kinds.CRD[1] or not old or definitions.converts(new):
@@ -128,19 +138,22 @@ async def _instances(
         spec = kinds.spec(old)
         kind = text(mapping(spec.get("names")).get("kind"))
         for version in bundle_fit.shared_versions(new, old):
-            question = reader.list((f"{text(spec.get('group'))}/{version}", kind))
+            look = functools.partial(reader.list, (f"{text(spec.get('group'))}/{version}", kind))
+            until = end if await operands.has_service(reader, old) else 0.0
+            question = cluster_wait.patiently(look, cluster_wait.silent, until)
             try:
                 found[objects.name(new), version] = await if_allowed(question, ())
-            except ClusterError:
-                continue  # a webhook that is away; OLM says it too, and tries again
-    return found
+            except ClusterError as error:
+                if error.is_of_webhook:
+                    unconverted[objects.name(new)] = error.message
+    return found, unconverted
 
 
 async def _unserved(reader: ClusterObjects, manifests: list[Manifest]) -> frozenset[Kind]:
     asked = {
         (text(one.get("apiVersion")), objects.kind(one))
         for one in manifests
-        if objects.kind(one) not in _OLMS
+        if objects.kind(one) != kinds.CSV[1]  # OLM is there, and serves it
     }
     for one in manifests:
         for native in objects.sequence(kinds.spec(one).get("nativeAPIs")):

@@ -18,7 +18,7 @@ from olmkit.jobs.cluster import read as cluster_read
 from olmkit.jobs.cluster import wait as cluster_wait
 from olmkit.jobs.cluster import write as cluster_write
 from olmkit.jobs.cluster.wait import Report, Timeouts
-from olmkit.jobs.cluster_v0 import fit, install_choice, uninstall, upgrade_plan
+from olmkit.jobs.cluster_v0 import fit, install_choice, one_group, uninstall, upgrade_plan
 from olmkit.jobs.cluster_v0.install_choice import Choice, InstallOptions
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest
@@ -153,6 +153,7 @@ async def _create_and_wait(
     request = made.request
 
     async def act(seen: ClusterState, found: Explanation) -> None:
+        await one_group.settle(reader, seen, created, report)
         if not (request.manual and cluster_wait.is_approval(found)):
             return
         for waiting in cluster_wait.waiting_plans(seen)[-1:]:

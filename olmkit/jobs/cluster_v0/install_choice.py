@@ -219,13 +219,14 @@ async def _existing(
         mine = [one for one in near if objects.namespace(one) == options.namespace]
         near = mine or near
         if not near:
+            _require_seen(here, options, f"there is no CatalogSource `{options.catalog}`")
             raise InputError(
                 f"there is no CatalogSource `{options.catalog}`",
                 hint="run `olmkit status` to list the existing ones; name an image with its "
                 "registry",
             )
     elif len(near) != 1:
-        near = await _offering(reader, options, near)
+        near = await _offering(reader, options, near, here)
     if len(near) > 1:
         listed = ", ".join(f"`{objects.namespace(one)}/{objects.name(one)}`" for one in near)
         raise InputError(
@@ -235,13 +236,34 @@ async def _existing(
     return near[0]
 
 
+def _require_seen(here: ClusterState, options: InstallOptions, missing: str) -> None:
+    """Raises `InputError` that says where catalogs may be that the user may not list."""
+    if here.lists_catalogs(options.catalog_namespace):
+        return
+    seen = ", ".join(f"`{one}`" for one in here.catalog_places or ())
+    where = f" in the namespaces where you may list them: {seen}" if seen else ""
+    asked = f"in namespace `{options.catalog_namespace}`" if options.catalog_namespace else (
+        "in the whole cluster"
+    )  # fmt: skip
+    raise InputError(
+        f"{missing}{where}"
+        if seen
+        else "the CatalogSources of the cluster are not known, because you may not list them",
+        hint="bind the user to a role that allows `list` of `catalogsources.operators.coreos.com` "
+        f"{asked}, or name the image of a catalog with `--catalog`",
+    )
+
+
 async def _offering(
-    reader: ClusterObjects, options: InstallOptions, near: list[Manifest]
+    reader: ClusterObjects, options: InstallOptions, near: list[Manifest], here: ClusterState
 ) -> list[Manifest]:
     """The catalogs that offer the package, by OLM's own list of packages."""
     if not near:
+        place = options.catalog_namespace
+        where = f"namespace `{place}`" if place else "the cluster"
+        _require_seen(here, options, "there is no CatalogSource")
         raise InputError(
-            "the cluster has no catalog",
+            f"{where} has no catalog",
             hint="name an image with `--catalog`, or a bundle with `--bundle`",
         )
     listed = await reader.list(_MANIFESTS, options.namespace)

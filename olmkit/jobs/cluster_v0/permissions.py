@@ -1,6 +1,6 @@
 """Whether the account that an OperatorGroup names may do what OLM does with a bundle.
 
-OLM creates each object of the bundle as that account, but for CRDs, and retries for ever what
+OLM creates each object of the bundle as that account, but for CRDs, and retries forever what
 is forbidden. Roles can be created only with rules that the account holds itself.
 """
 
@@ -20,7 +20,7 @@ from olmkit.olm import kinds
 
 _REVIEW = ("authorization.k8s.io/v1", "SubjectAccessReview")
 _RBAC = "rbac.authorization.k8s.io"
-# More questions than these are not asked; the first that are denied say enough.
+# No more reviews than these are requested; the first denied ones are enough.
 _MAX_REVIEWS = 300
 _AT_ONCE = 8
 

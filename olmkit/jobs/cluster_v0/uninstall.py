@@ -2,13 +2,14 @@
 
 First the operands, while the operator can still clean up after them; then the Subscription
 and its unfinished InstallPlan, so that OLM installs nothing again; then the CSV; then what
-olmkit made for it; last the CRDs, when that is wanted. What is gone is asked back from the API,
+olmkit made for it; last the CRDs, when that is wanted. What is gone is checked with the API,
 and what OLM was about to make meanwhile is deleted when it comes.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 from dataclasses import replace
 
@@ -24,6 +25,7 @@ from olmkit.jobs.cluster.write import Removed
 from olmkit.jobs.cluster_v0 import leftovers, uninstall_plan
 from olmkit.jobs.cluster_v0.uninstall_plan import UninstallOptions, UninstallPlan
 from olmkit.kube import finalizers, objects
+from olmkit.kube.api import Forbidden, NotFound
 from olmkit.kube.objects import Manifest
 from olmkit.olm import kinds
 from olmkit.olm.explain import explanation
@@ -46,6 +48,7 @@ async def carry_out(
     since, late = clock(), made
     while late.all or late.unread or clock() - since < quiet:
         if late.all or late.unread:
+            await _release(reader, late, report)
             rest = replace(timeouts, seconds=max(0.0, end - clock()))
             done = await _delete(reader, late, report=report, timeouts=rest)
             gone += done.gone
@@ -57,8 +60,21 @@ async def carry_out(
         look = functools.partial(_late, reader, late, groups)
         late = await cluster_wait.patiently(look, report, end)
         if late.subscriptions or clock() >= end:
-            break  # a Subscription that is made again is wanted
+            break  # a Subscription that is created again is wanted
     return Removed(gone=tuple(gone), left=late.subscriptions or late.all)
+
+
+async def _release(reader: ClusterObjects, made: UninstallPlan, report: Report) -> None:
+    """Take the operator's label from InstallPlans that stay for other operators.
+
+    OLM puts it there again as long as the Subscription exists, so this is repeated with what is
+    found later.
+    """
+    label = kinds.operator_label(made.options.package, made.options.namespace)
+    for plan in made.shared_plans:
+        with contextlib.suppress(NotFound, Forbidden):
+            await reader.merge(plan, {"metadata": {"labels": {label: None}}})
+            report(f"removed the label {label} from {explanation.subject(plan)}")
 
 
 async def _delete(

@@ -48,14 +48,16 @@ class UninstallPlan:
     """What would be deleted, step by step, and what stays with a word on why.
 
     `options` name the package itself, also where a Subscription was named. `sources` are the
-    CSVs and InstallPlans of the operator seen so far: they name what OLM makes. The objects of
-    `unread` CRDs go too, but can be listed only when nothing converts them any more.
+    CSVs and InstallPlans of the operator seen so far: they name what OLM makes. `shared_plans`
+    install other operators too and stay, without the label of this one. The objects of
+    `unread` CRDs go too, but can be listed only when nothing converts them.
     """
 
     options: UninstallOptions
     operands: tuple[Manifest, ...] = ()
     subscriptions: tuple[Manifest, ...] = ()
     plans: tuple[Manifest, ...] = ()
+    shared_plans: tuple[Manifest, ...] = ()
     csvs: tuple[Manifest, ...] = ()
     leftovers: tuple[Manifest, ...] = ()
     ours: tuple[Manifest, ...] = ()
@@ -113,13 +115,17 @@ async def plan(
         more = await leftovers.of_operator(reader, options.package, options.namespace)
         made = replace(made, leftovers=(*made.leftovers, *more))
         if not made.all and not made.unread:
+            await cluster_read.require_not_of_v1(
+                reader, seen, options.package, command="olmkit uninstall"
+            )
             raise _nothing(seen, options, made)
     if options.delete_crds and made.unattended:
         raise InputError(
             f"{len(made.unattended)} objects of its APIs exist and would be deleted with the CRDs",
             hint="pass `--delete-operands` too, or delete them first",
         )
-    return made
+    namespace = await cluster_read.created_namespace(reader, options.namespace)
+    return replace(made, stays=(*made.stays, *namespace))
 
 
 def _nothing(seen: ClusterState, options: UninstallOptions, made: UninstallPlan) -> InputError:
@@ -164,6 +170,7 @@ async def removal(
         unattended=unattended,
         subscriptions=(subscription,) if subscription else (),
         plans=tuple(_unfinished(seen, csvs)),
+        shared_plans=tuple(_shared(seen, options.package, csvs)),
         csvs=tuple(csvs),
         leftovers=(
             *await leftovers.of_csvs(
@@ -176,7 +183,10 @@ async def removal(
         operators=() if operators is None or keeps else (operators,),
         sources=sources,
         unread=unread if options.delete_crds and options.delete_operands else (),
-        stays=tuple(_stays(options, crds, shared, listing, operators if keeps else None)),
+        stays=(
+            *_stays(options, crds, shared, listing, operators if keeps else None),
+            *_dependencies(seen, subscription),
+        ),
     )
 
 
@@ -189,7 +199,7 @@ def _stays(
 ) -> Iterator[str]:
     """What stays, each with the reason."""
     if listing.found and not options.delete_operands:
-        yield f"{len(listing.found)} objects of its APIs, which no operator manages any more"
+        yield f"{len(listing.found)} objects of its APIs, which no operator manages now"
     if listing.unread and not options.delete_operands:
         names = ", ".join(objects.name(one.crd) for one in listing.unread)
         yield f"the objects of {names}, which cannot be listed: {listing.unread[0].error.message}"
@@ -199,6 +209,18 @@ def _stays(
         yield f"the CRD {name} with its objects: {owner} needs it"
     if operators is not None:
         yield f"the Operator {objects.name(operators)}: OLM keeps it as long as a CRD exists"
+
+
+def _dependencies(seen: ClusterState, subscription: Manifest | None) -> Iterator[str]:
+    """The operators that OLM has installed for this one, and that nothing else can need."""
+    others = [one for one in seen.subscriptions if one is not subscription]
+    if subscription is None or not all(map(kinds.is_dependency, others)):
+        return
+    for package in sorted(kinds.subscription_key(one).package for one in others):
+        yield (
+            f"the operator {package}, which OLM installed as a dependency: "
+            f"`olmkit uninstall {package} -n {seen.namespace}` removes it"
+        )
 
 
 def _check_unread(options: UninstallOptions, unread: operands.Unread) -> None:
@@ -333,6 +355,24 @@ def _unfinished(seen: ClusterState, csvs: list[Manifest]) -> list[Manifest]:
     ]
 
 
+def _shared(seen: ClusterState, package: str, csvs: list[Manifest]) -> list[Manifest]:
+    """The InstallPlans that OLM labelled as parts of the operator, and that install others too.
+
+    OLM makes the `Operator` once more as long as anything has its label.
+    """
+    label = kinds.operator_label(package, seen.namespace)
+    names = {objects.name(csv) for csv in csvs}
+    return [
+        plan
+        for plan in seen.plans
+        if label in objects.labels_of(plan)
+        and any(
+            name not in names and kinds.package_named_in(name) != package
+            for name in kinds.plan_csvs(plan)
+        )
+    ]
+
+
 def _ours(
     seen: ClusterState, package: str, subscription: Manifest | None, csvs: list[Manifest]
 ) -> list[Manifest]:
@@ -347,12 +387,18 @@ def _ours(
         )
         if (
             objects.namespace(catalog) == seen.namespace
-            and install_objects.is_ours(catalog)
-            and objects.labels_of(catalog).get(install_objects.PART_OF) == package
+            and _is_made_for(catalog, package)
             and not used
         ):
             found.append(catalog)
     rest = [csv for csv in seen.own_csvs() if csv not in csvs]
     if not others and not rest:
         found += [group for group in seen.groups if install_objects.is_ours(group)]
+    elif len(seen.groups) > 1:  # of which OLM accepts one: that of this package is not used
+        found += [group for group in seen.groups if _is_made_for(group, package)]
     return found
+
+
+def _is_made_for(manifest: Manifest, package: str) -> bool:
+    label = objects.labels_of(manifest).get(install_objects.PART_OF)
+    return install_objects.is_ours(manifest) and label == package

@@ -83,7 +83,7 @@ async def upgrade(
 
     await cluster_read.require_olm(reader)
     seen = await cluster_read.snapshot(reader, options.namespace, logs=False)
-    subscription = upgrade_plan.require(seen, options.package)
+    subscription = await upgrade_plan.required(reader, seen, options.package)
     retried = None
     if options.retry:
         retried = await retry.reset(reader, seen, subscription, report=report, timeouts=rest())
@@ -145,7 +145,7 @@ async def plan_bundle(
     await cluster_read.require_olm(reader)
     named = await cluster_bundle.read_bundle(options.bundle, access)
     seen = await cluster_read.snapshot(reader, options.namespace, logs=False)
-    subscription = upgrade_plan.require(seen, named.rendered.package)
+    subscription = await upgrade_plan.required(reader, seen, named.rendered.package)
     installed = seen.installed(subscription)
     if installed == named.rendered.name:
         raise InputError(f"`{installed}` is installed already")

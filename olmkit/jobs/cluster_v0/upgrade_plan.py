@@ -74,7 +74,7 @@ async def plan(reader: ClusterObjects, options: UpgradeOptions, access: Access) 
     """
     await cluster_read.require_olm(reader)
     seen = await cluster_read.snapshot(reader, options.namespace, logs=False)
-    subscription = require(seen, options.package)
+    subscription = await required(reader, seen, options.package)
     key = kinds.subscription_key(subscription)
     before = seen.installed(subscription)
     chosen = text(kinds.status(subscription).get("currentCSV"))
@@ -213,6 +213,13 @@ def _offered(channel: Channel, start: str, seen: ClusterState) -> tuple[str, ...
         channel.entries, start, Version.read(text(kinds.spec(seen.csv(start)).get("version")))
     )
     return tuple(hop.entry.name for hop in upgrades.upgrade_path(channel, installed).hops)
+
+
+async def required(reader: ClusterObjects, seen: ClusterState, package: str) -> Manifest:
+    """The Subscription. Raises `InputError` when there is none, with where the package is."""
+    if seen.subscription(package) is None:
+        await cluster_read.require_not_of_v1(reader, seen, package, command="olmkit upgrade")
+    return require(seen, package)
 
 
 def require(seen: ClusterState, package: str) -> Manifest:

@@ -47,7 +47,7 @@ async def missing(
     """The part of the permissions that the service account does not have.
 
     What a bundle grants is not needed where the account may `escalate` and `bind` roles. Raises
-    `Forbidden` when the user may not ask the API server.
+    `Forbidden` when the user may not query the API server.
     """
     review = _Review(reader, account, namespace)
     if await review.allows(_Question(verb="*", group="*", resource="*")):

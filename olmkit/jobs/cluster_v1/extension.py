@@ -1,4 +1,4 @@
-"""Install and upgrade operators through OLM v1, and explain how they stand.
+"""Install and upgrade operators through OLM v1, and explain their state.
 
 A ClusterExtension is all there is to write; OLM v1 does the rest and reports its progress in
 conditions. Its `Installed` only says that objects were applied, so the Deployments are waited
@@ -8,11 +8,12 @@ installed is known beforehand from anywhere.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from olmkit.base.diagnostics import InputError
+from olmkit.base.diagnostics import ConfigurationError, InputError
 from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.cluster import bundle as cluster_bundle
@@ -38,6 +39,9 @@ from olmkit.olm.v1 import extension as v1
 from olmkit.olm.v1.explain import explain
 from olmkit.olm.v1.extension import ExtensionRequest
 from olmkit.olm.v1.state import ExtensionState
+
+_DURATION = re.compile(r"(?=.)(?:(?P<hours>[0-9]{1,6})h)?(?:(?P<minutes>[0-9]{1,6})m)?")
+_LONGEST_POLL = 1 << 31  # minutes; the field is an integer of 32 bits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +88,20 @@ class ExtensionUpgrade:
     granting: tuple[Manifest, ...] = field(default=(), repr=False)
 
 
+def poll_minutes(duration: str) -> int:
+    """`15m` or `1h30m` as whole minutes, which is what a ClusterCatalog takes.
+
+    Raises `ConfigurationError`.
+    """
+    found = _DURATION.fullmatch(duration)
+    minutes = int(found["hours"] or 0) * 60 + int(found["minutes"] or 0) if found else 0
+    if not 0 < minutes < _LONGEST_POLL:
+        raise ConfigurationError(
+            f"`{duration}` is not a duration in whole minutes", hint="write `15m` or `1h30m`"
+        )
+    return minutes
+
+
 async def plan(reader: ClusterObjects, options: ExtensionOptions, access: Access) -> ExtensionPlan:
     """Decide what to create; nothing is written.
 
@@ -91,6 +109,8 @@ async def plan(reader: ClusterObjects, options: ExtensionOptions, access: Access
     `ConfigurationError` for invalid usage, `ClusterError`.
     """
     cluster_bundle.check_names(options.package, options.catalog)
+    if options.poll_minutes and not cluster_bundle.is_image(options.catalog):
+        raise ConfigurationError("OLM can poll only a catalog that is named by its image")
     if options.version:
         version_range.parse(options.version)
     await require_olm(reader)
@@ -119,7 +139,7 @@ async def plan(reader: ClusterObjects, options: ExtensionOptions, access: Access
         made.append(install_objects.namespace(options.namespace))
     await preflight.check_account(reader, account)
     offer = await extension_choice.of_new(reader, request, access)
-    notes = offer.notes
+    notes = (*_on_account(account), *offer.notes)
     if offer.brings is not None:
         checked = await preflight.check_bundle(
             reader, offer.brings, extension=options.package, account=account
@@ -159,8 +179,7 @@ async def _require_none(reader: ClusterObjects, package: str) -> None:
 
 async def _account(reader: ClusterObjects, options: ExtensionOptions) -> Account:
     """The service account to install with. Raises `InputError` when one must be named."""
-    crd = await if_allowed(reader.find(kinds.CRD, v1.CRD_NAME), None)
-    is_required = crd is not None and v1.wants_service_account(crd)
+    is_required = await preflight.needs_account(reader)
     name = options.service_account
     if options.create_service_account:
         name = name or f"{options.package}-installer"
@@ -170,7 +189,17 @@ async def _account(reader: ClusterObjects, options: ExtensionOptions) -> Account
             hint=f"name one of namespace `{options.namespace}` with `--service-account`, or pass "
             "`--create-service-account`",
         )
-    return Account(name=name, namespace=options.namespace, is_new=options.create_service_account)
+    return Account(
+        name=name,
+        namespace=options.namespace,
+        is_new=options.create_service_account,
+        is_ignored=is_required is False,
+    )
+
+
+def _on_account(account: Account) -> Iterator[str]:
+    if account.name and account.is_ignored:
+        yield f"this release of OLM v1 ignores the service account `{account.name}`"
 
 
 async def _new_account(
@@ -302,7 +331,7 @@ async def _require(reader: ClusterObjects, name: str) -> Manifest:
     await require_olm(reader)
     found = await states.find(reader, name)
     if found is None:
-        said = explain(ExtensionState(name=name))
+        said = await states.absent(reader, name, command="olmkit upgrade")
         raise InputError(said.message, hint=said.hint)
     return found
 
@@ -330,9 +359,16 @@ async def plan_upgrade(
     notes = [*_of_range(present, version), *offer.notes]
     before, _ = v1.installed(found)
     granting: tuple[Manifest, ...] = ()
+    account = await preflight.account_of(reader, found)
+    if version or offer.csv not in ("", before):
+        await preflight.check_account(
+            reader,
+            account,
+            hint=f"run `kubectl create serviceaccount {account.name} -n {account.namespace}`; "
+            "`olmkit upgrade` then prints the permissions that it lacks",
+        )
     if offer.brings is not None and offer.csv != before:
-        account = preflight.account_of(found)
-        if extends_account:
+        if extends_account and not account.is_ignored:
             await preflight.require_ours(reader, account)
             account = replace(account, is_extended=True)
         checked = await preflight.check_bundle(
@@ -388,7 +424,7 @@ def _asking(version: str) -> Manifest:
 
 
 async def why(reader: ClusterObjects, name: str, *, file: Path | None = None) -> Explanation:
-    """How the ClusterExtension of that name or package stands, and why.
+    """The state of the ClusterExtension of that name or package, and why.
 
     `file` gets all objects that were read; no Secrets are among them.
     """
@@ -396,6 +432,8 @@ async def why(reader: ClusterObjects, name: str, *, file: Path | None = None) ->
     state = await states.read(reader, name)
     if file is not None:
         states.save(state, file)
+    if state.extension is None:
+        return await states.absent(reader, name, command="olmkit why")
     return explain(state)
 
 

@@ -87,7 +87,7 @@ async def of_new(reader: ClusterObjects, request: ExtensionRequest, access: Acce
     )
     hint = "name one of them with `--catalog`"
     with _naming(off):
-        chosen = _chosen(read, request.package, query, request.version, hint=hint)
+        chosen = _chosen(read, request.package, query, request.version, hint=hint, image=image)
     found = await cluster_bundle.read_chosen(
         chosen.bundle.name, _channel(chosen, read, request.package), chosen.bundle.image, access
     )
@@ -172,7 +172,7 @@ async def _read(
         selected = cluster_catalogs.read_by(every, request)
         if not selected:
             off = cluster_catalogs.switched_off(every, request)
-            hint = cluster_catalogs.switching_on(off) if off else _NONE_HINT
+            hint = cluster_catalogs.switching_on(off) if off else _none_hint(every, is_new=is_new)
             raise InputError(_none_read(every), hint=hint)
     found = []
     for one in selected:
@@ -213,7 +213,12 @@ def _unusable(ailing: Diagnosis, *, is_one_of_many: bool) -> InputError:
     )
 
 
-_NONE_HINT = "create a catalog from an image with `--catalog IMAGE`"
+def _none_hint(catalogs: Sequence[Manifest], *, is_new: bool) -> str:
+    if is_new:
+        return "create a catalog from an image with `--catalog IMAGE`"
+    if catalogs:
+        return "correct `spec.source.catalog.selector` of the ClusterExtension"
+    return cluster_catalogs.CREATING
 
 
 def _none_read(catalogs: Sequence[Manifest]) -> str:
@@ -235,21 +240,22 @@ async def _served(reader: ClusterObjects, name: str, catalog: Manifest | None) -
 
 
 def _chosen(
-    read: Sequence[ClusterCatalog], package: str, query: UpgradeQuery, version: str, *, hint: str
+    read: Sequence[ClusterCatalog],
+    package: str,
+    query: UpgradeQuery,
+    version: str,
+    *,
+    hint: str,
+    image: str = "",
 ) -> Choice:
-    """What OLM takes of the catalogs. Raises `InputError` when that is nothing."""
+    """What OLM takes of the catalogs; `image` is that of a catalog that the cluster does not have.
+
+    Raises `InputError` when that is nothing.
+    """
+    place = image or f"clustercatalog:{read[0].name if len(read) == 1 else 'NAME'}"
     having = [one for one in read if package in one.catalog.packages]
-    if not having and len(read) == 1:
-        try:
-            read[0].catalog.chosen(package)
-        except InputError as error:
-            raise NotOfferedError(error.message, hint=error.hint) from error
     if not having:
-        names = ", ".join(f"`{one.name}`" for one in read)
-        raise NotOfferedError(
-            f"no catalog of the cluster has the package `{package}`: {names}",
-            hint="`olmkit catalog list packages clustercatalog:NAME` has all of a catalog",
-        )
+        raise _none_has(read, package, place)
     for name in query.channels:
         if not any(name in _package(one, package).channels for one in having):
             known = sorted({c for one in having for c in _package(one, package).channels})
@@ -262,7 +268,7 @@ def _chosen(
         follows = f" and upgrades from `{after.name}`" if after else ""
         raise NotOfferedError(
             f"package `{package}` has no version that fits `{version or 'any'}`{follows}",
-            hint="run `olmkit catalog list bundles` to see all versions",
+            hint=f"run `olmkit catalog list bundles {place} {package}` to see all versions",
         )
     ambiguous = resolver.rivals(having, package, query)
     if len(ambiguous) > 1:
@@ -273,6 +279,22 @@ def _chosen(
         )
     resolver.require_alone(ambiguous[0].bundle)
     return ambiguous[0]
+
+
+def _none_has(read: Sequence[ClusterCatalog], package: str, place: str) -> NotOfferedError:
+    import difflib
+
+    listing = f"run `olmkit catalog list packages {place}` to see all packages of a catalog"
+    if len(read) > 1:
+        names = ", ".join(f"`{one.name}`" for one in read)
+        message = f"no catalog of the cluster has the package `{package}`: {names}"
+        return NotOfferedError(message, hint=listing)
+    near = difflib.get_close_matches(package, list(read[0].catalog.packages), n=1)
+    where = place.removeprefix("clustercatalog:")
+    return NotOfferedError(
+        f"the catalog `{where}` does not have the package `{package}`",
+        hint=f"did you mean `{near[0]}`?" if near else listing,
+    )
 
 
 def _package(one: ClusterCatalog, package: str) -> Package:

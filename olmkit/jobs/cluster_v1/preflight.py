@@ -32,6 +32,7 @@ class Account:
     """The service account that a release of OLM v1 installs with; no name: it needs none.
 
     `is_new`: olmkit creates it. `is_extended`: olmkit created it, and grants it what it lacks.
+    `is_ignored`: the release installs with its own permissions, as those since 1.11 do.
     `namespace` is that of the installation.
     """
 
@@ -39,6 +40,12 @@ class Account:
     namespace: str
     is_new: bool = False
     is_extended: bool = False
+    is_ignored: bool = False
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether what it may do decides what OLM can install."""
+        return bool(self.name) and not (self.is_new or self.is_ignored)
 
 
 @dataclass(eq=False)
@@ -82,7 +89,7 @@ async def check_bundle(
     known = await release(reader)
     notes = support.check(brings, known)
     notes += await _check_crds(reader, brings, extension, is_enforced=is_enforced)
-    if not account.name or account.is_new or not brings.manifests:
+    if not account.is_checked or not brings.manifests:
         return Checked(notes=notes)
     needs = permissions.needed(brings.manifests, extension=extension, release=known)
     try:
@@ -99,17 +106,21 @@ async def check_bundle(
     return Checked(notes=notes, granting=granting)
 
 
-async def check_account(reader: ClusterObjects, account: Account) -> None:
+_CREATE = (
+    "create it, or pass `--create-service-account`: then olmkit creates it with the permissions "
+    "that the bundle needs"
+)
+
+
+async def check_account(reader: ClusterObjects, account: Account, *, hint: str = _CREATE) -> None:
     """Raises `InputError` when the service account or its namespace does not exist."""
-    if not account.name or account.is_new:
+    if not account.is_checked:
         return
     name, place = account.name, account.namespace
     question = reader.find(("v1", "ServiceAccount"), name, place)
     if await if_allowed(question, {}) is None:
         raise InputError(
-            f"the service account `{name}` does not exist in namespace `{place}`",
-            hint="create it, or pass `--create-service-account`: then olmkit creates it with the "
-            "permissions that the bundle needs",
+            f"the service account `{name}` does not exist in namespace `{place}`", hint=hint
         )
 
 
@@ -215,10 +226,17 @@ def _missing(
     )
 
 
-def account_of(extension: Manifest) -> Account:
+async def account_of(reader: ClusterObjects, extension: Manifest) -> Account:
     """The service account of a ClusterExtension that is there."""
     spec = kinds.spec(extension)
     return Account(
         name=text(objects.mapping(spec.get("serviceAccount")).get("name")),
         namespace=text(spec.get("namespace")),
+        is_ignored=await needs_account(reader) is False,
     )
+
+
+async def needs_account(reader: ClusterObjects) -> bool | None:
+    """Whether OLM v1 installs with a service account; None when its CRD cannot be read."""
+    crd = await if_allowed(reader.find(kinds.CRD, extensions.CRD_NAME), None)
+    return None if crd is None else extensions.wants_service_account(crd)

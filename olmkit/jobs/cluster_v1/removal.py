@@ -19,7 +19,7 @@ from olmkit.jobs.cluster import wait as cluster_wait
 from olmkit.jobs.cluster import write as cluster_write
 from olmkit.jobs.cluster.leases import held_by
 from olmkit.jobs.cluster.operator_removal import OperatorRemoval
-from olmkit.jobs.cluster.read import if_allowed
+from olmkit.jobs.cluster.read import created_namespace, if_allowed
 from olmkit.jobs.cluster.wait import Report, Timeouts
 from olmkit.jobs.cluster.write import Removed
 from olmkit.jobs.cluster_v1 import state as states
@@ -48,6 +48,7 @@ class ExtensionRemoval:
     which is catalog, service account and its roles. `extension` is None
     when it has been deleted before and something of it is still there. `is_complete` is False
     when the operands were not requested to be deleted: OLM v1 would delete them all the same.
+    `stays` says what is not deleted.
     """
 
     name: str
@@ -58,6 +59,7 @@ class ExtensionRemoval:
     ours: Objects
     is_complete: bool
     unread: Objects = ()
+    stays: tuple[str, ...] = ()
 
     @property
     def all(self) -> Objects:
@@ -84,7 +86,9 @@ async def plan(
     labels = f"{OWNER_LABEL}={owner}"
     crds = await reader.list(kinds.CRD, labels=labels)
     if extension is None and not crds:
-        raise InputError(explain(ExtensionState(name=name)).message)
+        said = await states.absent(reader, name, command="olmkit uninstall")
+        is_of_v0 = said != explain(ExtensionState(name=name))
+        raise InputError(said.message, hint=said.hint if is_of_v0 else "")
     listing = await operand_objects.listed(reader, crds, report=report)
     workloads = await if_allowed(reader.list(kinds.DEPLOYMENT, labels=labels), ())
     place = text(kinds.spec(extension).get("namespace"))
@@ -102,6 +106,7 @@ async def plan(
         ),
         is_complete=delete_operands or not (listing.found or listing.unread),
         unread=tuple(one.crd for one in listing.unread),
+        stays=await created_namespace(reader, place),
     )
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from olmkit.base import documents
 from olmkit.base.diagnostics import InputError
 from olmkit.edges import disk
-from olmkit.edges.cluster.objects import ClusterObjects
+from olmkit.edges.cluster.objects import ClusterObjects, Kind
 from olmkit.jobs.cluster import read as cluster_read
 from olmkit.jobs.cluster.read import if_allowed
 from olmkit.kube import objects
@@ -22,8 +23,10 @@ from olmkit.kube.objects import Manifest, text
 from olmkit.olm import cluster_state as snapshots
 from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState, Objects
+from olmkit.olm.explain.explanation import Explanation
 from olmkit.olm.v1 import extension as extensions
 from olmkit.olm.v1 import state as states
+from olmkit.olm.v1.explain import explain
 from olmkit.olm.v1.state import CONTROLLERS, OWNER_LABEL, SYSTEMS, ExtensionState
 
 _POD, _EVENT = ("v1", "Pod"), ("v1", "Event")
@@ -61,13 +64,35 @@ async def find(reader: ClusterObjects, name: str) -> Manifest | None:
         return await reader.find(extensions.CLUSTER_EXTENSION, name)
 
 
+async def absent(reader: ClusterObjects, name: str, *, command: str) -> Explanation:
+    """What is known of a package that no ClusterExtension requests: OLM v0 may have it.
+
+    `command` does for OLM v0 what the user wants, for example `olmkit upgrade`.
+    """
+    found = explain(ExtensionState(name=name))
+    if not await reader.knows(kinds.SUBSCRIPTION):
+        return found
+    every = await if_allowed(reader.list(kinds.SUBSCRIPTION), _NOTHING)
+    places = sorted(
+        objects.namespace(one) for one in every if kinds.subscription_key(one).package == name
+    )
+    if not places:
+        return found
+    listed = ", ".join(f"`{place}`" for place in places)
+    return replace(
+        found,
+        message=f"{found.message}, and a Subscription of OLM v0 in namespace {listed} does",
+        hint=f"run `{command} {name} -n {places[0]}`",
+    )
+
+
 async def read(reader: ClusterObjects, name: str, *, logs: bool = True) -> ExtensionState:
     """All that `explain` looks at; `logs` also of containers that failed.
 
     Raises `InputError` when several ClusterExtensions request the package `name`.
     """
     extension, catalogs = await asyncio.gather(
-        find(reader, name), if_allowed(reader.list(extensions.CLUSTER_CATALOG), ())
+        find(reader, name), if_allowed(reader.list(extensions.CLUSTER_CATALOG), None)
     )
     return await around(reader, name, extension, catalogs, logs=logs)
 
@@ -76,13 +101,16 @@ async def around(
     reader: ClusterObjects,
     name: str,
     extension: Manifest | None,
-    catalogs: Objects,
+    catalogs: Objects | None,
     *,
     logs: bool = True,
 ) -> ExtensionState:
-    """The same for a ClusterExtension that has been read."""
+    """The same for a ClusterExtension that has been read; no `catalogs`: they may not be listed."""
+    is_known = catalogs is not None
+    if catalogs is None:
+        catalogs, is_known = await _named_catalog(reader, extension)
     if extension is None:
-        return ExtensionState(name=name, catalogs=catalogs)
+        return ExtensionState(name=name, catalogs=catalogs, are_catalogs_known=is_known)
     place = text(kinds.spec(extension).get("namespace"))
     labels = f"{OWNER_LABEL}={objects.name(extension)}"
     deployments = await if_allowed(reader.list(kinds.DEPLOYMENT, place, labels=labels), ())
@@ -97,10 +125,26 @@ async def around(
         name=name,
         extension=extension,
         catalogs=catalogs,
+        are_catalogs_known=is_known,
         here=here,
         system=system,
         around=around_it,
     )
+
+
+async def _named_catalog(
+    reader: ClusterObjects, extension: Manifest | None
+) -> tuple[Objects, bool]:
+    """The catalog that a ClusterExtension names, and whether that is all that OLM reads for it."""
+    request = extensions.request_of(extension or {})
+    named = extensions.catalog_name(request)
+    if not named:
+        return (), False
+    try:
+        found = await reader.find(extensions.CLUSTER_CATALOG, named)
+    except Forbidden:
+        return (), False
+    return (() if found is None else (_kinded(found, extensions.CLUSTER_CATALOG),)), True
 
 
 def save(state: ExtensionState, file: Path) -> None:
@@ -155,8 +199,8 @@ async def _system(reader: ClusterObjects) -> ClusterState:
     return ClusterState(namespace="")
 
 
-def _kinded(deployment: Manifest) -> Manifest:
-    return {"apiVersion": kinds.DEPLOYMENT[0], "kind": kinds.DEPLOYMENT[1], **deployment}
+def _kinded(manifest: Manifest, kind: Kind = kinds.DEPLOYMENT) -> Manifest:
+    return {"apiVersion": kind[0], "kind": kind[1], **manifest}
 
 
 async def _named(reader: ClusterObjects, message: str, namespaces: Iterable[str]) -> Objects:

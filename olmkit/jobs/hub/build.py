@@ -1,45 +1,54 @@
-"""A hub in a folder: planned as files, then written at one moment."""
+"""A hub in a folder: its files are made one after the other and put in place at one moment."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from olmkit.base import tree
-from olmkit.base.diagnostics import InputError
-from olmkit.base.tree import Changes, File, Tree
-from olmkit.edges import disk, paths, whole_folder
-from olmkit.hub import all_pages, files
-from olmkit.hub.files import Earlier
+from olmkit.base.diagnostics import ConfigurationError, InputError
+from olmkit.base.tree import ChangeKind
+from olmkit.edges import disk, paths
+from olmkit.edges.next_folder import NextFolder
+from olmkit.hub import build_record
+from olmkit.hub.build_record import Earlier
+from olmkit.hub.files import HubFile, HubFiles, Look
+from olmkit.hub.looks import text
 from olmkit.jobs.hub import sources
 from olmkit.jobs.hub.options import SourceOptions
 
 if TYPE_CHECKING:
     from olmkit.edges.images.access_settings import Access
 
-# Beyond that, the folder changes file by file.
-_MAX_FILES: Final = 200_000
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildOptions:
-    """`title` is that of the hub; empty: the names of the catalogs."""
+    """`title` is that of the hub; empty: the names of the catalogs.
+
+    `base_url` is where the hub is published; empty: not known. `packed`: large texts are
+    written a second time, compressed with gzip. With `dry_run`, nothing is written.
+    """
 
     title: str = ""
+    base_url: str = ""
+    packed: bool = False
+    dry_run: bool = False
     source: SourceOptions = field(default_factory=SourceOptions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Built:
-    """What is to be written. `failed`: what cannot be shown, in words.
+    """What was written. `changes`: path → what happened to the file.
 
-    `rendered` pages are new or differ; the others are taken from the folder.
+    `rendered` pages are those of packages that changed, and of lists. `failed`: what cannot be
+    shown, in words.
     """
 
     folder: Path
-    changes: Changes
+    changes: Mapping[str, ChangeKind]
     packages: int
     pages: int
     files: int
@@ -47,51 +56,84 @@ class Built:
     failed: tuple[str, ...]
 
 
-async def plan(
+async def build(
     references: Sequence[str], folder: Path, options: BuildOptions, access: Access
 ) -> Built:
-    """The pages of the catalogs, and what changes in `folder`. Nothing is written.
+    """Write the pages of the catalogs into `folder`, at one moment where the system can.
 
     Raises `InputError` when a catalog cannot be read, or when `folder` has other files.
     """
+    base_url = _base_url(options.base_url)
     found = await sources.read(references, options.source, access)
     title = options.title or ", ".join(one.name for one in found)
-    site = all_pages.of_catalogs(found, title=title)
-    earlier = files.known(disk.read_if_there(folder / files.STATE))
-    rendered = files.of_site(site, earlier, lambda path: _found(folder, path))
-    made = {**rendered.files, files.STATE: files.record(rendered)}
-    failed = list(files.report(site))
-    failed += [f"page {path or '/'}: {reason}" for path, reason in rendered.failed.items()]
+    earlier = _earlier(folder)
+    files = HubFiles(
+        found,
+        Look(title=title, base_url=base_url, packed=options.packed),
+        earlier,
+        lambda path, digest: _digest(folder, path) == digest,
+    )
+    with nullcontext() if options.dry_run else NextFolder(folder) as target:
+        changes: dict[str, ChangeKind] = {}
+        made = set()
+        for path, data in files:
+            made.add(path)
+            _write(HubFile(path, data), folder, target, changes)
+        _write(HubFile(build_record.FILE, files.record()), folder, target, changes)
+        made.add(build_record.FILE)
+        gone = [path for path in earlier.files if path not in made and _is_there(folder, path)]
+        changes |= dict.fromkeys(gone, ChangeKind.REMOVE)
+        if target is not None:
+            target.finish(gone)
     return Built(
         folder=folder,
-        changes=_changes(folder, made, earlier),
+        changes=dict(sorted(changes.items())),
         packages=sum(len(one.catalog.packages) for one in found),
-        pages=len(site.pages),
+        pages=files.pages,
         files=len(made),
-        rendered=rendered.rendered,
-        failed=tuple(failed),
+        rendered=files.rendered,
+        failed=files.report(),
     )
 
 
-def write(built: Built) -> None:
-    """Write what was planned, at one moment where the file system can."""
-    whole_folder.apply(built.folder, built.changes, most=_MAX_FILES)
+def _base_url(written: str) -> str:
+    """The address with a slash at its end. Raises `ConfigurationError` when it is not one."""
+    is_address = text.link(written) and not written.startswith("mailto:")
+    if written and (not is_address or "?" in written or "#" in written):
+        raise ConfigurationError(
+            f"`{written}` is not the address of a website",
+            hint="write it like `https://example.com/operators/`",
+        )
+    return f"{written.rstrip('/')}/" if written else ""
 
 
-def _changes(folder: Path, made: Mapping[str, bytes], earlier: Earlier) -> Changes:
-    wanted = Tree(made)
-    if not paths.exists(folder):
-        return tree.diff(wanted, Tree())
-    known = earlier.files
+def _earlier(folder: Path) -> Earlier:
+    earlier = build_record.parse(disk.read_if_there(folder / build_record.FILE))
     if not earlier.is_hub and paths.matching(folder, "*"):
         raise InputError(
             f"`{folder}` has files that are not of a hub",
             hint="name a new or empty directory",
         )
-    mine = {path: _found(folder, path) for path in {*made, *known}}
-    found = Tree({path: File(data) for path, data in mine.items() if data is not None})
-    return tree.diff(wanted, found, stale=frozenset(known))
+    return earlier
 
 
-def _found(folder: Path, path: str) -> bytes | None:
-    return disk.read_if_there(folder / tree.clean_path(path))
+def _write(
+    file: HubFile, folder: Path, target: NextFolder | None, changes: dict[str, ChangeKind]
+) -> None:
+    if file.data is None:
+        return
+    found = disk.read_if_there(folder / tree.clean_path(file.path))
+    if found == file.data:
+        return
+    changes[file.path] = ChangeKind.CREATE if found is None else ChangeKind.UPDATE
+    if target is not None:
+        target.write(file.path, file.data)
+
+
+def _digest(folder: Path, path: str) -> str:
+    data = disk.read_if_there(folder / tree.clean_path(path))
+    return build_record.digest_of(data) if data is not None else ""
+
+
+def _is_there(folder: Path, path: str) -> bool:
+    return paths.is_file(folder / tree.clean_path(path))

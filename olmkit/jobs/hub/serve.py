@@ -9,17 +9,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from olmkit.base.diagnostics import OlmkitError
 from olmkit.edges import folder as folders
-from olmkit.edges import http_server
-from olmkit.edges.hub_server import HubApi
-from olmkit.hub import all_pages, files, old_addresses
-from olmkit.hub.looks.environment import POLICY
-from olmkit.hub.pages import Page, Site
+from olmkit.edges.network import http_server
+from olmkit.edges.network.hub_server import HubApi
+from olmkit.hub.files import Look
+from olmkit.hub.looks.environment import IMAGE_POLICY, POLICY
+from olmkit.hub.on_request import OnRequest
 from olmkit.jobs.catalog import serve_changes
 from olmkit.jobs.hub import sources
 from olmkit.jobs.hub.options import SourceOptions
@@ -70,7 +69,7 @@ async def serve(
     # Asked first: what changes while it is read is a change.
     known = await _states(references, options, access) if options.reload else {}
     site = await _site(references, options, access)
-    api = HubApi(policy=POLICY, is_local=options.host in _LOOPBACK)
+    api = HubApi(policy=POLICY, image_policy=IMAGE_POLICY, is_local=options.host in _LOOPBACK)
     listener = http_server.HttpServer(
         "the hub", api.application, (options.host or None, options.port)
     )
@@ -85,7 +84,7 @@ async def serve(
         address = _address(options.host, listener.port)
         ready(_serving(address, site))
 
-        def changed(now: Site) -> None:
+        def changed(now: OnRequest) -> None:
             _answer_from(api, now)
             ready(_serving(address, now))
 
@@ -106,24 +105,15 @@ async def serve(
         await asyncio.wait([running])
 
 
-async def _site(references: Sequence[str], options: ServeOptions, access: Access) -> Site:
+async def _site(references: Sequence[str], options: ServeOptions, access: Access) -> OnRequest:
     found = await sources.read(references, options.source, access, bundle=options.bundle)
     title = options.title or ", ".join(one.name for one in found)
-    return await asyncio.to_thread(all_pages.of_catalogs, found, title=title)
+    return await asyncio.to_thread(OnRequest, found, Look(title=title))
 
 
-def _answer_from(api: HubApi, site: Site) -> None:
-    table: dict[str, Callable[[], bytes]] = {}
-    for path, page in site.pages.items():
-        table[files.file_of(path)] = partial(_render, site, path, page)
-    for path, data in {**site.files, **files.data_files(site)}.items():
-        table[path] = partial(bytes, data)
-    api.moved = partial(old_addresses.moved, site)
-    api.answer_from(table)
-
-
-def _render(site: Site, path: str, page: Page) -> bytes:
-    return files.render_safely(site, path, page, clean_links=True)[0].encode("utf-8", "replace")
+def _answer_from(api: HubApi, site: OnRequest) -> None:
+    api.moved = site.moved
+    api.answer_from(site.find)
 
 
 async def _watch(
@@ -131,7 +121,7 @@ async def _watch(
     options: ServeOptions,
     access: Access,
     known: Mapping[str, str],
-    changed: Callable[[Site], None],
+    changed: Callable[[OnRequest], None],
     failed: Callable[[OlmkitError], None],
 ) -> None:
     """Look for changes of what is `known` until cancelled.
@@ -165,13 +155,8 @@ async def _states(
     return found
 
 
-def _serving(address: str, site: Site) -> Serving:
-    return Serving(
-        address=address,
-        packages=len(site.data["index.json"]["packages"]),
-        pages=len(site.pages),
-        failed=files.report(site),
-    )
+def _serving(address: str, site: OnRequest) -> Serving:
+    return Serving(address=address, packages=site.packages, pages=site.pages, failed=site.failed)
 
 
 def _address(host: str, port: int) -> str:

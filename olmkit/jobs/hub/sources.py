@@ -14,13 +14,13 @@ from olmkit.catalog import model
 from olmkit.catalog.blobs import fbc, outline_reader
 from olmkit.catalog.bundles import render, source_bundle
 from olmkit.edges import disk
-from olmkit.edges.folder import Folder
 from olmkit.hub.all_pages import Source
 from olmkit.hub.installs import Where
 from olmkit.jobs import validation
-from olmkit.jobs.catalog import catalogs
-from olmkit.jobs.catalog.serve import default_name
+from olmkit.jobs.catalog import catalogs, local
+from olmkit.jobs.catalog.serve_prepared import default_name
 from olmkit.jobs.hub.options import SourceOptions
+from olmkit.oci.reference import Reference
 from olmkit.olm import bundle_catalog
 
 if TYPE_CHECKING:
@@ -50,6 +50,8 @@ async def read(
     names: set[str] = set()
     for reference in references:
         source = _source(reference, pulled.get(reference), options)
+        if reference in pulled and not options.catalog_image:
+            source = await _with_image(source, reference, access)
         name, number = source.name, 2
         while name in names:
             name, number = f"{source.name}-{number}", number + 1
@@ -58,6 +60,20 @@ async def read(
     if bundle is not None:
         made.append(_of_bundle(bundle, options))
     return tuple(made)
+
+
+async def _with_image(source: Source, reference: str, access: Access) -> Source:
+    """The source of an image in a registry, which clusters can pull; others have no image."""
+    from olmkit.edges.images import transports
+    from olmkit.jobs.catalog import cluster_catalog
+    from olmkit.jobs.cluster import bundle as cluster_bundle
+
+    if reference.startswith(cluster_catalog.PREFIX):
+        return source
+    if not isinstance(transports.parse(reference), Reference):
+        return source
+    folder = await cluster_bundle.folder_to_extract(reference, access)
+    return replace(source, where=replace(source.where, image=reference, folder=folder))
 
 
 def _of_bundle(folder: Path, options: SourceOptions) -> Source:
@@ -77,11 +93,7 @@ def _of_bundle(folder: Path, options: SourceOptions) -> Source:
 def _source(reference: str, found: Tree | OlmkitError | None, options: SourceOptions) -> Source:
     if isinstance(found, OlmkitError):
         raise found
-    tree = (
-        found
-        if found is not None
-        else Folder(Path(reference), file_limit=catalogs.MAX_CATALOG_FILE)
-    )
+    tree = found if found is not None else local.tree(Path(reference))
     faults: list[Diagnostic] = []
     notes: list[Diagnostic] = []
     catalog = model.build(outline_reader.load(tree, report=notes.append, faults=faults))
@@ -92,14 +104,21 @@ def _source(reference: str, found: Tree | OlmkitError | None, options: SourceOpt
             hint="name the directory or the image of a catalog",
         )
     name = options.catalog_name or default_name(reference) or "catalog"
-    image = options.catalog_image or (reference if found is not None else "")
     return Source(
         name=name,
         catalog=catalog,
-        where=Where(name=name, namespace=options.catalog_namespace, image=image),
+        where=Where(name=name, namespace=options.catalog_namespace, image=options.catalog_image),
         digest=_digest(tree),
-        faults=tuple(one.message for one in faults),
+        faults=tuple(map(_with_place, faults)),
     )
+
+
+def _with_place(fault: Diagnostic) -> str:
+    """A fault in one line, with the file that has it."""
+    if fault.at is None or not fault.at.path:
+        return fault.message
+    line = f":{fault.at.line}" if fault.at.line is not None else ""
+    return f"{fault.at.path}{line}: {fault.message}"
 
 
 def _digest(tree: Tree) -> str:

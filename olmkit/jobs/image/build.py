@@ -1,6 +1,6 @@
 """Building the image of an operator, without an engine or with one.
 
-Without: the base comes from wherever it lies and is kept for the next time, an
+Without: the base comes from its source and is kept for the next time, an
 installer collects the packages, and both layers are put on top. What was made
 before from the same input is taken as it is, and digests depend on nothing but
 the input. With an engine: the Containerfile is built, and its image goes the
@@ -11,33 +11,45 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from olmkit.base.diagnostics import ConfigurationError
+from olmkit.base.tree import Tree
 from olmkit.edges import disk, paths
 from olmkit.edges.build import cache as build_cache
 from olmkit.edges.build.cache import BuildCache
 from olmkit.edges.images import transports
 from olmkit.edges.images.access_settings import Access
 from olmkit.edges.images.transfer import Report, silent
-from olmkit.jobs.image import parts, publish
+from olmkit.jobs.image import parts, publish, watched
 from olmkit.jobs.image.parts import Packages, Say
 from olmkit.jobs.image.publish import BuildOptions, Published
 from olmkit.oci import image as images
 from olmkit.oci import layer as layers
 from olmkit.oci import reference as references
+from olmkit.oci.image import Image
+from olmkit.oci.layer import Layer
 from olmkit.oci.reference import Reference
-from olmkit.project import config, image_plan
+from olmkit.project import config, image_plan, run_plan, watched_image
+from olmkit.project.config import Settings
 from olmkit.project.image_plan import ImagePlan
+
+if TYPE_CHECKING:
+    from olmkit.edges.build.bytecode import Compiler
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageBuildOptions:
     """How an operator's image is built; what is empty comes from `[tool.olmkit]` or a default.
 
-    `pull`: ask for the base again though one is kept. `wheels`: a folder of wheels that
-    takes the place of the network. `engine`: empty, or the engine that builds.
+    `pull`: fetch the base again though one is kept. `wheels`: a folder of wheels that
+    takes the place of the network. `engine`: empty, or the engine that builds. `bytecode`:
+    whether the image has compiled code; None where a Python of its version is here. `helm`: the
+    program in a Helm project, `{arch}` in it is the architecture; `collections`: a folder of
+    collections in an Ansible project.
     """
 
     publish: BuildOptions
@@ -47,6 +59,9 @@ class ImageBuildOptions:
     engine: str = ""
     pull: bool = False
     sbom: bool = False
+    bytecode: bool | None = None
+    helm: str = ""
+    collections: str = ""
 
 
 def plan(options: ImageBuildOptions) -> ImagePlan:
@@ -57,7 +72,12 @@ def plan(options: ImageBuildOptions) -> ImagePlan:
     project = options.publish.project
     pyproject = disk.read_if_there(project / config.PYPROJECT_FILE)
     settings, _ = config.parse_settings(pyproject)
+    if language := watched.language(project):
+        return _watched_plan(options, language, settings)
     application = image_plan.application(pyproject, settings, disk.python_packages(project))
+    if (name := image_plan.version_file(pyproject)) and not application.version:
+        version = image_plan.version_in(disk.read_if_there(project / name))
+        application = replace(application, version=version)
     return ImagePlan(
         application=application,
         base=options.base or settings.image_base or image_plan.DEFAULT_BASE,
@@ -65,9 +85,28 @@ def plan(options: ImageBuildOptions) -> ImagePlan:
         entrypoint=image_plan.entrypoint(application, settings),
         python=options.python or settings.image_python,
         libc=settings.image_libc or image_plan.DEFAULT_LIBC,
-        lock=_lock(project),
+        lock=settings.image_lock or _lock(project),
         wheels=options.wheels,
         sbom=options.sbom,
+    )
+
+
+def _watched_plan(options: ImageBuildOptions, language: str, settings: Settings) -> ImagePlan:
+    """The plan for a Helm or Ansible project."""
+    project = options.publish.project
+    return ImagePlan(
+        application=watched.application(project, language),
+        base=options.base or settings.image_base or image_plan.DEFAULT_BASE,
+        platforms=tuple(options.publish.platforms) or (transports.own_platform(),),
+        entrypoint=settings.image_entrypoint or run_plan.watches_entrypoint(language),
+        python=options.python or settings.image_python,
+        libc=settings.image_libc or image_plan.DEFAULT_LIBC,
+        lock=settings.image_lock or _lock(project),
+        wheels=options.wheels,
+        sbom=options.sbom,
+        home=watched_image.CONTENTS[language].target,
+        user=watched_image.USER,
+        variables={"HOME": "/tmp"},  # noqa: S108 - the root file system is read-only
     )
 
 
@@ -81,11 +120,13 @@ async def build(
     wanted = plan(options)
     cache = BuildCache(build_cache.folder(access.environment))
     project, created = options.publish.project, options.publish.created
-    code = layers.write(
-        image_plan.code_tree(
+    language = watched.language(project)
+    code = (
+        watched.code(project, language)
+        if language
+        else image_plan.code_tree(
             {folder: disk.read_tree(project / folder) for folder in wanted.application.packages}
-        ),
-        mtime=created,
+        )
     )
     async with contextlib.AsyncExitStack() as stack:
         bases, store = await parts.bases(
@@ -100,15 +141,33 @@ async def build(
             sbom=wanted.application.name if wanted.sbom else "",
             created=created,
         )
+        compilers = await _compilers(bases, options, wanted.python, say)
         built = await asyncio.gather(
             *(
-                parts.packages_layer(packages, platform, base, cache, access, say)
-                for platform, base in zip(wanted.platforms, bases, strict=True)
+                parts.packages_layer(packages, platform, base, compiler, cache, access, say)
+                for platform, base, compiler in zip(wanted.platforms, bases, compilers, strict=True)
             )
         )
+        codes = await _code_layers(code, compilers, created)
+        more = [
+            await watched.layers_of(
+                project,
+                language,
+                platform,
+                access.environment,
+                helm=options.helm,
+                collections=options.collections,
+                created=created,
+            )
+            for platform in wanted.platforms
+        ]
         made = [
-            image_plan.compose(base, layer, code, wanted, created=created)
-            for base, layer in zip(bases, built, strict=True)
+            image_plan.compose(
+                base, layer, code_layer, wanted, created=created, more=found, more_labels=labels
+            )
+            for base, layer, code_layer, (found, labels) in zip(
+                bases, built, codes, more, strict=True
+            )
         ]
         return await publish.publish(
             made[0] if len(made) == 1 else images.index(made),
@@ -118,6 +177,30 @@ async def build(
             report,
             base=store,
         )
+
+
+async def _compilers(
+    bases: Sequence[Image], options: ImageBuildOptions, python: str, say: Say
+) -> list[Compiler | None]:
+    """What compiles for the Python of each base; each is looked for once."""
+    found: dict[str, Compiler | None] = {}
+    for base in bases:
+        key = image_plan.declared_python(base)
+        if key not in found:
+            found[key] = await parts.compiler_for(base, python, options.bytecode, say)
+    return [found[image_plan.declared_python(base)] for base in bases]
+
+
+async def _code_layers(
+    code: Tree, compilers: Sequence[Compiler | None], created: int
+) -> list[Layer]:
+    """The layer with the code for each compiler: the same one for the same compiler."""
+    made: dict[Compiler | None, Layer] = {}
+    for compiler in compilers:
+        if compiler not in made:
+            files = await parts.with_bytecode(code, compiler)
+            made[compiler] = await asyncio.to_thread(layers.write, files, mtime=created)
+    return [made[compiler] for compiler in compilers]
 
 
 async def _with_engine(

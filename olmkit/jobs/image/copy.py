@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.edges.images import targets, transports
+from olmkit.edges.images.targets import Sent
 from olmkit.edges.images.transfer import Report, Step, silent
 from olmkit.edges.images.transports import Access
 from olmkit.oci import reference as references
 from olmkit.oci import store as stores
 from olmkit.oci.content import Descriptor, ImageManifest, Platform
 from olmkit.oci.reference import LayoutReference, Reference
+from olmkit.oci.referrers import Referrer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +53,7 @@ class Copied:
     reference: str
     digest: str
     steps: tuple[Step, ...] = ()
+    referrers: tuple[Referrer, ...] = ()
 
 
 async def inspect(text: str, access: Access) -> ImageFacts:
@@ -86,8 +89,13 @@ async def copy(
     report: Report = silent,
     *,
     target_access: Access | None = None,
+    with_referrers: bool = True,
 ) -> Copied:
-    """Copy an image with all its platforms, or only the one that `access` requests."""
+    """Copy an image with all its platforms, or only the one that `access` requests.
+
+    `with_referrers`: with its signatures, attestations and bills of materials, where the target
+    can hold them: in registries and layouts.
+    """
     origin, wanted = references.parse_image(source), references.parse_image(target)
     if isinstance(wanted, Reference | LayoutReference) and wanted.digest is not None:
         raise ConfigurationError(
@@ -104,9 +112,16 @@ async def copy(
         root = await store.resolve(transports.selector(origin))
         if access.platform is not None:
             root = (await stores.pull(store, str(root.digest), access.platform)).descriptor
-        arrived = await targets.send(store, root, wanted, target_access or access, noted)
+        reached = target_access or access
+        if with_referrers:
+            sent = await targets.send_with_referrers(store, root, wanted, reached, noted)
+        else:
+            sent = Sent(await targets.send(store, root, wanted, reached, noted))
     return Copied(
-        reference=transports.pinned(wanted, arrived), digest=str(arrived.digest), steps=tuple(steps)
+        reference=transports.pinned(wanted, sent.root),
+        digest=str(sent.root.digest),
+        steps=tuple(steps),
+        referrers=sent.referrers,
     )
 
 

@@ -12,6 +12,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from olmkit.base.diagnostics import ConfigurationError, InputError
 from olmkit.base.tree import Tree
@@ -30,9 +31,12 @@ from olmkit.oci.reference import EngineReference, ImageReference, Reference
 from olmkit.oci.store import Store
 from olmkit.project import image_plan
 
+if TYPE_CHECKING:
+    from olmkit.edges.build.bytecode import Compiler
+
 Say = Callable[[str], None]
 # Changes when the layer of packages is made in another way.
-_FORM = b"olmkit packages 1\n"
+_FORM = b"olmkit packages 3\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +44,7 @@ class Packages:
     """The packages that a layer is to have; `lock` takes the place of `requirements`.
 
     `wheels`: a folder that takes the place of the network. `sbom`: whose bill of materials
-    lies next to them; empty for none. `created`: the time of all files, in Unix seconds.
+    is next to them; empty for none. `created`: the time of all files, in Unix seconds.
     """
 
     requirements: tuple[str, ...]
@@ -109,18 +113,20 @@ async def packages_layer(
     wanted: Packages,
     platform: Platform,
     base: Image,
+    compiler: Compiler | None,
     cache: BuildCache,
     access: Access,
     say: Say,
 ) -> Layer | None:
     """The layer with the packages, kept from last time where nothing changed.
 
-    None when none are wanted. Raises what `olmkit.edges.build.wheels.collect` does.
+    With a `compiler`, it contains their bytecode. None when none are wanted. Raises what
+    `olmkit.edges.build.wheels.collect` does.
     """
     if wanted.lock is None and not wanted.requirements:
         return None
     python = image_plan.python_version(base, wanted.python)
-    key = _key(wanted, platform, python)
+    key = _key(wanted, platform, python, compiler)
     is_fixed = wanted.lock is not None or wanted.wheels is not None
     layer = await cache.layer(key) if is_fixed else None
     if layer is not None:
@@ -143,12 +149,43 @@ async def packages_layer(
         ),
         access.environment,
     )
-    files = tree.at(image_plan.PACKAGES)
+    files = await with_bytecode(tree.at(image_plan.PACKAGES), compiler)
     if wanted.sbom:
         files = files.merge(_sbom(wanted.sbom, tree, wanted.created))
     layer = await asyncio.to_thread(layers.write, files, mtime=wanted.created)
     await cache.keep(key, layer)
     return layer
+
+
+async def compiler_for(
+    base: Image, python: str, bytecode: bool | None, say: Say
+) -> Compiler | None:
+    """What compiles for the Python of an image; None for an image without bytecode.
+
+    `python` takes the place of what the base declares. `bytecode`: whether it is compiled; None
+    where such a Python is here. Raises `ConfigurationError` when it is required and that Python
+    is not known or not here.
+    """
+    if bytecode is False or not (bytecode or python or image_plan.declared_python(base)):
+        return None
+    python = image_plan.python_version(base, python)
+    from olmkit.edges.build import bytecode as compilers
+
+    found = await compilers.find(python)
+    if found is None and bytecode:
+        raise compilers.missing(python)
+    if found is None:
+        say(f"bytecode: none, since no Python {python} is installed; containers start slower")
+    return found
+
+
+async def with_bytecode(files: Tree, compiler: Compiler | None) -> Tree:
+    """`files` of an image, and their bytecode where there is a compiler."""
+    if compiler is None:
+        return files
+    from olmkit.edges.build import bytecode as compilers
+
+    return files.merge(await compilers.compiled(compiler, files))
 
 
 def _sbom(name: str, packages: Tree, created: int) -> Tree:
@@ -157,10 +194,11 @@ def _sbom(name: str, packages: Tree, created: int) -> Tree:
     return Tree({image_plan.SBOM.lstrip("/"): sbom.write(name, packages, created=created)})
 
 
-def _key(wanted: Packages, platform: Platform, python: str) -> str:
+def _key(wanted: Packages, platform: Platform, python: str, compiler: Compiler | None) -> str:
     """A name for all that the layer of packages is made from."""
     running = hashlib.sha256(_FORM)
     words = [str(platform), python, wanted.libc, str(wanted.created), wanted.sbom]
+    words.append(compiler.version if compiler else "no bytecode")
     words += wanted.requirements if wanted.lock is None else []
     for path in _wheels(wanted.wheels):
         size, changed = paths.modified(path)

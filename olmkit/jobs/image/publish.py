@@ -1,7 +1,7 @@
 """Building and pushing the images of bundles and catalogs.
 
-A build always leaves the image in an OCI layout, and sends it on when asked. A
-push takes an image from wherever it lies. Both give the pinned reference: the
+A build always leaves the image in an OCI layout, and pushes it on request. A
+push takes an image from any source. Both return the pinned reference: the
 name by which exactly this image is found again.
 """
 
@@ -31,7 +31,7 @@ from olmkit.oci.reference import (
 from olmkit.oci.store import MemoryStore, Store
 
 if TYPE_CHECKING:
-    from olmkit.edges.web import Web
+    from olmkit.edges.network.web import Web
 
 DEFAULT_LAYOUT = "dist/oci"
 _CONTAINERFILE = "bundle.Dockerfile"
@@ -73,10 +73,15 @@ async def build_bundle(
 
 
 async def build_catalog(
-    folder: str, options: BuildOptions, access: Access, report: Report = silent
+    folder: str,
+    options: BuildOptions,
+    access: Access,
+    report: Report = silent,
+    *,
+    opm_cache: bool = False,
 ) -> Published:
-    """Build the image of the catalog in `folder`, which must be one."""
-    image, tag = _catalog_image(options.project / folder, options)
+    """Build the image of the catalog in `folder`, which must be one; `opm_cache` adds that."""
+    image, tag = _catalog_image(options.project / folder, options, opm_cache=opm_cache)
     return await publish(image, tag, options, access, report)
 
 
@@ -142,7 +147,7 @@ async def publish(
     base: Store | None = None,
     web: Web | None = None,
 ) -> Published:
-    """Leave what was built in its layout, and send it on when that is asked.
+    """Leave what was built in its layout, and push it on request.
 
     `tag` is its name in the layout when `options` has none; `base` holds the layers that
     are not in memory; several builds may share the connections of one `web`.
@@ -255,12 +260,23 @@ def bundle_image(folder: str, options: BuildOptions) -> tuple[Image | Index, str
     return image, bundle_images.default_tag(bundle)
 
 
-def _catalog_image(path: Path, options: BuildOptions) -> tuple[Image | Index, str]:
+def _catalog_image(
+    path: Path, options: BuildOptions, *, opm_cache: bool = False
+) -> tuple[Image | Index, str]:
     from olmkit.catalog import image as catalog_image
 
     tree, tag = catalog_files(path)
+    cache = catalog_cache(path, tree) if opm_cache else None
     platforms = options.platforms or OLM_PLATFORMS
-    return catalog_image.image(tree, platforms=platforms, created=options.created), tag
+    image = catalog_image.image(tree, cache=cache, platforms=platforms, created=options.created)
+    return image, tag
+
+
+def catalog_cache(path: Path, tree: Tree) -> Tree:
+    """The cache of opm for the catalog in `tree`, which is valid."""
+    from olmkit.jobs.catalog import opm_cache
+
+    return opm_cache.build(str(path), tree)
 
 
 def catalog_files(path: Path) -> tuple[Tree, str]:

@@ -78,7 +78,7 @@ class GenerateOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerateResult:
-    """What was written, or would be; `files` are all that the sources ask for."""
+    """What was written, or would be; `files` are all that the sources define."""
 
     changes: Changes
     files: tuple[str, ...]
@@ -88,7 +88,7 @@ class GenerateResult:
 def generate(
     folder: Path, options: GenerateOptions | None = None, *, dry_run: bool = False
 ) -> GenerateResult:
-    """Write what the sources of a project say; with `dry_run`, only tell what would change.
+    """Write what the sources of a project say; with `dry_run`, only report what would change.
 
     Raises `InputError` when the sources or markers have errors, `ConfigurationError`
     when there is no project or it is misconfigured; then nothing is written.
@@ -273,7 +273,7 @@ def _stream(objects: Iterable[Any]) -> bytes:
 
 
 def _header(workspace: Workspace, project: Project) -> bytes:
-    """The text that stands above every generated object, its year put in."""
+    """The text that is above every generated object, its year put in."""
     settings = project.settings
     if not settings.header_file:
         return b""
@@ -297,7 +297,7 @@ def _stamp(crd: dict[str, Any], present: bytes | None, version: str) -> None:
 def _unclaimed_crds(
     workspace: Workspace, folder: str, sources: Sources, files: dict[str, File | bytes]
 ) -> tuple[Diagnostic, ...]:
-    """CRD files of our groups that no kind defines any more; they stay: the user may own them."""
+    """CRD files of our groups that no kind defines now; they stay: the user may own them."""
     found = Findings()
     groups = {package.group for package in sources.packages if package.kinds() and package.group}
     bases = workspace.folder / folder

@@ -1,4 +1,4 @@
-"""Overlays of a project, rendered: the manifests that a kustomization describes.
+"""Overlays of a project, rendered: the manifests that a kustomization describes, as a chart too.
 
 Reading is bounded by the project's folder: a link that leaves it is refused.
 What is not supported of kustomize is an error with its place, so that nothing
@@ -8,12 +8,19 @@ differs silently.
 from __future__ import annotations
 
 import errno
+from collections.abc import Iterable
 from pathlib import Path
 
 from olmkit.base import documents
 from olmkit.base.diagnostics import ConfigurationError, Diagnostic, InputError
 from olmkit.base.documents import Document
+from olmkit.base.tree import Changes, Tree, diff
 from olmkit.edges import disk, paths
+from olmkit.kube import rollout
+from olmkit.kube.objects import Manifest
+from olmkit.oci.reference import Reference
+from olmkit.project import chart
+from olmkit.project.chart import ChartRequest
 from olmkit.project.kustomize import build as kustomize
 
 DEFAULT = "config/default"
@@ -54,9 +61,98 @@ def render(
     )
 
 
-def stream(rendered: tuple[Document, ...]) -> bytes:
+def with_image(rendered: tuple[Document, ...], image: str) -> tuple[Manifest, ...]:
+    """The objects of an overlay, with another image for the operator unless that is empty.
+
+    Raises `ConfigurationError` for a text that is not an image, and when the objects have no
+    container of the operator.
+    """
+    found = tuple(document.value for document in rendered)
+    if not image:
+        return found
+    Reference.parse(image)
+    return rollout.with_image(found, image)
+
+
+def write_stream(
+    project: Path, file: Path, found: Iterable[Manifest], *, dry_run: bool = False
+) -> Changes:
+    """Write the objects to one file as a YAML stream; folders above it are made if needed."""
+    place = project / file
+    if paths.is_folder(place):
+        raise ConfigurationError(f"`{place}` is a folder", hint="name a file in it")
+    root, prefix = _root(project, place.parent)
+    name = f"{prefix}{place.name}"
+    present = {name: disk.read_file(place)} if paths.exists(place) else {}
+    changes = diff(Tree({name: stream(found)}), Tree(present))
+    if not dry_run:
+        disk.apply(root, changes)
+    return changes
+
+
+def write_chart(
+    project: Path,
+    folder: Path,
+    found: Iterable[Manifest],
+    request: ChartRequest,
+    *,
+    dry_run: bool = False,
+) -> Changes:
+    """Write a Helm chart that installs the objects into a folder, which is made if needed.
+
+    Files without the line that says that they are generated are the author's: they stay as they
+    are. Raises as `chart.chart` does, and `ConfigurationError` for a folder that holds other
+    files and no chart.
+    """
+    place = project / folder
+    if paths.exists(place) and not paths.is_folder(place):
+        raise ConfigurationError(f"`{place}` is not a folder")
+    present = _files(place)
+    if present and "Chart.yaml" not in present:
+        raise ConfigurationError(
+            f"`{place}` is not empty and has no `Chart.yaml`", hint="name a separate folder"
+        )
+    wanted = chart.chart(found, request)
+    generated = {path for path in present if chart.is_generated(present.data(path))}
+    written = {path: wanted[path] for path in wanted if path not in present or path in generated}
+    stale = generated - set(wanted)
+    there = {path: present[path] for path in present if path in {*written, *stale}}
+    root, prefix = _root(project, place)
+    changes = diff(
+        Tree({f"{prefix}{path}": file for path, file in written.items()}),
+        Tree({f"{prefix}{path}": file for path, file in there.items()}),
+        stale=frozenset(f"{prefix}{path}" for path in stale),
+    )
+    if not dry_run:
+        disk.apply(root, changes)
+    return changes
+
+
+def _root(project: Path, place: Path) -> tuple[Path, str]:
+    """From where changes of a folder are named, and the folder from there: the project, if in it.
+
+    The second is empty or ends with a slash.
+    """
+    inner = inside(project, place)
+    if inner is None:
+        return place, ""
+    return project, "" if inner == "." else f"{inner}/"
+
+
+def _files(folder: Path) -> Tree:
+    """What is in the folder of a chart, without links and what is too large to be generated."""
+    if not paths.exists(folder):
+        return Tree()
+    found = {}
+    for path in disk.files_of(folder):
+        data = disk.read_file(path, limit=MAX_INPUT_SIZE)
+        found[path.relative_to(folder).as_posix()] = data
+    return Tree(found)
+
+
+def stream(found: Iterable[Manifest]) -> bytes:
     """The objects as one YAML stream, byte for byte as kustomize writes it."""
-    return documents.dump_all(document.value for document in rendered)
+    return documents.dump_all(found)
 
 
 def reader(project: Path) -> kustomize.Reader:
@@ -79,7 +175,7 @@ def reader(project: Path) -> kustomize.Reader:
 
 
 def inside(project: Path, path: Path) -> str | None:
-    """`path` relative to the project, `None` when it lies elsewhere."""
+    """`path` relative to the project, `None` when it is outside."""
     try:
         return paths.resolved(path).relative_to(paths.resolved(project)).as_posix()
     except ValueError:

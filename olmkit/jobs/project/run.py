@@ -1,6 +1,6 @@
 """Run: the project's operator as a process of this machine, against a cluster.
 
-Whether it can work at all is asked first, since its own answer would come late
+Whether it can work at all is checked first, since its own answer would come late
 and be long: is there a project, a package, a cluster, and does that know the kinds.
 """
 
@@ -57,11 +57,13 @@ def prepare(options: RunOptions, environment: Mapping[str, str]) -> Ready:
     pyproject = disk.read_if_there(folder / config.PYPROJECT_FILE)
     project = config.parse(disk.read_if_there(folder / config.PROJECT_FILE), pyproject)
     run_plan.check_language(project)
-    is_helm = project.language == "helm"
+    has_watches = project.language in run_plan.WATCHES_LANGUAGES
     plan = run_plan.plan(
-        run_plan.HELM_ENTRYPOINT if is_helm else _entrypoint(folder, pyproject, project),
-        # What runs charts is a part of olmkit, not of the project.
-        python=processes.own_python() if is_helm else processes.python_of(folder),
+        run_plan.watches_entrypoint(project.language)
+        if has_watches
+        else _entrypoint(folder, pyproject, project),
+        # What runs charts and roles is a part of olmkit, not of the project.
+        python=processes.own_python() if has_watches else processes.python_of(folder),
         manifests=_manifests(folder),
         namespace=options.namespace,
         arguments=options.arguments,

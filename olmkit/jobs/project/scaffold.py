@@ -8,16 +8,20 @@ anything is written.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import olmkit.project
+from olmkit.base import names
 from olmkit.base.diagnostics import ConfigurationError, Diagnostic
 from olmkit.base.tree import Changes, File, Tree, diff
 from olmkit.edges import disk, paths, whole_folder
+from olmkit.edges.images.access_settings import Access
 from olmkit.edges.workspace import Workspace
+from olmkit.jobs.project import charts
 from olmkit.jobs.project import generate as generating
+from olmkit.kube.objects import GVK
 from olmkit.project import config
 from olmkit.project.config import Project
 from olmkit.project.scaffold import api as scaffold_api
@@ -28,6 +32,10 @@ from olmkit.project.scaffold import webhook as scaffold_webhook
 from olmkit.project.scaffold.api import ApiRequest
 from olmkit.project.scaffold.edit import EditRequest
 from olmkit.project.scaffold.project import Draft, InitRequest
+from olmkit.project.scaffold.watched import api as watched_api
+from olmkit.project.scaffold.watched import project as watched_project
+from olmkit.project.scaffold.watched.api import WatchedRequest
+from olmkit.project.scaffold.watched.charts import Chart
 from olmkit.project.scaffold.webhook import WebhookRequest
 
 # A scaffold edits text files of people; what is larger is none of these.
@@ -42,10 +50,13 @@ class ScaffoldResult:
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
-def init(folder: Path, request: InitRequest, *, dry_run: bool = False) -> ScaffoldResult:
+def init(
+    folder: Path, request: InitRequest, *, language: str = "python", dry_run: bool = False
+) -> ScaffoldResult:
     """Begin a project in a folder, which is made when it is not there.
 
-    Raises `ConfigurationError` when a project or other files exist there.
+    `language` is `python`, `helm` or `ansible`. Raises `ConfigurationError` when a project or
+    other files exist there.
     """
     if paths.exists(folder) and not paths.is_folder(folder):
         raise ConfigurationError(f"`{folder}` is not a folder")
@@ -53,31 +64,124 @@ def init(folder: Path, request: InitRequest, *, dry_run: bool = False) -> Scaffo
     existing = _visible(folder)
     present = _read(folder, [*existing, *_TOP_FILES])
     is_begun = not set(existing) <= _HARMLESS
-    if is_begun and not _is_unfinished(present, request, templates):
+    if is_begun and not _is_unfinished(present, request, language, templates):
         raise ConfigurationError(
             f"`{folder}` is not empty: it holds `{existing[0]}`",
             hint="start in a new folder: `olmkit init FOLDER --domain …`",
         )
     if not is_begun:
-        return _finish(folder, scaffold.init(request, present, templates), dry_run=dry_run)
+        return _finish(folder, _begun(request, language, present, templates), dry_run=dry_run)
     harmless = Tree({path: present[path] for path in present if path in _HARMLESS})
-    draft = scaffold.init(request, harmless, templates)
+    draft = _begun(request, language, harmless, templates)
     draft.present = _read(folder, {path.partition("/")[0] for path in (*present, *draft.tree())})
     return _finish(folder, draft, dry_run=dry_run)
 
 
-def create_api(folder: Path, request: ApiRequest, *, dry_run: bool = False) -> ScaffoldResult:
+def create_api(
+    folder: Path, request: ApiRequest, *, opened: Opened | None = None, dry_run: bool = False
+) -> ScaffoldResult:
     """Add a kind to a project, and generate what its markers say.
+
+    `opened`: what `open_project` gave, if it was called.
 
     Raises `ConfigurationError` for names that cannot be or are taken, `InputError` where a
     file of the project cannot be edited or its sources have errors; then nothing is written.
     """
-    project, present = _open(folder)
+    project, present = _open(folder, opened)
     make = scaffold_api.create_api
     is_plain = request.resource and not request.is_external
     if not is_plain and scaffold_external.is_external_kind(request, project):
         make = scaffold_external.create_controller
     draft = make(request, project, present, _templates())
+    return _finish(folder, draft, project, dry_run=dry_run, generate=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchedApi:
+    """A kind for a Helm or Ansible project; what is empty comes from the chart or a default.
+
+    `chart`: a folder, a packed chart or `oci://…`. Without `has_role` and `has_playbook`, a role.
+    """
+
+    group: str = ""
+    version: str = ""
+    kind: str = ""
+    plural: str = ""
+    namespaced: bool = True
+    force: bool = False
+    chart: str = ""
+    chart_version: str = ""
+    has_role: bool = False
+    has_playbook: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A project, and the files that describe it: PROJECT, pyproject.toml, Makefile, workflows."""
+
+    project: Project
+    top: Tree
+
+
+def open_project(folder: Path) -> Opened:
+    """The project in a folder; raises `ConfigurationError` without one."""
+    top = _read(folder, _TOP_FILES)
+    return Opened(generating.load_project(folder, top), top)
+
+
+async def create_watched_api(
+    folder: Path,
+    wanted: WatchedApi,
+    access: Access,
+    environment: Mapping[str, str],
+    *,
+    opened: Opened | None = None,
+    dry_run: bool = False,
+) -> ScaffoldResult:
+    """Add a kind to a Helm or Ansible project: entry, content, CRD, sample and rights.
+
+    `opened`: what `open_project` gave, if it was called.
+
+    Raises as `create_api` does, and `RemoteError` for a chart that a registry does not have.
+    """
+    opened = opened or open_project(folder)
+    project, top = opened.project, opened.top
+    parts = (watched_project.WATCHES_FILE, "config", "helm-charts", "roles", "playbooks")
+    present = top.merge(_read(folder, parts))
+    templates = _templates()
+    chart: Chart | None = None
+    kinds: tuple[GVK, ...] = ()
+    if project.language == "helm":
+        if wanted.has_role or wanted.has_playbook:
+            raise ConfigurationError("roles and playbooks belong to Ansible projects")
+        if not wanted.chart and not wanted.kind:
+            raise ConfigurationError(
+                "neither a kind nor a chart is named", hint="pass `--kind` or `--helm-chart`"
+            )
+        chart = (
+            await charts.read(wanted.chart, access, version=wanted.chart_version)
+            if wanted.chart
+            else charts.starter(wanted.kind.lower(), templates)
+        )
+        kinds = await charts.rendered(chart, environment)
+    elif wanted.chart or not wanted.kind:
+        raise ConfigurationError(
+            "charts belong to Helm projects" if wanted.chart else "no kind is named",
+            hint="" if wanted.chart else "pass `--kind`",
+        )
+    request = WatchedRequest(
+        group=wanted.group or "charts" * (chart is not None),
+        version=wanted.version or "v1alpha1",
+        kind=wanted.kind or (chart.kind if chart is not None else ""),
+        plural="" if wanted.plural == names.plural_of_kind(wanted.kind) else wanted.plural,
+        namespaced=wanted.namespaced,
+        force=wanted.force,
+        chart=chart,
+        rendered=kinds,
+        has_role=wanted.has_role or not wanted.has_playbook,
+        has_playbook=wanted.has_playbook,
+    )
+    draft = watched_api.create_api(request, project, present, templates)
     return _finish(folder, draft, project, dry_run=dry_run, generate=True)
 
 
@@ -99,20 +203,36 @@ def edit(folder: Path, request: EditRequest, *, dry_run: bool = False) -> Scaffo
     Another scope changes RBAC markers, from which roles are generated; raises as `create_api`
     does.
     """
-    project, present = _open(folder)
+    project, present = _open(folder, watched=True)
+    if request.namespaced is not None and project.language in watched_project.LAYOUTS:
+        raise ConfigurationError(
+            "the scope of a Helm or Ansible project is chosen by `olmkit init --namespaced`",
+            hint="later, change the kinds in `config/rbac` and `WATCH_NAMESPACE` in "
+            "`config/manager/manager.yaml`",
+        )
     draft = scaffold_edit.edit(request, project, present, _templates())
     generates = request.namespaced is not None
     return _finish(folder, draft, project, dry_run=dry_run, generate=generates)
 
 
 _HARMLESS = frozenset({"LICENSE", "LICENSE.txt", "README.md"})
-_TOP_FILES = (config.PROJECT_FILE, config.PYPROJECT_FILE, "Makefile", ".gitignore")
+_TOP_FILES = (
+    config.PROJECT_FILE,
+    config.PYPROJECT_FILE,
+    "Makefile",
+    ".gitignore",
+    ".gitlab-ci.yml",
+    ".github/workflows/operator.yaml",
+)
 
 
-def _open(folder: Path) -> tuple[Project, Tree]:
-    top = _read(folder, _TOP_FILES)
-    project = generating.load_project(folder, top)
-    if project.language not in ("python", ""):
+def _open(
+    folder: Path, opened: Opened | None = None, *, watched: bool = False
+) -> tuple[Project, Tree]:
+    opened = opened or open_project(folder)
+    project, top = opened.project, opened.top
+    allowed = ("python", "", *(watched_project.LAYOUTS if watched else ()))
+    if project.language not in allowed:
         raise ConfigurationError(
             f"the project is written in {project.language.capitalize()}, and olmkit "
             f"scaffolds only Python",
@@ -150,9 +270,15 @@ def _templates() -> Tree:
     return disk.read_tree(Path(olmkit.project.__path__[0]) / "templates")
 
 
-def _is_unfinished(present: Tree, request: InitRequest, templates: Tree) -> bool:
+def _begun(request: InitRequest, language: str, present: Tree, templates: Tree) -> Draft:
+    if language in watched_project.LAYOUTS:
+        return watched_project.init(request, language, present, templates)
+    return scaffold.init(request, present, templates)
+
+
+def _is_unfinished(present: Tree, request: InitRequest, language: str, templates: Tree) -> bool:
     """Whether all that is there is what an `init` that was interrupted has written."""
-    wanted = scaffold.init(request, Tree(), templates).tree()
+    wanted = _begun(request, language, Tree(), templates).tree()
     return bool(present) and all(
         path in wanted and wanted.data(path) == present.data(path)
         for path in present
@@ -165,9 +291,9 @@ def _visible(folder: Path) -> list[str]:
     return [name for name in paths.entries(folder) if not name.startswith(".")]
 
 
-def _read(folder: Path, names: Iterable[str]) -> Tree:
+def _read(folder: Path, listed: Iterable[str]) -> Tree:
     files: dict[str, File] = {}
-    for name in names:
+    for name in listed:
         place = folder / name
         files_there = [place] if paths.is_file(place) else []
         for path in disk.files_of(place) if paths.is_folder(place) else files_there:

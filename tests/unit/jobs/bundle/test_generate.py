@@ -15,7 +15,7 @@ from olmkit.base.tree import Tree
 from olmkit.edges.images import transfer
 from olmkit.edges.images.registry import Registry
 from olmkit.edges.images.transports import Access
-from olmkit.edges.web import Web, WebOptions
+from olmkit.edges.network.web import Web, WebOptions
 from olmkit.jobs.bundle import generate as job
 from olmkit.jobs.bundle.generate import GenerateOptions, Part
 from olmkit.jobs.project import generate as generating

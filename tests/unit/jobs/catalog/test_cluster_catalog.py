@@ -30,10 +30,15 @@ SERVING = {
 }
 
 
-async def pulled(folder: Path, name: str, status: dict[str, Any]) -> Any:
-    """What the commands for catalogs get for `clustercatalog:NAME`."""
+async def pulled(
+    folder: Path, name: str, status: dict[str, Any], listed: tuple[str, ...] | None = ("shelf",)
+) -> Any:
+    """What the commands for catalogs get for `clustercatalog:NAME`.
+
+    `listed`: the names of the ClusterCatalogs; None when they may not be listed.
+    """
     resource = {"name": "clustercatalogs", "kind": "ClusterCatalog", "namespaced": False,
-                "verbs": ["get"]}  # fmt: skip
+                "verbs": ["get", "list"]}  # fmt: skip
     answers = {
         API: {"kind": "APIResourceList", "groupVersion": "olm.operatorframework.io/v1",
               "resources": [resource]},
@@ -44,6 +49,12 @@ async def pulled(folder: Path, name: str, status: dict[str, Any]) -> Any:
     async def answer(request: web.Request) -> web.Response:
         if request.path == f"{SERVICE}/catalogs/shelf/api/v1/all":
             return web.Response(text="\n".join(map(json.dumps, BLOBS)))
+        if request.path == f"{API}/clustercatalogs":
+            if listed is None:
+                denied = {"kind": "Status", "reason": "Forbidden", "code": 403}
+                return web.json_response(denied, status=403)
+            items = [{"kind": "ClusterCatalog", "metadata": {"name": one}} for one in listed]
+            return web.json_response({"kind": "ClusterCatalogList", "items": items})
         if request.path in answers:
             return web.json_response(answers[request.path])
         missing = {"kind": "Status", "reason": "NotFound", "code": 404}
@@ -81,7 +92,7 @@ def test_a_cluster_catalog_is_read_like_any_other(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "status", "words"),
     [
-        ("other", SERVING, "no ClusterCatalog `other`"),
+        ("other", SERVING, "the ClusterCatalog `other` does not exist"),
         ("shelf", {}, "`shelf` is not served"),
         ("shelf", SERVING | {"urls": None}, "`shelf` is not served by a Service: ``"),
         (
@@ -98,3 +109,23 @@ def test_one_that_is_not_served_says_so(
 
     assert isinstance(error, InputError)
     assert words in error.message
+
+
+@pytest.mark.parametrize(
+    ("listed", "hint"),
+    [
+        (("other", "shelf"), "did you mean `shelf`?"),
+        (("b", "a"), "the cluster has `a`, `b`"),
+        ((), "the cluster has none"),
+        (tuple("abcdefghij"), "run `kubectl get clustercatalogs` to see all 10 of the cluster"),
+        (None, "ask for the permission to list ClusterCatalogs"),
+    ],
+    ids=["near", "few", "none", "many", "not-listable"],
+)
+def test_an_unknown_name_comes_with_those_that_there_are(
+    tmp_path: Path, listed: tuple[str, ...] | None, hint: str
+) -> None:
+    error = asyncio.run(pulled(tmp_path, "shelfs", SERVING, listed))
+
+    assert error.message == "the ClusterCatalog `shelfs` does not exist"
+    assert hint in error.hint

@@ -105,7 +105,7 @@ def test_our_server_is_in_the_image_with_its_probe(project: Path) -> None:
     assert tree.data("configs/catalog.yaml").decode() == CATALOG
     said: list[str] = []
     assert build(project, ServerKind.OLMKIT, said).digest == made.digest
-    assert said == ["packages for linux/amd64: unchanged"]
+    assert said[-1] == "packages for linux/amd64: unchanged"
 
 
 def test_with_opm_only_the_catalog_is_added(project: Path) -> None:

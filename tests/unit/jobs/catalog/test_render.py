@@ -148,7 +148,7 @@ def test_all_that_is_wrong_is_reported_at_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "data", "error", "message"),
     [
-        ("index.db", b"SQLite format 3\0", InputError, "is a catalog in the SQLite form"),
+        ("index.db", b"SQLite format 3\0", InputError, "cannot be read: file is not a database"),
         ("x.bin", b"a: \x00\x01", InputError, "a control character is in the text"),
     ],
 )

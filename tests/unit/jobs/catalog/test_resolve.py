@@ -244,3 +244,31 @@ def test_olm_v1_knows_priorities_several_channels_and_the_free_policy() -> None:
     )  # fmt: skip
     with pytest.raises(ConfigurationError, match="no catalog `three`"):
         choice("a", priorities={"three": 1})
+
+
+@pytest.mark.parametrize(
+    ("request_", "installed", "hint"),
+    [
+        ("b", "", "`olmkit catalog list packages`"),
+        ("aa", "", "did you mean `a`?"),
+        ("a:fast", "", "`a` has the channels `s`"),
+        ("a@9.x", "", "`olmkit catalog list bundles`"),
+        ("a@0.1.0", "a.v1.0.0", "`--self-certified`"),
+    ],
+)
+def test_what_olm_v1_does_not_find_has_a_hint(request_: str, installed: str, hint: str) -> None:
+    shelf = catalog(a=[("0.1.0", {}, []), ("1.0.0", {"replaces": "a.v0.1.0"}, [])])
+    with pytest.raises(InputError, match="no bundles found") as raised:
+        job.resolve_v1({"x": shelf}, Selection.parse(request_), [installed] if installed else [])
+    assert hint in raised.value.hint
+
+
+def test_channels_are_named_one_by_one() -> None:
+    shelf = catalog(a=[("1.0.0", {}, [])])
+    assert job.unknown_channels({"x": shelf}, Selection.parse("a:s,slow,fast")) == ("slow", "fast")
+    for text in ("a:,", "a:s,", "a:,s"):
+        with pytest.raises(ConfigurationError, match="empty channel"):
+            job.resolve_v1({"x": shelf}, Selection.parse(text))
+    with pytest.raises(ConfigurationError, match="one channel") as raised:
+        job.resolve({"x": shelf}, [Selection.parse("a:s,fast")])
+    assert "--olm v1" in raised.value.hint

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import grpc
@@ -16,8 +17,9 @@ from olmkit.catalog.serve.registry_api import RegistryApi
 from olmkit.cli import main
 from olmkit.edges.catalog.cache import REGISTRY
 from olmkit.edges.folder import Folder
-from olmkit.jobs.catalog import serve
-from olmkit.jobs.catalog.serve import HttpSettings, Prepared, Serving
+from olmkit.jobs.catalog import serve, serve_prepared
+from olmkit.jobs.catalog.serve_prepared import Prepared
+from olmkit.jobs.catalog.serve_settings import Offer, ServeSettings, Serving
 
 CATALOG = """\
 ---
@@ -58,8 +60,12 @@ def cache(tmp_path: Path) -> Path:
     return tmp_path / "cache"
 
 
+def on_loopback(**given: Any) -> ServeSettings:
+    return ServeSettings(host="127.0.0.1", port=0, **given)
+
+
 def prepare(folder: Path, cache: Path | None) -> Prepared:
-    return serve.prepare(str(folder), Folder(folder), cache)
+    return serve_prepared.prepare(str(folder), Folder(folder), cache)
 
 
 def names(prepared: Prepared) -> list[bytes]:
@@ -162,18 +168,18 @@ def test_a_cache_that_cannot_be_kept_is_an_error_only_when_it_is_all_that_is_wan
     nowhere = tmp_path / "file" / "cache"
     assert names(prepare(catalog, nowhere)) == [b"cog"]
     with pytest.raises(RemoteError, match="cannot be kept"):
-        asyncio.run(serve.fill_cache(str(catalog), nowhere))
+        asyncio.run(serve_prepared.fill_cache(str(catalog), nowhere))
 
 
 def test_a_cache_inside_the_catalog_is_invalid_usage(catalog: Path) -> None:
     with pytest.raises(ConfigurationError, match="is inside the catalog"):
-        asyncio.run(serve.fill_cache(str(catalog), catalog / "cache"))
+        asyncio.run(serve_prepared.fill_cache(str(catalog), catalog / "cache"))
     assert [path.name for path in catalog.iterdir()] == ["cog.yaml"]
 
 
 def test_filling_the_cache_makes_the_next_start_quick(catalog: Path, cache: Path) -> None:
-    assert not asyncio.run(serve.fill_cache(str(catalog), cache)).cached
-    assert asyncio.run(serve.fill_cache(str(catalog), cache)).cached
+    assert not asyncio.run(serve_prepared.fill_cache(str(catalog), cache)).cached
+    assert asyncio.run(serve_prepared.fill_cache(str(catalog), cache)).cached
 
 
 def test_it_serves_from_ready_to_stop(catalog: Path, cache: Path) -> None:
@@ -187,9 +193,7 @@ def test_it_serves_from_ready_to_stop(catalog: Path, cache: Path) -> None:
             ready.set()
 
         serving = asyncio.create_task(
-            serve.serve(
-                str(catalog), host="127.0.0.1", port=0, cache_folder=cache, ready=tell, stop=stop
-            )
+            serve.serve(str(catalog), on_loopback(cache_folder=cache), ready=tell, stop=stop)
         )
         await asyncio.wait_for(ready.wait(), 30)
         async with grpc.aio.insecure_channel(f"127.0.0.1:{told[0].port}") as channel:
@@ -208,7 +212,7 @@ def test_an_invalid_catalog_frees_the_port(catalog: Path) -> None:
 
     async def scenario() -> None:
         with pytest.raises(InputError):
-            await serve.serve(str(catalog), port=0, ready=print, stop=asyncio.Event())
+            await serve.serve(str(catalog), on_loopback(), ready=print, stop=asyncio.Event())
 
     asyncio.run(scenario())
 
@@ -217,7 +221,7 @@ def test_a_stop_before_the_catalog_is_there_ends_it(catalog: Path) -> None:
     async def scenario() -> None:
         stop = asyncio.Event()
         stop.set()
-        await asyncio.wait_for(serve.serve(str(catalog), port=0, ready=print, stop=stop), 30)
+        await asyncio.wait_for(serve.serve(str(catalog), on_loopback(), ready=print, stop=stop), 30)
 
     asyncio.run(scenario())
 
@@ -227,8 +231,8 @@ def test_an_image_is_served_as_the_folder_it_was_made_of(
 ) -> None:
     image = f"oci:{tmp_path / 'layout'}:v1"
     assert main.run(["catalog", "build", str(catalog), "-t", image, "-q"]) == 0
-    first = asyncio.run(serve.fill_cache(image, cache))
-    again = asyncio.run(serve.fill_cache(str(catalog), cache))
+    first = asyncio.run(serve_prepared.fill_cache(image, cache))
+    again = asyncio.run(serve_prepared.fill_cache(str(catalog), cache))
     assert (first.cached, again.cached) == (False, True)
 
 
@@ -243,9 +247,7 @@ def test_a_cache_that_is_cut_while_it_is_served_is_built_again(catalog: Path, ca
         running = asyncio.create_task(
             serve.serve(
                 str(catalog),
-                host="127.0.0.1",
-                port=0,
-                cache_folder=cache,
+                on_loopback(cache_folder=cache),
                 ready=serving.set_result,
                 stop=stop,
             )
@@ -289,12 +291,8 @@ def test_a_changed_catalog_is_served_over_both_protocols(catalog: Path, cache: P
         stop = asyncio.Event()
         running = asyncio.create_task(
             serve.serve(
-                str(catalog),
-                host="127.0.0.1",
-                port=0,
-                http=HttpSettings(name="shop", port=0),
-                reload=0.05,
-                cache_folder=cache,
+                [Offer(reference=str(catalog), name="shop")],
+                on_loopback(http_port=0, reload=0.05, cache_folder=cache),
                 ready=announced.put_nowait,
                 failed=failed.put_nowait,
                 stop=stop,
@@ -331,9 +329,9 @@ def test_a_call_that_began_before_a_change_ends_as_it_began(catalog: Path) -> No
 
 
 def test_the_cache_has_what_http_needs_when_it_is_wanted(catalog: Path, cache: Path) -> None:
-    serve.prepare(str(catalog), Folder(catalog), cache)
-    first = serve.prepare(str(catalog), Folder(catalog), cache, with_lines=True)
-    again = serve.prepare(str(catalog), Folder(catalog), cache, with_lines=True)
+    serve_prepared.prepare(str(catalog), Folder(catalog), cache)
+    first = serve_prepared.prepare(str(catalog), Folder(catalog), cache, with_lines=True)
+    again = serve_prepared.prepare(str(catalog), Folder(catalog), cache, with_lines=True)
     assert (first.cached, again.cached) == (False, True)
     assert again.lines is not None
     assert first.lines is not None
@@ -349,9 +347,9 @@ def test_the_cache_has_what_http_needs_when_it_is_wanted(catalog: Path, cache: P
     ],
 )
 def test_the_name_of_a_catalog_in_an_image(reference: str, name: str) -> None:
-    assert serve.default_name(reference) == name
+    assert serve_prepared.default_name(reference) == name
 
 
 def test_the_name_of_a_catalog_in_a_folder(catalog: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(catalog)
-    assert serve.default_name(".") == "catalog"
+    assert serve_prepared.default_name(".") == "catalog"

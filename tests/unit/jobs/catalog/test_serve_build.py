@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from olmkit.base.diagnostics import InputError
 from olmkit.base.tree import Tree
+from olmkit.catalog.serve import metas, registry_build
 from olmkit.catalog.serve.registry_api import RegistryApi
-from olmkit.jobs.catalog import serve_build
+from olmkit.edges.folder import Folder
+from olmkit.jobs.catalog import serve_build, serve_prepared
+from olmkit.jobs.catalog.serve_settings import CatalogChangedError
 
 GOOD = b'{"schema": "note", "text": "fine"}\n'
 
@@ -35,3 +43,44 @@ def test_what_is_not_a_catalog_is_refused_with_a_place(data: bytes) -> None:
     with pytest.raises(InputError) as error:
         serve_build.build("here", Tree({"a.yaml": data}), None)
     assert next(found.at.path for found in error.value.diagnostics if found.at) == "here/a.yaml"
+
+
+def catalog(version: str) -> str:
+    name = f"cog.v{version}"
+    about = {"packageName": "cog", "version": version}
+    blobs: list[dict[str, Any]] = [
+        {"schema": "olm.package", "name": "cog", "defaultChannel": "stable"},
+        {"schema": "olm.channel", "package": "cog", "name": "stable", "entries": [{"name": name}]},
+        {
+            "schema": "olm.bundle",
+            "package": "cog",
+            "name": name,
+            "image": "registry.example/cog:1",
+            "properties": [{"type": "olm.package", "value": about}],
+        },
+    ]
+    return "\n".join(map(json.dumps, blobs))
+
+
+@pytest.mark.parametrize("text", [catalog("2.0.0"), catalog("10.20.30"), "{", ""])
+@pytest.mark.parametrize(("module", "with_lines"), [(registry_build, False), (metas, True)])
+def test_a_catalog_that_changes_while_it_is_read_is_neither_served_nor_a_fault(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    text: str,
+    module: Any,
+    with_lines: bool,
+) -> None:
+    file = tmp_path / "catalog.json"
+    file.write_text(catalog("1.0.0"))
+    build: Callable[..., Any] = module.build
+
+    def change_and_build(*arguments: Any) -> Any:
+        other = tmp_path.parent / "unfinished"
+        other.write_text(text)
+        other.replace(file)  # as tools write: the other content is there at one moment
+        return build(*arguments)
+
+    monkeypatch.setattr(module, "build", change_and_build)
+    with pytest.raises(CatalogChangedError, match="changed while it was read"):
+        serve_prepared.prepare(str(tmp_path), Folder(tmp_path), None, with_lines)

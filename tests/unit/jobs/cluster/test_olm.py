@@ -176,6 +176,7 @@ def test_a_cluster_without_olm() -> None:
 
 def test_installed_looked_at_and_removed(file: str) -> None:
     async def story(reader: ClusterObjects, server: ApiServer) -> None:
+        server.collects_garbage = True
         wanted = await olm.manifests([file], "", Access())
         done = await olm.install(reader, wanted, report=[].append, timeouts=QUICK)
 

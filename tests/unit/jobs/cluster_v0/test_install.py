@@ -25,18 +25,19 @@ from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.catalog import catalogs as catalog_job
 from olmkit.jobs.cluster import bundle as cluster_bundle
+from olmkit.jobs.cluster import read as cluster_read
 from olmkit.jobs.cluster import status
 from olmkit.jobs.cluster import wait as cluster_wait
 from olmkit.jobs.cluster.bundle import CatalogImage
 from olmkit.jobs.cluster.wait import Timeouts
-from olmkit.jobs.cluster_v0 import install, uninstall, uninstall_plan, upgrade, upgrade_plan
+from olmkit.jobs.cluster_v0 import fit, install, uninstall, uninstall_plan, upgrade, upgrade_plan
 from olmkit.jobs.cluster_v0.install_choice import InstallOptions
 from olmkit.jobs.cluster_v0.uninstall_plan import UninstallOptions
 from olmkit.jobs.cluster_v0.upgrade_plan import UpgradeOptions, UpgradePlan
 from olmkit.kube.api import ClusterError, Forbidden, Resource
 from olmkit.kube.objects import GVK
 from olmkit.olm import install_objects
-from olmkit.olm.explain.explanation import Readiness
+from olmkit.olm.explain.explanation import Explanation, Readiness
 from olmkit.testing.apiserver.server import ApiServer
 
 Manifest = dict[str, Any]
@@ -241,6 +242,81 @@ def test_an_install_makes_what_is_missing_and_waits() -> None:
             assert "created Subscription apps/cache" in said
             rows = (await status.status(reader)).operators
             assert [(row.package, row.installed) for row in rows] == [("cache", "cache.v1.0.0")]
+
+    run(story)
+
+
+@pytest.mark.parametrize(
+    ("name", "ours", "since", "targets", "stays"),
+    [
+        ("a-group", True, "2000-01-01T00:00:00Z", [], ["a-group"]),
+        ("z-group", True, "2000-01-01T00:00:00Z", [], ["z-group"]),
+        ("z-group", False, "2999-01-01T00:00:00Z", [], ["z-group"]),
+        ("z-group", True, "2999-01-01T00:00:00Z", [], ["cache-group", "z-group"]),
+        ("a-group", True, "2000-01-01T00:00:00Z", ["apps"], ["a-group", "cache-group"]),
+    ],
+    ids=["earlier", "earlier-by-time", "of-others", "later", "other-namespaces"],
+)
+def test_of_two_groups_that_are_created_at_once_the_first_stays(
+    name: str, ours: bool, since: str, targets: list[str], stays: list[str]
+) -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            options = InstallOptions(namespace="apps", package="cache", catalog="shelf")
+            plan = await install.plan(reader, options, Access())
+            other = made("OperatorGroup", name, spec={"targetNamespaces": targets})
+            other["metadata"]["creationTimestamp"] = since
+            other["metadata"]["labels"] = dict(install_objects.OURS) if ours else {}
+            server.put("operatorgroups", other)
+            created: list[Manifest] = []
+            said: list[str] = []
+            found = await install.carry_out(
+                reader, plan, report=said.append, timeouts=QUICK, created=created
+            )
+
+            names = sorted(one["metadata"]["name"] for one in server.all("operatorgroups"))
+            assert names == stays
+            assert found.is_ready == (len(stays) == 1)
+            assert any(one["kind"] == "OperatorGroup" for one in created) == (len(stays) == 2)
+
+    run(story)
+
+
+def test_a_group_that_keeps_olm_from_working_goes_with_its_package() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            await installed(reader)
+            other = made("OperatorGroup", "z-group", spec={})
+            other["metadata"]["labels"] = {**install_objects.OURS, install_objects.PART_OF: "z"}
+            server.put("operatorgroups", other)
+            server.put("subscriptions", made("Subscription", "z", spec={"name": "z"}))
+            plan = await uninstall_plan.plan(
+                reader, UninstallOptions(namespace="apps", package="cache")
+            )
+            groups = [one for one in plan.all if one["kind"] == "OperatorGroup"]
+            assert [one["metadata"]["name"] for one in groups] == ["cache-group"]
+
+    run(story)
+
+
+@pytest.mark.parametrize("requested", [False, True], ids=["alone", "next-to-another"])
+def test_dependency_that_stays_is_named(requested: bool) -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            await installed(reader)
+            spec = {"name": "db", "channel": "a", "source": "shelf", "sourceNamespace": "apps"}
+            server.put("subscriptions", made("Subscription", "db-a-shelf-apps", spec=spec))
+            if requested:
+                server.put("subscriptions", made("Subscription", "z", spec={"name": "z"}))
+            plan = await uninstall_plan.plan(
+                reader, UninstallOptions(namespace="apps", package="cache")
+            )
+            named = [one for one in plan.stays if "dependency" in one]
+            said = (
+                "the operator db, which OLM installed as a dependency: "
+                "`olmkit uninstall db -n apps` removes it"
+            )
+            assert named == ([] if requested else [said])
 
     run(story)
 
@@ -548,6 +624,7 @@ def test_an_operator_with_webhooks_is_ready_when_olm_leaves_it_alone() -> None:
 def test_what_was_created_is_taken_back() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, server, _):
+            server.collects_garbage = True
             options = InstallOptions(namespace="new", package="cache", catalog="shelf")
             plan = await install.plan(reader, options, Access())
             created: list[dict[str, Any]] = []
@@ -728,6 +805,22 @@ def test_uninstalling_leaves_what_others_made_and_what_is_in_the_crds() -> None:
     run(story)
 
 
+@pytest.mark.parametrize("namespace", ["new", "apps"])
+def test_the_namespace_that_install_created_stays_and_is_named(namespace: str) -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, _, __):
+            options = InstallOptions(namespace=namespace, package="cache", catalog="shelf")
+            made = await install.plan(reader, options, Access())
+            await install.carry_out(reader, made, report=[].append, timeouts=QUICK, created=[])
+            gone = await uninstall_plan.plan(
+                reader, UninstallOptions(namespace=namespace, package="cache")
+            )
+            said = [one for one in gone.stays if "kubectl delete namespace new" in one]
+            assert len(said) == (namespace == "new")
+
+    run(story)
+
+
 def test_roles_that_olm_forgets_go_too() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, server, _):
@@ -847,6 +940,53 @@ def test_what_olm_makes_while_it_is_removed_is_removed_too() -> None:
             for plural in ("operators", "clusterserviceversions", "customresourcedefinitions"):
                 assert server.all(plural) == []
             assert server.all("clusterroles") == []
+
+    run(story)
+
+
+def test_a_plan_of_two_operators_does_not_bring_olms_list_back() -> None:
+    label = f"{OLM}/cache.apps"
+
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            await installed(reader)
+            shared = made("InstallPlan", "install-both", status={"phase": "Complete"})
+            shared["metadata"]["labels"] = {label: "", f"{OLM}/kettle.apps": ""}
+            shared["spec"] = {
+                "clusterServiceVersionNames": ["cache.v1.0.0", "kettle.v1"],
+                "approved": True,
+            }
+            server.put("installplans", shared)
+            server.put("operators", components())
+            options = UninstallOptions(namespace="apps", package="cache")
+            plan = await uninstall_plan.plan(reader, options)
+            said: list[str] = []
+
+            async def olm() -> None:
+                """Labels the parts of a Subscription, and lists what has the label."""
+                while True:
+                    found = server.get("installplans", "install-both", "apps")
+                    assert found is not None
+                    labels = found["metadata"].setdefault("labels", {})
+                    if server.all("subscriptions") and label not in labels:
+                        labels[label] = ""
+                        server.put("installplans", found)
+                    if label in labels and not server.all("operators"):
+                        server.put("operators", components())
+                    await asyncio.sleep(0.001)
+
+            working = asyncio.ensure_future(olm())
+            try:
+                done = await uninstall.carry_out(reader, plan, report=said.append, timeouts=QUICK)
+            finally:
+                working.cancel()
+
+            assert done.left == ()
+            assert server.all("operators") == []
+            found = server.get("installplans", "install-both", "apps")
+            assert found is not None
+            assert found["metadata"]["labels"] == {f"{OLM}/kettle.apps": ""}
+            assert said.count("deleting Operator cache.apps") <= 3
 
     run(story)
 
@@ -978,6 +1118,66 @@ def test_who_may_look_at_one_namespace_alone_can_uninstall_there() -> None:
     run(story)
 
 
+def test_catalogs_that_may_not_be_listed_are_not_reported_as_absent() -> None:
+    async def refused(reader: ClusterObjects, **words: str) -> InputError:
+        options = InstallOptions(namespace="apps", package="cache", **words)
+        with pytest.raises(InputError) as raised:
+            await install.plan(reader, options, Access())
+        return raised.value
+
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            server.remove("catalogsources", "shelf", "apps")
+            assert (await refused(reader)).message == "the cluster has no catalog"
+            error = await refused(reader, catalog_namespace="olm")
+            assert error.message == "namespace `olm` has no catalog"
+
+            server.denies = lambda access: access.namespace != "apps" and access.verb == "list"
+            for words in ({}, {"catalog": "shelf"}):
+                error = await refused(reader, **words)
+                assert "in the namespaces where you may list them: `apps`" in error.message
+                assert "in the whole cluster, or name the image" in error.hint
+            error = await refused(reader, catalog="shelf", catalog_namespace="olm")
+            assert "`catalogsources.operators.coreos.com` in namespace `olm`" in error.hint
+            error = await refused(reader, catalog="shelf", catalog_namespace="apps")
+            assert error.message == "there is no CatalogSource `shelf`"
+            server.denies = lambda access: access.resource == "catalogsources"
+            error = await refused(reader)
+            assert "are not known, because you may not list them" in error.message
+
+    run(story)
+
+
+def test_why_does_not_take_a_catalog_that_may_not_be_listed_for_absent(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with cluster() as (reader, server, _):
+            spec = {"name": "new", "source": "shelf", "sourceNamespace": "olm", "channel": "s"}
+            server.put("subscriptions", made("Subscription", "new", "mine", spec=spec))
+            server.put("operatorgroups", made("OperatorGroup", "g", "mine", spec={}))
+            file = tmp_path / "objects.yaml"
+
+            async def why() -> Explanation:
+                found = await cluster_read.why(reader, "new", "mine", save=file)
+                assert cluster_read.why_saved(file, "new", "mine") == found
+                return found
+
+            assert (await why()).cause == "no-such-catalog"
+            server.denies = lambda access: access.namespace != "mine"
+            found = await why()
+            assert (found.cause, found.readiness) == ("waiting", Readiness.WAITING)
+            assert "`shelf` in namespace `olm` exists and is ready is not known" in found.message
+            assert (
+                "`list` of `catalogsources.operators.coreos.com` in namespace `olm`" in found.hint
+            )
+            # What may be listed in the catalog's namespace is enough.
+            server.denies = lambda access: access.namespace == ""
+            assert (await why()).cause == "no-such-catalog"
+            server.put("catalogsources", made("CatalogSource", "shelf", "olm", spec={}))
+            assert (await why()).cause == "catalog-not-ready"
+
+    run(story)
+
+
 def test_nothing_to_uninstall_says_where_it_is() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, _, _):
@@ -1060,7 +1260,7 @@ def test_a_conversion_webhook_that_is_gone_does_not_hold_up_an_uninstall() -> No
             assert "which cannot be listed: conversion webhook" in plan.stays[0]
             plan = await uninstall_plan.plan(reader, BOTH)
             assert plan.unlisted == (
-                "all objects of caches.example.com, which nothing converts any more",
+                "all objects of caches.example.com, which nothing converts now",
             )
             said: list[str] = []
             done = await uninstall.carry_out(reader, plan, report=said.append, timeouts=QUICK)
@@ -1076,6 +1276,68 @@ def test_a_conversion_webhook_that_is_gone_does_not_hold_up_an_uninstall() -> No
             assert (await uninstall.carry_out(
                 reader, plan, report=said.append, timeouts=QUICK)).left == ()  # fmt: skip
             assert server.all("customresourcedefinitions") == []
+
+    run(story)
+
+
+class _Unconverted:
+    """A cluster whose API server reaches no conversion webhook when caches are listed."""
+
+    def __init__(self, cluster: Any, error: ClusterError) -> None:
+        self._cluster = cluster
+        self._error = error
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._cluster, name)
+
+    async def list_page(self, resource: Resource, **fields: Any) -> Any:
+        if resource.gvk.kind == "Cache":
+            raise self._error
+        return await self._cluster.list_page(resource, **fields)
+
+
+AWAY = ClusterError(
+    'conversion webhook for example.com/v1, Kind=Cache failed: Post "https://gone.apps.svc": '
+    'service "gone" not found',
+    code=500,
+    temporary=True,
+)
+
+
+def test_a_conversion_webhook_that_is_gone_is_the_cause_for_why_and_status() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (plain, server, olm):
+            owned = {"owned": [{"name": "caches.example.com", "kind": "Cache"}]}
+            olm.csv_spec = {"customresourcedefinitions": owned}
+            await installed(plain)
+            reader = ClusterObjects(_Unconverted(plain.cluster, AWAY))  # type: ignore[arg-type]
+            server.put("customresourcedefinitions", crd_of_caches())
+            assert (await cluster_read.why(reader, "cache", "apps")).is_ready
+
+            server.put("customresourcedefinitions", crd_of_caches(conversion=WEBHOOK))
+            found = await cluster_read.why(reader, "cache", "apps")
+            (row,) = (await status.status(reader, namespace="apps")).operators
+
+            for one in (found, row.explanation):
+                assert one.cause == "conversion-webhook-away"
+                assert 'service "gone" not found' in one.message
+            hidden = Forbidden("caches are not for you", code=403)
+            reader = ClusterObjects(_Unconverted(plain.cluster, hidden))  # type: ignore[arg-type]
+            assert (await cluster_read.why(reader, "cache", "apps")).is_ready
+
+    run(story)
+
+
+def test_an_upgrade_whose_crds_olm_cannot_compare_with_the_objects_is_refused() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (plain, server, _):
+            server.put("customresourcedefinitions", crd_of_caches(conversion=WEBHOOK))
+            reader = ClusterObjects(_Unconverted(plain.cluster, AWAY))  # type: ignore[arg-type]
+            seen = await cluster_read.snapshot(reader, "apps", logs=False)
+            with pytest.raises(InputError, match="cannot check the objects") as raised:
+                await fit.require(reader, seen, [crd_of_caches()])
+            assert "correct the Service" in raised.value.hint
+            await fit.require(reader, seen, [crd_of_caches(conversion=WEBHOOK)])
 
     run(story)
 

@@ -99,10 +99,18 @@ def offers(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     return lambda csv: state.update(csv=csv)
 
 
-async def planned(reader: ClusterObjects) -> tuple[ExtensionUpgrade | Explanation, list[str]]:
+async def planned(
+    reader: ClusterObjects, reported: Callable[[], None] = lambda: None
+) -> tuple[ExtensionUpgrade | Explanation, list[str]]:
+    """The plan and what was told; `reported` is called each time."""
     told: list[str] = []
+
+    def report(line: str) -> None:
+        told.append(line)
+        reported()
+
     found = await extension.plan_upgrade_when_read(
-        reader, "cache", "", Access(), report=told.append, timeouts=QUICK
+        reader, "cache", "", Access(), report=report, timeouts=QUICK
     )
     return found, told
 
@@ -114,14 +122,11 @@ def test_a_catalog_that_will_be_read_is_waited_for(
     async def story(reader: ClusterObjects, server: ApiServer) -> None:
         offers(first)
 
-        async def catalogd() -> None:
-            await asyncio.sleep(0.2)
+        def catalogd() -> None:
             offers("cache.v2")
             server.put("clustercatalogs", catalog(served=NEW))
 
-        reading = asyncio.ensure_future(catalogd())
-        found, told = await planned(reader)
-        await reading
+        found, told = await planned(reader, catalogd)
         assert isinstance(found, ExtensionUpgrade)
         assert found.offer == Offer(csv="cache.v2")
         assert told[0].startswith(

@@ -1,7 +1,8 @@
 """OLM v1's ClusterExtensions, against a small API server and a controller of a few lines.
 
-`tests/e2e/cluster/v1` runs the same commands on the real operator-controller, release 1.2.0. Where
-the controller here differs:
+The tests that also pass on the real controllers are in `tests/e2e/cluster/v1/contract`, with a
+fuller double; its `conftest` lists the differences. The controller here differs more, so that a
+test can set up what no release of OLM v1 reports at once:
 
 - no service account is required, as in release 1.11.0, whose controller ignores the field; the
   CRD of release 1.2.0 requires it. `test_older_releases_want_a_service_account` sets that up;
@@ -20,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from olmkit.base.diagnostics import InputError
+from olmkit.base.diagnostics import ConfigurationError, InputError
 from olmkit.edges.cluster.client import HttpCluster
 from olmkit.edges.cluster.kubeconfig import ClusterConfig
 from olmkit.edges.cluster.objects import ClusterObjects
@@ -29,11 +30,13 @@ from olmkit.jobs.catalog import cluster_catalog
 from olmkit.jobs.cluster import read as cluster_read
 from olmkit.jobs.cluster import status
 from olmkit.jobs.cluster.wait import Timeouts
+from olmkit.jobs.cluster_v0 import upgrade_plan
 from olmkit.jobs.cluster_v1 import extension, removal
 from olmkit.jobs.cluster_v1.extension import ExtensionOptions
 from olmkit.jobs.cluster_v1.extension_choice import Offer
 from olmkit.kube.api import ClusterError, Forbidden, Resource
 from olmkit.kube.objects import GVK
+from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain.explanation import Readiness
 from olmkit.olm.v1.state import OWNER_LABEL
 from olmkit.testing.apiserver.server import ApiServer
@@ -238,6 +241,9 @@ def test_the_lease_of_the_operator_goes_last() -> None:
             })  # fmt: skip
         made = await removal.plan(reader, "cache", delete_operands=False)
         assert [one["metadata"]["name"] for one in made.all] == ["cache", "cache", "own"]
+        assert "kubectl delete namespace apps" in made.stays[0]
+        server.put("namespaces", {"metadata": {"name": "apps"}})  # created by another tool
+        assert (await removal.plan(reader, "cache", delete_operands=False)).stays == ()
 
     run(story)
 
@@ -450,6 +456,38 @@ def test_status_shows_what_may_be_listed_and_notes_the_rest() -> None:
     run(story, *V0)
 
 
+def test_catalogs_that_may_not_be_listed_are_not_reported_as_absent() -> None:
+    async def story(reader: ClusterObjects, server: ApiServer, says: dict[str, str]) -> None:
+        nothing = 'no bundles found for package "cache"'
+        server.put("clusterextensions", {
+            "apiVersion": f"{GROUP}/v1", "kind": "ClusterExtension", "metadata": {"name": "cache"},
+            "spec": {"namespace": "apps", "source": {"catalog": {"packageName": "cache"}}},
+        })  # fmt: skip
+        says |= {"reason": "Retrying", "message": nothing}
+        await asyncio.sleep(0.1)
+
+        async def causes() -> tuple[str, str]:
+            (row,) = (await status.status(reader)).operators
+            return (await extension.why(reader, "cache")).cause, row.explanation.cause
+
+        assert await causes() == ("catalog-not-ready",) * 2
+        server.denies = lambda access: access.resource == "clustercatalogs"
+        assert await causes() == ("catalogs-not-listable",) * 2
+        # The one that the selector names may be read all the same.
+        server.denies = lambda access: access.resource == "clustercatalogs" and access.verb != "get"
+        labels = {"olm.operatorframework.io/metadata.name": "shelf"}
+        selector = {"selector": {"matchLabels": labels}}
+        await reader.merge(server.all("clusterextensions")[0],
+                           {"spec": {"source": {"catalog": selector}}})  # fmt: skip
+        await asyncio.sleep(0.1)
+        assert await causes() == ("catalog-not-ready",) * 2
+        server.denies = lambda _: False
+        server.remove("clustercatalogs", "shelf", "")
+        assert await causes() == ("no-such-catalog",) * 2
+
+    run(story)
+
+
 def test_commands_of_v0_report_a_cluster_with_olm_v1_alone() -> None:
     async def story(reader: ClusterObjects, _: ApiServer, __: dict[str, str]) -> None:
         with pytest.raises(InputError, match="OLM v1 only") as refused:
@@ -476,6 +514,72 @@ def test_why_of_v0_names_the_extension_that_requests_the_package() -> None:
         assert found.hint == "install it: `olmkit install third -n apps`"
 
     run(story, *V0)
+
+
+def test_upgrade_and_uninstall_of_v0_name_the_extension_that_requests_the_package() -> None:
+    async def story(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
+        server.put("clusterextensions", {
+            "apiVersion": f"{GROUP}/v1",
+            "kind": "ClusterExtension",
+            "metadata": {"name": "other"},
+            "spec": {"source": {"catalog": {"packageName": "cache"}}},
+        })  # fmt: skip
+        state = ClusterState(namespace="apps")
+        for command in ("olmkit upgrade", "olmkit uninstall"):
+            with pytest.raises(InputError, match="a ClusterExtension of OLM v1 does") as refused:
+                await cluster_read.require_not_of_v1(reader, state, "cache", command=command)
+            assert refused.value.hint == f"run `{command} cache --olm v1`"
+        await cluster_read.require_not_of_v1(reader, state, "third", command="olmkit upgrade")
+        with pytest.raises(InputError, match="a ClusterExtension of OLM v1 does"):
+            await upgrade_plan.required(reader, state, "cache")
+        with pytest.raises(InputError, match="nothing requests `third`"):
+            await upgrade_plan.required(reader, state, "third")
+
+    run(story, *V0)
+
+
+def test_commands_of_v1_name_the_subscription_of_the_package() -> None:
+    async def story(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
+        server.put("subscriptions", {
+            "apiVersion": "operators.coreos.com/v1alpha1",
+            "kind": "Subscription",
+            "metadata": {"name": "any", "namespace": "team"},
+            "spec": {"name": "cache"},
+        })  # fmt: skip
+        said = "no ClusterExtension requests `cache`, and a Subscription of OLM v0 in namespace "
+        found = await extension.why(reader, "cache")
+        assert (found.cause, found.message) == ("not-installed", f"{said}`team` does")
+        assert found.hint == "run `olmkit why cache -n team`"
+        with pytest.raises(InputError, match="a Subscription of OLM v0") as refused:
+            await extension.plan_upgrade(reader, "cache", "", Access())
+        assert refused.value.hint == "run `olmkit upgrade cache -n team`"
+        with pytest.raises(InputError, match="a Subscription of OLM v0") as refused:
+            await removal.plan(reader, "cache", delete_operands=False)
+        assert refused.value.hint == "run `olmkit uninstall cache -n team`"
+        found = await extension.why(reader, "third")
+        assert found.hint == "install it: `olmkit install third --olm v1`"
+
+    run(story, *V0)
+
+
+@pytest.mark.parametrize(("duration", "minutes"), [("15m", 15), ("1h30m", 90), ("2h", 120)])
+def test_a_poll_interval_is_in_minutes(duration: str, minutes: int) -> None:
+    assert extension.poll_minutes(duration) == minutes
+
+
+@pytest.mark.parametrize("duration", ["", "90s", "0m", "1.5h", "m", "h5m", "15", "5m1"])
+def test_a_poll_interval_that_a_catalog_cannot_have_is_refused(duration: str) -> None:
+    with pytest.raises(ConfigurationError, match="whole minutes"):
+        extension.poll_minutes(duration)
+
+
+def test_only_a_catalog_of_an_image_is_polled() -> None:
+    async def story(reader: ClusterObjects, _: ApiServer, __: dict[str, str]) -> None:
+        options = replace(OPTIONS, catalog="shelf", poll_minutes=5)
+        with pytest.raises(ConfigurationError, match="named by its image"):
+            await extension.plan(reader, options, Access())
+
+    run(story)
 
 
 def test_what_needs_action_ends_the_waiting() -> None:
@@ -511,6 +615,33 @@ def test_older_releases_want_a_service_account() -> None:
     run(story)
 
 
+def test_an_upgrade_needs_the_service_account_where_the_release_does() -> None:
+    async def story(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
+        crd = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+               "metadata": {"name": f"clusterextensions.{GROUP}"}}  # fmt: skip
+        metadata = {"name": "installer", "namespace": "apps"}
+        server.put("serviceaccounts", {"metadata": metadata})
+        options = replace(OPTIONS, service_account="installer")
+        await installed(reader, options)
+        server.remove("serviceaccounts", "installer", "apps")
+
+        needs = {"properties": {"spec": {"required": ["serviceAccount"]}}}
+        schema = {"openAPIV3Schema": needs}
+        server.put("customresourcedefinitions", crd | {"spec": {"versions": [{"schema": schema}]}})
+        with pytest.raises(InputError, match="`installer` does not exist in namespace") as refused:
+            await extension.plan_upgrade(reader, "cache", "2.x", Access())
+        assert "kubectl create serviceaccount installer -n apps" in refused.value.hint
+
+        server.put("customresourcedefinitions", crd | {"spec": {"versions": [{"schema": {}}]}})
+        made = await extension.plan_upgrade(reader, "cache", "2.x", Access())
+        assert made.version == "2.x"
+        other = replace(options, package="queue", service_account="nowhere")
+        notes = (await extension.plan(reader, other, Access())).offer.notes
+        assert notes[0] == "this release of OLM v1 ignores the service account `nowhere`"
+
+    run(story)
+
+
 def test_nothing_there_is_reported() -> None:
     async def story(reader: ClusterObjects, _: ApiServer, __: dict[str, str]) -> None:
         assert (await extension.why(reader, "cache")).cause == "not-installed"
@@ -518,7 +649,7 @@ def test_nothing_there_is_reported() -> None:
             await removal.plan(reader, "cache", delete_operands=True)
         with pytest.raises(InputError, match="no ClusterExtension"):
             await extension.plan_upgrade(reader, "cache", "", Access())
-        with pytest.raises(InputError, match="no ClusterCatalog"):
+        with pytest.raises(InputError, match="the ClusterCatalog `other` does not exist"):
             await cluster_catalog.read(reader, "other")
 
     run(story)

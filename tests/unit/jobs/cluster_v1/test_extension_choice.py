@@ -238,8 +238,10 @@ def test_catalogs_that_are_switched_off_are_named_when_the_others_offer_nothing(
 def test_an_upgrade_that_the_catalog_does_not_offer_is_refused() -> None:
     async def story(reader: ClusterObjects) -> None:
         for version in ("9.x", "<1.0.0", "3.0.0"):
-            with pytest.raises(InputError, match="and upgrades from"):
+            with pytest.raises(InputError, match="and upgrades from") as refused:
                 await extension_choice.of_upgrade(reader, extension(), version, Access())
+            listing = "olmkit catalog list bundles clustercatalog:shelf cache"
+            assert refused.value.hint == f"run `{listing}` to see all versions"
 
     run(story)
 
@@ -329,7 +331,10 @@ def test_a_deprecated_bundle_gives_way_to_another_catalog_of_a_lower_priority() 
         ),
         (("shelf", shelf("bad", trouble="manifest unknown")), "reads every catalog"),
         ((shelf("bad", trouble="manifest unknown"),), "`bad` is not served: manifest unknown"),
-        (("others", shelf("others2", availabilityMode="Unavailable")), '"cache" not found'),
+        (
+            ("others", shelf("others2", availabilityMode="Unavailable")),
+            "`others` does not have the package `cache`",
+        ),
         ((shelf("off", availabilityMode="Unavailable"),), "all ClusterCatalogs are switched off"),
         ((), "the cluster has no ClusterCatalog"),
     ],
@@ -369,8 +374,14 @@ def test_an_install_is_refused_when_the_catalog_does_not_have_it() -> None:
 
     async def story(reader: ClusterObjects) -> None:
         for request in requests:
-            with pytest.raises(InputError, match="queue"):
+            with pytest.raises(InputError) as refused:
                 await extension_choice.of_new(reader, request, Access())
+            assert "`shelf` does not have the package `queue`" in refused.value.message
+            assert "`olmkit catalog list packages clustercatalog:shelf`" in refused.value.hint
+        request = ExtensionRequest(package="caches", namespace="apps")
+        with pytest.raises(InputError) as refused:
+            await extension_choice.of_new(reader, request, Access())
+        assert refused.value.hint == "did you mean `cache`?"
 
     run(story, "shelf")
 

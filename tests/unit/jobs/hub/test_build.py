@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import html
 import json
 import re
 from html.parser import HTMLParser
@@ -12,6 +14,7 @@ from xml.etree import ElementTree
 import pytest
 
 from olmkit.cli import main
+from olmkit.testing.registry import RegistryServer
 
 ROOT = Path(__file__).resolve().parents[4]
 SHIPPED = str(ROOT / "catalog")
@@ -50,7 +53,12 @@ class Links(HTMLParser):
         self.active += [f"{tag} {key}" for key in found if key.startswith("on") or key == "style"]
         if tag in ("iframe", "object", "embed", "form") and not found.get("id"):
             self.active.append(tag)
-        if tag == "script" and not (found.get("src") or "").lstrip("./").endswith(".js"):
+        is_data = found.get("type") == "application/ld+json"
+        if (
+            tag == "script"
+            and not is_data
+            and not (found.get("src") or "").lstrip("./").endswith(".js")
+        ):
             self.active.append("inline script")
 
 
@@ -127,7 +135,7 @@ def test_two_builds_give_the_same_bytes_and_the_second_writes_nothing(
     assert main.run(["hub", "build", SHIPPED, "-d", str(tmp_path / "a"), "-o", "json"]) == 0
     result = json.loads(capsys.readouterr().out)["result"]
     assert result["changed"] == []
-    assert result["rendered"] == 1  # the graph
+    assert result["rendered"] == 4  # list, about, not found, and the kind
     assert result["failed"] == []
 
 
@@ -230,3 +238,99 @@ def test_a_catalog_without_packages_is_an_error(
     assert main.run(["hub", "build", str(tmp_path / "empty"), "-d", str(folder)]) != 0
     assert "has no packages" in capsys.readouterr().err
     assert not folder.exists()
+
+
+@pytest.mark.parametrize("server", ["none", "opm"])
+def test_the_instructions_name_an_image_of_a_registry_as_it_is(
+    registry: RegistryServer, tmp_path: Path, server: str
+) -> None:
+    image = f"{registry.host}/hubs/{server}:v1"
+    words = ["catalog", "build", SHIPPED, "-t", image, "--push"]
+    if server != "none":
+        base = f"{registry.host}/hubs/base:v1"
+        assert main.run(["catalog", "build", SHIPPED, "-t", base, "--push"]) == 0
+        words += ["--server", server, "--base", base]
+    assert main.run(words) == 0
+    folder = tmp_path / "hub"
+    assert main.run(["hub", "build", image, "-d", str(folder)]) == 0
+    page = read(folder)["p/memcached-operator/index.html"].decode()
+    text = html.unescape(re.sub(r"<[^>]*>", "", page))
+    assert f"image: {image}\n" in text
+    assert ("catalogDir: /configs" in text) == (server == "none")
+
+
+def test_a_layout_is_not_an_image_for_clusters(tmp_path: Path) -> None:
+    layout = f"oci:{tmp_path / 'layout'}:v1"
+    assert main.run(["catalog", "build", SHIPPED, "-t", layout]) == 0
+    folder = tmp_path / "hub"
+    assert main.run(["hub", "build", layout, "-d", str(folder)]) == 0
+    page = read(folder)["p/memcached-operator/index.html"].decode()
+    assert "CatalogSource" not in page
+    assert str(tmp_path) not in page
+
+
+def test_pages_name_their_address_when_it_is_known(tmp_path: Path) -> None:
+    folder = tmp_path / "hub"
+    words = ["hub", "build", SHIPPED, "-d", str(folder), "--base-url", "https://example.com/hub"]
+    assert main.run(words) == 0
+    made = read(folder)
+    page = made["p/memcached-operator/index.html"].decode()
+    address = "https://example.com/hub/p/memcached-operator/"
+    assert f'<link rel="canonical" href="{address}">' in page
+    assert f'<meta property="og:url" content="{address}">' in page
+    assert f'<link href="{address}"/>' in made["feed.xml"].decode()
+    assert b"canonical" not in made["404.html"]
+    assert b"default-src 'none'" in made["_headers"]
+    assert links(made["p/memcached-operator/index.html"]).active == []
+
+
+@pytest.mark.parametrize("text", ["example.com", "javascript:alert(1)", "https://x.test/?a=b"])
+def test_an_address_that_is_not_of_a_website_is_refused(
+    tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "hub"
+    assert main.run(["hub", "build", SHIPPED, "-d", str(folder), "--base-url", text]) != 0
+    assert "is not the address of a website" in capsys.readouterr().err
+    assert not folder.exists()
+
+
+def test_compressed_texts_are_those_of_the_pages_and_go_when_they_are_not_requested(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "hub"
+    assert main.run(["hub", "build", SHIPPED, "-d", str(folder), "--gzip"]) == 0
+    made = read(folder)
+    packed = [path for path in made if path.endswith(".gz")]
+    assert "p/memcached-operator/index.html.gz" in packed
+    for path in packed:
+        assert gzip.decompress(made[path]) == made[path.removesuffix(".gz")]
+    assert main.run(["hub", "build", SHIPPED, "-d", str(folder), "--gzip"]) == 0
+    assert read(folder) == made
+    assert main.run(["hub", "build", SHIPPED, "-d", str(folder)]) == 0
+    assert not [path for path in read(folder) if path.endswith(".gz")]
+
+
+def test_only_packages_that_changed_are_rendered(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One that requires the changed package has other links, so that it changes, too."""
+    listed = hostile("plain")
+    other = json.loads(json.dumps(listed).replace("evil", "other"))
+    needs = {"type": "olm.package.required", "value": {"packageName": "new", "versionRange": ">1"}}
+    other[2]["properties"].append(needs)
+    reference = write(tmp_path / "catalog", [*listed, *other])
+    folder = tmp_path / "hub"
+    words = ["hub", "build", reference, "-d", str(folder), "-o", "json"]
+    assert main.run(words) == 0
+    new = json.loads(json.dumps(listed).replace("evil", "new"))
+    text = "\n".join(json.dumps(one) for one in [*listed, *other, *new])
+    (tmp_path / "catalog" / "catalog.json").write_text(text)
+    capsys.readouterr()
+    assert main.run(words) == 0
+    changed = {one["path"] for one in json.loads(capsys.readouterr().out)["result"]["changed"]}
+    assert "p/new/index.html" in changed
+    assert "p/other/index.html" in changed
+    assert not [path for path in changed if path.startswith("p/evil/")]
+    whole = tmp_path / "whole"
+    assert main.run(["hub", "build", reference, "-d", str(whole)]) == 0
+    assert read(whole) == read(folder)

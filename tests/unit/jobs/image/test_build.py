@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
+import sys
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from pathlib import Path
@@ -86,6 +88,7 @@ def options(project: Path, *platforms: Platform, **given: Any) -> ImageBuildOpti
         **{
             "base": f"oci:{project.parent}/base:python",
             "wheels": str(project / "wheels"),
+            "bytecode": False,
             **given,
         },
     )
@@ -258,3 +261,59 @@ def test_target_that_cannot_be_is_refused_before_any_work(
     with pytest.raises(ConfigurationError, match=words):
         build(project, said=said, target=target, push=True)
     assert said == []
+
+
+OWN = f"{sys.version_info[0]}.{sys.version_info[1]}"
+
+
+def test_the_image_contains_bytecode_of_packages_and_code(project: Path) -> None:
+    made = build(project, python=OWN, bytecode=True)
+    tree = run(files(made.reference, AMD64))
+    tag = sys.implementation.cache_tag
+    assert [path for path in tree if path.endswith(".pyc")] == [
+        f"opt/operator/app/some_operator/__pycache__/__init__.{tag}.pyc",
+        f"opt/operator/lib/one/__pycache__/__init__.{tag}.pyc",
+    ]
+    (project.parent / "cache").rename(project.parent / "gone")
+    assert build(project, python=OWN, bytecode=None).reference == made.reference
+    without = build(project, python=OWN, bytecode=False)
+    assert without.reference != made.reference
+
+
+def test_bytecode_that_cannot_be_compiled_is_reported_once_or_refused(project: Path) -> None:
+    (project / "pyproject.toml").write_text(PYPROJECT.replace('["one"]', "[]"))
+    said: list[str] = []
+    build(project, AMD64, ARM64, python="3.99", bytecode=None, said=said)
+    assert said == [
+        "bytecode: none, since no Python 3.99 is installed; containers start slower",
+    ]
+    with pytest.raises(ConfigurationError, match=r"no Python 3\.99 on this machine") as caught:
+        build(project, python="3.99", bytecode=True)
+    assert "`--no-bytecode`" in caught.value.hint
+
+
+def test_the_lock_and_the_version_are_where_the_project_has_them(project: Path) -> None:
+    text = PYPROJECT.replace('version = "1.0"', 'dynamic = ["version"]')
+    text += '[tool.hatch.version]\npath = "some_operator/__init__.py"\n'
+    text += '[tool.olmkit]\nimage-lock = "locks/image.lock"\n'
+    (project / "pyproject.toml").write_text(text)
+    (project / "some_operator" / "__init__.py").write_text('"""Code."""\n__version__ = "2.1"\n')
+    planned = job.plan(options(project))
+    assert (planned.lock, planned.application.version) == ("locks/image.lock", "2.1")
+    (project / "some_operator" / "__init__.py").write_text("x = 1\n")
+    assert job.plan(options(project)).application.version == ""
+    with pytest.raises(ConfigurationError, match=r"locks/image\.lock` does not exist"):
+        build(project)
+
+
+def test_olmkits_own_image_has_what_its_lock_has(root: Path) -> None:
+    planned = job.plan(ImageBuildOptions(publish=BuildOptions(project=root)))
+    assert planned.lock == "image.lock"
+    assert planned.entrypoint == ("python", "-m", "olmkit")
+    assert planned.application.version
+    lock = (root / "image.lock").read_text()
+    assert "\ngrpcio==" in lock
+    assert "\npytest==" not in lock
+    assert set(re.findall(r"^[\w.-]+==\S+", lock, re.MULTILINE)) <= set(
+        re.findall(r"^[\w.-]+==\S+", (root / "requirements.lock").read_text(), re.MULTILINE)
+    )

@@ -18,7 +18,7 @@ from olmkit.edges.images.layout import Layout
 from olmkit.edges.images.transfer import Outcome
 from olmkit.edges.images.transports import Access
 from olmkit.jobs.image import copy as job
-from olmkit.oci import image, layer
+from olmkit.oci import image, layer, referrers
 from olmkit.oci.content import MediaType, Platform
 from olmkit.oci.image import Index
 from olmkit.oci.store import MemoryStore
@@ -55,6 +55,27 @@ def test_image_keeps_its_digest_through_all_places(
         copied = run(job.copy(source, target, ACCESS))
         assert copied.digest == str(IMAGE.digest)
         assert run(job.inspect(copied.reference, ACCESS)).digest == str(IMAGE.digest)
+
+
+def test_what_refers_to_an_image_comes_along_unless_told_otherwise(
+    layout: str, tmp_path: Path, registry: RegistryServer
+) -> None:
+    other = image.data_image(layer.write(Tree({"b": b"2"})), {}, created_by="test")
+    signature = referrers.cosign_tag(IMAGE.digest, referrers.SIGNATURE)
+    folder = Layout(tmp_path / "oci")
+    run(transfer.copy(MemoryStore.of(other), folder, other.descriptor, tag=signature))
+
+    target = f"{registry.host}/copy/signed:v1"
+    copied = run(job.copy(layout, target, ACCESS))
+    archive = run(job.copy(target, f"oci-archive:{tmp_path}/signed.tar:v1", ACCESS))
+    alone = run(job.copy(layout, f"oci:{tmp_path}/alone:v1", ACCESS, with_referrers=False))
+
+    assert [one.tag for one in copied.referrers] == [one.tag for one in archive.referrers]
+    assert [one.tag for one in copied.referrers] == [signature]
+    assert run(job.inspect(f"{registry.host}/copy/signed:{signature}", ACCESS)).digest == str(
+        other.digest
+    )
+    assert alone.referrers == ()
 
 
 def test_same_archive_is_written_each_time(layout: str, tmp_path: Path) -> None:

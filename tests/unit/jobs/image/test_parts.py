@@ -32,6 +32,7 @@ def packages(tmp_path: Path, make_wheel: Callable[..., Path]) -> Callable[..., L
                 wanted,
                 AMD64,
                 BASE,
+                None,
                 BuildCache(tmp_path / "cache"),
                 Access(environment=os.environ),
                 said.append,

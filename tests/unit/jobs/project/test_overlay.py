@@ -8,6 +8,8 @@ import pytest
 
 from olmkit.base.diagnostics import ConfigurationError, Diagnostic, InputError
 from olmkit.jobs.project import overlay
+from olmkit.kube.objects import Manifest
+from olmkit.project.chart import ChartRequest
 
 
 @pytest.fixture
@@ -25,7 +27,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def test_objects_come_in_the_order_in_which_they_are_applied(project: Path) -> None:
-    assert overlay.stream(overlay.render(project)) == (
+    assert overlay.stream(overlay.with_image(overlay.render(project), "")) == (
         b"apiVersion: v1\nkind: Namespace\nmetadata:\n  name: two\n---\n"
         b"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a-one\n"
     )
@@ -98,3 +100,68 @@ def test_a_patch_whose_target_matches_nothing_is_a_warning_with_its_place(projec
         ("PRJ121", 5),
         ("PRJ121", 7),
     ]
+
+
+CHART = ChartRequest(name="pond")
+
+
+def deployment(name: str = "pond") -> Manifest:
+    container = {"name": "manager", "image": "example.com/pond:v1"}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "namespace": "ponds"},
+        "spec": {"template": {"spec": {"containers": [container]}}},
+    }
+
+
+def test_the_operator_gets_another_image(root: Path) -> None:
+    rendered = overlay.render(root / "operator")
+    text = overlay.stream(overlay.with_image(rendered, "quay.io/example/pond:v2"))
+    assert b"image: quay.io/example/pond:v2\n" in text
+    with pytest.raises(ConfigurationError, match="not an image reference"):
+        overlay.with_image(rendered, "not an image")
+
+
+def test_a_file_is_written_once_and_folders_are_made(project: Path) -> None:
+    place = Path("dist/install.yaml")
+    changes = overlay.write_stream(project, place, [deployment()], dry_run=True)
+    assert [change.path for change in changes] == ["dist/install.yaml"]
+    assert not (project / "dist").exists()
+    overlay.write_stream(project, place, [deployment()])
+    assert (project / place).read_bytes() == overlay.stream([deployment()])
+    assert not overlay.write_stream(project, place, [deployment()])
+    with pytest.raises(ConfigurationError, match="is a folder"):
+        overlay.write_stream(project, Path("dist"), [deployment()])
+
+
+def test_a_file_may_be_outside_of_the_project(project: Path, tmp_path: Path) -> None:
+    overlay.write_stream(project, tmp_path / "else" / "all.yaml", [deployment()])
+    assert (tmp_path / "else" / "all.yaml").exists()
+
+
+def test_files_of_a_chart_that_the_author_took_over_stay(project: Path) -> None:
+    folder = project / "chart"
+    overlay.write_chart(project, Path("chart"), [deployment(), deployment_config()], CHART)
+    values = folder / "values.yaml"
+    values.write_text(values.read_text().partition("\n")[2] + "more: true\n")
+    (folder / "templates" / "own.yaml").write_text("kind: Own\n")
+    changes = overlay.write_chart(project, Path("chart"), [deployment()], CHART)
+    assert [(change.path, str(change.kind)) for change in changes] == [
+        ("chart/templates/configmap-settings.yaml", "remove")
+    ]
+    assert "more: true" in values.read_text()
+    assert (folder / "templates" / "own.yaml").exists()
+    assert not (folder / "templates" / "configmap-settings.yaml").exists()
+
+
+def deployment_config() -> Manifest:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}}
+
+
+def test_a_chart_does_not_mix_with_other_files(project: Path) -> None:
+    with pytest.raises(ConfigurationError, match="is not empty and has no"):
+        overlay.write_chart(project, Path("config"), [deployment()], CHART)
+    (project / "file").write_text("")
+    with pytest.raises(ConfigurationError, match="not a folder"):
+        overlay.write_chart(project, Path("file"), [deployment()], CHART)

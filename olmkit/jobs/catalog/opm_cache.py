@@ -1,0 +1,22 @@
+"""Making the cache that `opm serve` reads, for an image that has it ready."""
+
+from __future__ import annotations
+
+from olmkit.base.tree import Tree
+from olmkit.catalog.blobs import fbc
+from olmkit.catalog.serve import opm_cache
+from olmkit.catalog.serve.registry_api import RegistryApi
+from olmkit.jobs.catalog import serve_build
+
+
+def build(reference: str, tree: Tree) -> Tree:
+    """The files of the cache folder.
+
+    Raises `InputError` for a catalog that opm refuses to serve, and for names that it cannot cache.
+    """
+    store = serve_build.build(reference, tree, None).store
+    try:
+        registry = RegistryApi(store.index, store.read)
+        return opm_cache.build(tree, store.index.packages, registry, fbc.load(tree))
+    finally:
+        store.close()

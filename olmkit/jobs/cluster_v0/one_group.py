@@ -1,0 +1,46 @@
+"""One OperatorGroup for each namespace, also where several installs create theirs at once.
+
+Each install looks for a group before it creates one, and between the two another may do
+the same. OLM installs nothing in a namespace with two groups, so all but the first yield.
+"""
+
+from __future__ import annotations
+
+from olmkit.edges.cluster.objects import ClusterObjects
+from olmkit.jobs.cluster.wait import Report
+from olmkit.kube import objects
+from olmkit.kube.objects import Manifest, text
+from olmkit.olm import install_objects, kinds
+from olmkit.olm.cluster_state import ClusterState
+
+
+async def settle(
+    reader: ClusterObjects, seen: ClusterState, created: list[Manifest], report: Report
+) -> None:
+    """Delete the group of this run when an earlier one watches the same namespaces.
+
+    It is taken out of `created` then. Groups that watch other namespaces stay: only their owners
+    know which one is wanted.
+    """
+    own = next((one for one in created if objects.kind(one) == kinds.OPERATOR_GROUP[1]), None)
+    if own is None or len(seen.groups) < 2:
+        return
+    first = min(seen.groups, key=_rank)
+    if objects.name(first) == objects.name(own) or _watched(first) != _watched(own):
+        return
+    await reader.delete(own)
+    created.remove(own)
+    report(
+        f"using OperatorGroup `{objects.name(first)}`, which was created at the same time, "
+        f"instead of `{objects.name(own)}`"
+    )
+
+
+def _rank(group: Manifest) -> tuple[bool, str, str]:
+    """Groups that olmkit did not create come first, then the oldest: one order for all installs."""
+    since = text(objects.metadata(group).get("creationTimestamp"))
+    return install_objects.is_ours(group), since, objects.name(group)
+
+
+def _watched(group: Manifest) -> list[str]:
+    return sorted(kinds.target_namespaces(group))

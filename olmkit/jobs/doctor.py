@@ -1,0 +1,217 @@
+"""What a machine has for olmkit: extras, programs, credentials, a project, a cluster with OLM.
+
+Only the cluster of the kubeconfig is contacted. Credentials are counted, not used.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+from olmkit.base.diagnostics import OlmkitError
+from olmkit.edges import machine, paths
+from olmkit.edges.cluster.kubeconfig import NoClusterError
+from olmkit.edges.cluster.objects import ClusterObjects
+from olmkit.edges.images import credentials
+from olmkit.edges.images.access_settings import Access
+from olmkit.jobs.project import generate
+from olmkit.kube.objects import text
+from olmkit.olm import kinds
+from olmkit.olm.v1 import extension
+from olmkit.project import config
+
+EXTRAS: Final[Mapping[str, str]] = {
+    "ansible": "`olmkit run` of an Ansible project",
+    "docker": "images of a Docker engine as sources and targets",
+    "go": "`olmkit generate` for Go types",
+    "hub": "`olmkit hub`",
+    "kubernetes-types": "classes of Kubernetes' own kinds for operators in Python",
+    "operator": "the runtime of operators in Python, and its tests",
+    "otel": "traces of operators in Python",
+    "sbom": "`olmkit image build --sbom`",
+    "serve": "`olmkit catalog serve` over gRPC",
+    "sign": "`olmkit image sign` and `olmkit image verify`",
+}
+"""What each extra of olmkit is for; `all` gathers them."""
+
+# Programs that some commands call, and what for; two in one entry serve the same purpose.
+_PROGRAMS: Final = {
+    ("git",): "`olmkit submit check` of a pull request",
+    ("helm",): "`olmkit run` of a Helm project",
+    ("docker", "podman"): "`olmkit image build --engine`",
+    ("kube-apiserver",): "tests against a real API server",
+    ("etcd",): "tests against a real API server",
+}
+_ASSETS: Final = "KUBEBUILDER_ASSETS"
+_PATIENCE: Final = 10.0  # seconds for the API server to answer
+
+
+class State(StrEnum):
+    """Whether something can be used. What is missing is needed by some commands only."""
+
+    OK = "ok"
+    MISSING = "missing"
+    BROKEN = "broken"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that was looked at: what it is, and what to do when it cannot be used."""
+
+    subject: str
+    state: State
+    detail: str
+    hint: str = ""
+
+
+async def examine(
+    folder: Path,
+    access: Access,
+    cluster: AbstractAsyncContextManager[tuple[ClusterObjects, str]],
+) -> tuple[Finding, ...]:
+    """Everything that was found, in the order in which a new user needs it.
+
+    `folder` may hold a project; `cluster` opens the one of the kubeconfig.
+    """
+    return (
+        _olmkit(),
+        *_extras(),
+        *_programs(access.environment),
+        _registries(access),
+        _project(folder),
+        *await _cluster(cluster),
+    )
+
+
+def _olmkit() -> Finding:
+    version = machine.version_of("olmkit") or "from a source folder"
+    return Finding(
+        subject="olmkit", state=State.OK, detail=f"{version}, Python {machine.python_version()}"
+    )
+
+
+def _extras() -> Iterator[Finding]:
+    needs = machine.extras_of("olmkit")
+    for extra, purpose in EXTRAS.items():
+        versions = {name: machine.version_of(name) for name in needs.get(extra, ())}
+        lacking = [name for name, version in versions.items() if not version]
+        if versions and not lacking:
+            detail = ", ".join(f"{name} {version}" for name, version in versions.items())
+            yield Finding(subject=f"extra {extra}", state=State.OK, detail=detail)
+        else:
+            yield Finding(
+                subject=f"extra {extra}",
+                state=State.MISSING,
+                detail=f"for {purpose}",
+                hint=f'`pip install "olmkit[{extra}]"`',
+            )
+
+
+def _programs(environment: Mapping[str, str]) -> Iterator[Finding]:
+    assets = environment.get(_ASSETS)
+    for names, purpose in _PROGRAMS.items():
+        subject = " or ".join(names)
+        found = next((path for path in map(machine.program, names) if path), "")
+        if assets and names[0] in ("kube-apiserver", "etcd"):
+            named = Path(assets, names[0])
+            found = str(named) if paths.is_file(named) else ""
+        if found:
+            yield Finding(subject=subject, state=State.OK, detail=found)
+            continue
+        hint = f"install {subject}"
+        if names[0] in ("kube-apiserver", "etcd"):
+            hint = f"set `{_ASSETS}` to their folder; `make envtest` of a project downloads them"
+        yield Finding(subject=subject, state=State.MISSING, detail=f"for {purpose}", hint=hint)
+
+
+def _registries(access: Access) -> Finding:
+    try:
+        files = list(
+            credentials.known_registries(environment=access.environment, authfile=access.authfile)
+        )
+    except OlmkitError as error:
+        return Finding(
+            subject="registries", state=State.BROKEN, detail=error.message, hint=error.hint
+        )
+    known = [(path, names) for path, names in files if names]
+    if not known:
+        return Finding(
+            subject="registries",
+            state=State.MISSING,
+            detail="no credentials, which pushing and private images need",
+            hint="log in with `docker login`, `podman login` or `skopeo login`",
+        )
+    said = (
+        f"{', '.join('all by a helper' if name == '*' else name for name in names)} (`{path}`)"
+        for path, names in known
+    )
+    return Finding(
+        subject="registries", state=State.OK, detail=f"credentials for {'; '.join(said)}"
+    )
+
+
+def _project(folder: Path) -> Finding:
+    if not any(
+        paths.is_file(folder / name) for name in (config.PROJECT_FILE, config.PYPROJECT_FILE)
+    ):
+        return Finding(
+            subject="project",
+            state=State.MISSING,
+            detail=f"`{folder}` has no `{config.PROJECT_FILE}` file",
+            hint="`olmkit init` creates a project",
+        )
+    try:
+        project = generate.load_project(folder)
+    except OlmkitError as error:
+        return Finding(subject="project", state=State.BROKEN, detail=error.message, hint=error.hint)
+    kinds_of = ", ".join(dict.fromkeys(api.kind for api in project.apis)) or "no kinds yet"
+    return Finding(
+        subject="project",
+        state=State.OK,
+        detail=f"{project.name} ({project.language or 'no language'}): {kinds_of}",
+    )
+
+
+async def _cluster(
+    cluster: AbstractAsyncContextManager[tuple[ClusterObjects, str]],
+) -> tuple[Finding, ...]:
+    try:
+        async with asyncio.timeout(_PATIENCE), cluster as (reader, _):
+            version = text((await reader.cluster.version()).get("gitVersion"))
+            known = [
+                name
+                for name, kind in (
+                    ("v0", kinds.SUBSCRIPTION),
+                    ("v1", extension.CLUSTER_EXTENSION),
+                )
+                if await reader.knows(kind)
+            ]
+    except TimeoutError:
+        detail = f"the API server does not answer within {_PATIENCE:.0f} s"
+        return (
+            Finding(
+                subject="cluster",
+                state=State.BROKEN,
+                detail=detail,
+                hint="check the server in the kubeconfig, and the network",
+            ),
+        )
+    except OlmkitError as error:
+        state = State.MISSING if isinstance(error, NoClusterError) else State.BROKEN
+        return (Finding(subject="cluster", state=state, detail=error.message, hint=error.hint),)
+    found = Finding(subject="cluster", state=State.OK, detail=f"Kubernetes {version}")
+    if known:
+        olm = Finding(subject="OLM", state=State.OK, detail=" and ".join(known))
+    else:
+        olm = Finding(
+            subject="OLM",
+            state=State.MISSING,
+            detail="the cluster has neither OLM v0 nor OLM v1",
+            hint="`olmkit olm install`",
+        )
+    return found, olm

@@ -1,0 +1,267 @@
+"""Copying many images to a mirror: to another registry, or to a folder and from it.
+
+Every image goes by itself, several at once. What is in the mirror is not copied again, so that
+a second run continues where the first one ended. An image that cannot be copied does not hold
+up the others; after several failures in a row nothing new is begun, since then the mirror itself
+is the reason.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final, Protocol
+
+from olmkit.base.diagnostics import ConfigurationError, OlmkitError, RemoteError
+from olmkit.edges.images import attached, transfer, transports
+from olmkit.edges.images.access_settings import Access
+from olmkit.edges.images.image_folder import ImageFolder
+from olmkit.edges.images.transfer import Outcome, Step
+from olmkit.oci import mirroring
+from olmkit.oci.content import Digest
+from olmkit.oci.image import Image, Index
+from olmkit.oci.mirroring import MirrorTarget
+from olmkit.oci.reference import LayoutReference, Reference
+from olmkit.oci.store import MemoryStore, Store
+
+if TYPE_CHECKING:
+    from olmkit.edges.network.web import Web
+
+DEFAULT_JOBS: Final = 4
+# One of them may be a mistake in the catalog; this many in a row are not.
+_MAX_FAILED_IN_A_ROW: Final = 10
+_SHOWN: Final = 5
+_CAME: Final = frozenset({Outcome.SENT, Outcome.MOUNTED})
+
+
+class Arrival(StrEnum):
+    """How an image came to be in the mirror."""
+
+    COPIED = "copied"
+    PRESENT = "present"
+    PLANNED = "planned"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MirrorItem:
+    """An image to copy: from where its name says, or `image`, which was built here."""
+
+    source: Reference
+    target: Reference
+    image: Image | Index | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MirroredImage:
+    """An image in the mirror. `sent` counts the bytes that were copied for it."""
+
+    source: str
+    target: str
+    digest: str = ""
+    arrival: Arrival = Arrival.PLANNED
+    referrers: int = 0
+    sent: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MirrorResult:
+    """The images in the order of the items; `failed`: source → reason."""
+
+    images: tuple[MirroredImage, ...]
+    failed: tuple[tuple[str, OlmkitError], ...] = ()
+    not_begun: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MirrorOptions:
+    """How to copy; `jobs` images at once."""
+
+    jobs: int = DEFAULT_JOBS
+    with_referrers: bool = True
+
+
+Say = Callable[[MirroredImage], None]
+
+
+class Side(Protocol):
+    """Where images are, or go."""
+
+    def opened(self, reference: Reference) -> contextlib.AbstractAsyncContextManager[Store]:
+        """The repository of an image."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RegistrySide:
+    """Registries, each reached with its own credentials over shared connections."""
+
+    access: Access
+    web: Web
+    write: bool = False
+
+    @contextlib.asynccontextmanager
+    async def opened(self, reference: Reference) -> AsyncIterator[Store]:
+        async with transports.open_store(
+            reference, self.access, web=self.web, write=self.write
+        ) as store:
+            yield store
+
+
+@dataclass(frozen=True, slots=True)
+class FolderSide:
+    """A folder with the images of many repositories."""
+
+    folder: ImageFolder
+
+    @contextlib.asynccontextmanager
+    async def opened(self, reference: Reference) -> AsyncIterator[Store]:
+        yield self.folder.repository(reference.name)
+
+
+def items_for(sources: Sequence[Reference], target: MirrorTarget) -> tuple[MirrorItem, ...]:
+    """Where each image goes. Raises `ConfigurationError` when two would get one tag."""
+    if isinstance(target, LayoutReference):
+        return tuple(MirrorItem(source=source, target=source) for source in sources)
+    mirroring.check_tags(sources, target)
+    return tuple(MirrorItem(source=source, target=target.place(source)) for source in sources)
+
+
+def open_folder(reference: LayoutReference) -> ImageFolder:
+    """The folder of a mirror, which need not exist yet."""
+    return ImageFolder(transports.local_path(reference.folder))
+
+
+@contextlib.asynccontextmanager
+async def open_side(
+    target: MirrorTarget | None, access: Access, *, write: bool = False
+) -> AsyncIterator[Side]:
+    """A side of the mirror; None for the registries that the names of images say."""
+    if isinstance(target, LayoutReference):
+        folder = open_folder(target)
+        try:
+            yield FolderSide(folder)
+        finally:
+            await folder.close()
+        return
+    from olmkit.edges.network.web import Web
+
+    async with Web(transports.web_options(access)) as web:
+        yield RegistrySide(access, web, write=write)
+
+
+async def mirror(
+    items: Sequence[MirrorItem],
+    source: Side,
+    target: Side,
+    options: MirrorOptions,
+    say: Say = lambda _: None,
+) -> MirrorResult:
+    """Copy all `items`. Errors of single images are in the result."""
+    work = _Work(source, target, options, say)
+    limit = asyncio.Semaphore(options.jobs)
+
+    async def one(item: MirrorItem) -> None:
+        async with limit:
+            await work.attempt(item)
+
+    await transfer.at_once(map(one, items))
+    return work.result(items)
+
+
+class _Work:
+    """One run: what arrived and what failed so far."""
+
+    def __init__(self, source: Side, target: Side, options: MirrorOptions, say: Say) -> None:
+        self._source = source
+        self._target = target
+        self._options = options
+        self._say = say
+        self._done: dict[Reference, MirroredImage] = {}
+        self._failed: dict[Reference, OlmkitError] = {}
+        self._in_a_row = 0
+
+    async def attempt(self, item: MirrorItem) -> None:
+        if self._in_a_row >= _MAX_FAILED_IN_A_ROW:
+            return
+        try:
+            made = await self._copy(item)
+        except ConfigurationError:
+            raise
+        except OlmkitError as error:
+            self._failed[item.source] = error
+            self._in_a_row += 1
+            return
+        self._in_a_row = 0
+        self._done[item.source] = made
+        self._say(made)
+
+    def result(self, items: Sequence[MirrorItem]) -> MirrorResult:
+        names = [item.source for item in items]
+        return MirrorResult(
+            images=tuple(self._done[name] for name in names if name in self._done),
+            failed=tuple((str(name), self._failed[name]) for name in names if name in self._failed),
+            not_begun=sum(name not in self._done and name not in self._failed for name in names),
+        )
+
+    async def _copy(self, item: MirrorItem) -> MirroredImage:
+        steps: list[Step] = []
+        async with contextlib.AsyncExitStack() as stack:
+            if item.image is not None:
+                origin: Store = MemoryStore.of(item.image)
+                root = item.image.descriptor
+            else:
+                origin = await stack.enter_async_context(self._source.opened(item.source))
+                root = await origin.resolve(transports.selector(item.source))
+            mirror_ = await stack.enter_async_context(self._target.opened(item.target))
+            await transfer.copy(
+                origin, mirror_, root, tag=self._tag(item, root.digest), report=steps.append
+            )
+            if item.target.digest is not None and isinstance(self._target, FolderSide):
+                await self._target.folder.add(mirroring.layout_name(item.target), root)
+            found = (
+                await attached.copy(origin, mirror_, root, report=steps.append)
+                if self._options.with_referrers
+                else ()
+            )
+        sent = [step.descriptor.size for step in steps if step.outcome in _CAME]
+        return MirroredImage(
+            source=str(item.source),
+            target=str(item.target),
+            digest=str(root.digest),
+            arrival=Arrival.COPIED if sent else Arrival.PRESENT,
+            referrers=len(found),
+            sent=sum(sent),
+        )
+
+    def _tag(self, item: MirrorItem, digest: Digest) -> str | None:
+        """The tag in the mirror; a folder names by digest what is named by digest."""
+        if item.target.digest is None:
+            return item.target.tag
+        return None if isinstance(self._target, FolderSide) else mirroring.keeping_tag(digest)
+
+
+def failure(result: MirrorResult) -> RemoteError:
+    """One error for the images that could not be copied; it has equal reasons once."""
+    reasons: dict[str, list[str]] = {}
+    for source, error in result.failed:
+        reasons.setdefault(error.message, []).append(source)
+    parts = []
+    for message, sources in list(reasons.items())[:_SHOWN]:
+        names = ", ".join(f"`{source}`" for source in sources[:_SHOWN])
+        more = f" and {len(sources) - _SHOWN} more" if len(sources) > _SHOWN else ""
+        parts.append(f"{names}{more}: {message}")
+    if len(reasons) > _SHOWN:
+        parts.append(f"and {len(reasons) - _SHOWN} more reasons")
+    total = len(result.failed) + result.not_begun
+    noun = "image is" if total == 1 else "images are"
+    errors = [error for _, error in result.failed]
+    hint = next((error.hint for error in errors if error.hint), "")
+    again = "run the command again to copy the rest"
+    return RemoteError(
+        f"{total} {noun} not in the mirror: {'; '.join(parts)}",
+        hint=f"{hint}; {again}" if hint else again,
+        temporary=any(getattr(error, "temporary", False) for error in errors),
+    )

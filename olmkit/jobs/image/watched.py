@@ -1,0 +1,121 @@
+"""The parts of a Helm or Ansible operator's image that come from the disk."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+
+import olmkit
+from olmkit.base import documents
+from olmkit.base.diagnostics import ConfigurationError
+from olmkit.base.tree import File, Tree
+from olmkit.edges import disk, paths
+from olmkit.edges import helm as helm_edge
+from olmkit.edges.images import transports
+from olmkit.oci import layer as layers
+from olmkit.oci.content import Digest, Platform
+from olmkit.oci.layer import Layer
+from olmkit.project import config, watched_image
+from olmkit.project.image_plan import Application
+
+_HELM_LABEL = "dev.olmkit.helm.digest"
+_MOST = 256 << 20  # bytes of the helm program
+
+
+def language(project: Path) -> str:
+    """`helm` or `ansible`; empty for any other project, or without a PROJECT file."""
+    data = disk.read_if_there(project / config.PROJECT_FILE)
+    if data is None:
+        return ""
+    found = config.of_any_version(config.document(data)).language
+    return found if found in watched_image.CONTENTS else ""
+
+
+def application(project: Path, language: str) -> Application:
+    """What the image is called and which packages it needs."""
+    found = config.of_any_version(
+        config.document(disk.read_if_there(project / config.PROJECT_FILE) or b"")
+    )
+    return Application(
+        name=found.name or paths.resolved(project).name.lower(),
+        version="",
+        packages=(),
+        requirements=watched_image.requirements(language, olmkit.__version__),
+    )
+
+
+def code(project: Path, language: str) -> Tree:
+    """The project's own files, where the image has them."""
+    content = watched_image.CONTENTS[language]
+    files: dict[str, File | bytes] = {}
+    for name in content.files:
+        data = disk.read_if_there(project / name)
+        if data is not None:
+            files[name] = data
+    tree = Tree(files)
+    for folder in content.folders:
+        if paths.is_folder(project / folder):
+            tree = tree.merge(disk.read_tree(project / folder).at(folder))
+    return watched_image.code(language, tree)
+
+
+async def layers_of(
+    project: Path,
+    language: str,
+    platform: Platform,
+    environment: Mapping[str, str],
+    *,
+    helm: str,
+    collections: str,
+    created: int,
+) -> tuple[dict[str, Layer], dict[str, str]]:
+    """The layers below the code by what they hold, and labels of the image.
+
+    None of either in a project of another language; options of the other kind are an error.
+    """
+    for name, value, needs in (("--helm", helm, "helm"), ("--collections", collections, "ansible")):
+        if value and language != needs:
+            raise ConfigurationError(
+                f"`{name}` has no effect here: it is for {needs.capitalize()} projects"
+            )
+    if not language:
+        return {}, {}
+    trees: dict[str, Tree] = {}
+    labels: dict[str, str] = {}
+    if language == "helm":
+        file = _helm(helm, platform, environment)
+        data = await asyncio.to_thread(disk.read_file, file, limit=_MOST)
+        trees["helm"] = watched_image.helm_program(data, platform, path=str(file))
+        labels[_HELM_LABEL] = str(Digest.of(data))
+    else:
+        trees["programs"] = watched_image.ansible_programs()
+        if found := _collections(project, collections):
+            trees["collections"] = found
+    made = {
+        name: await asyncio.to_thread(layers.write, tree, mtime=created)
+        for name, tree in trees.items()
+    }
+    return made, labels
+
+
+def _helm(text: str, platform: Platform, environment: Mapping[str, str]) -> Path:
+    if text:
+        return Path(text.replace("{arch}", platform.architecture))
+    found = helm_edge.on_path(environment)
+    if found is None or platform != transports.own_platform():
+        raise ConfigurationError(
+            f"the helm program for `{platform}` is not named",
+            hint="pass its file: `--helm FILE`; `{arch}` in it is the architecture",
+        )
+    return found
+
+
+def _collections(project: Path, text: str) -> Tree:
+    folder = Path(text) if text else project / "collections"
+    data = disk.read_if_there(project / watched_image.REQUIREMENTS_FILE)
+    listed = documents.load(data or b"", watched_image.REQUIREMENTS_FILE).value
+    if text and not paths.is_folder(folder):
+        raise ConfigurationError(f"the folder `{text}` of collections does not exist")
+    files = disk.read_tree(folder) if paths.is_folder(folder) else Tree()
+    return watched_image.collections(files, listed, folder=text or "collections")

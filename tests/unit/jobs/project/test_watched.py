@@ -1,0 +1,203 @@
+"""Helm and Ansible projects as they are scaffolded: complete after each command."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from olmkit.base import documents
+from olmkit.base.diagnostics import ConfigurationError, InputError, Severity
+from olmkit.edges.images import transports
+from olmkit.edges.images.access_settings import Access
+from olmkit.jobs.bundle import generate as bundle
+from olmkit.jobs.bundle import validate as check
+from olmkit.jobs.bundle.generate import GenerateOptions
+from olmkit.jobs.bundle.validate import CheckOptions
+from olmkit.jobs.project import charts
+from olmkit.jobs.project import scaffold as project
+from olmkit.jobs.project.scaffold import WatchedApi
+from olmkit.oci.content import Descriptor, ImageManifest
+from olmkit.oci.reference import Reference
+from olmkit.oci.store import chunks
+from olmkit.project.scaffold.edit import EditRequest
+from olmkit.project.scaffold.project import InitRequest
+from olmkit.testing import RegistryServer
+
+ACCESS = Access(environment={})
+REQUEST = InitRequest(domain="example.com", name="web", image="quay.io/example/web:v0.0.1")
+CHART = {
+    "Chart.yaml": b"apiVersion: v2\nname: site\nversion: 1.0.0\n",
+    "values.yaml": b"# how many\nsize: 1\n",
+    "values.schema.json": json.dumps(
+        {"type": "object", "properties": {"size": {"type": "integer", "minimum": 0}}}
+    ).encode(),
+    "templates/role.yaml": b"apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\n",
+}
+
+
+def create(folder: Path, wanted: WatchedApi) -> None:
+    asyncio.run(project.create_watched_api(folder, wanted, ACCESS, {}))
+
+
+def chart_folder(folder: Path) -> Path:
+    for name, data in CHART.items():
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data)
+    return folder
+
+
+def packed() -> bytes:
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w:gz") as archive:
+        for name, data in CHART.items():
+            entry = tarfile.TarInfo(f"site/{name}")
+            entry.size = len(data)
+            archive.addfile(entry, io.BytesIO(data))
+    return stream.getvalue()
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def load(path: Path) -> Any:
+    return documents.load(path.read_bytes(), str(path)).value
+
+
+@pytest.mark.parametrize(
+    ("language", "wanted"),
+    [
+        ("helm", WatchedApi(group="cache", kind="Memcached")),
+        ("ansible", WatchedApi(group="cache", kind="Memcached")),
+        ("ansible", WatchedApi(group="cache", kind="Memcached", has_playbook=True)),
+        ("ansible", WatchedApi(kind="Memcached", has_playbook=True, has_role=True)),
+    ],
+)
+def test_a_new_project_becomes_a_valid_bundle(
+    tmp_path: Path, language: str, wanted: WatchedApi
+) -> None:
+    project.init(tmp_path / "one", REQUEST, language=language)
+    project.init(tmp_path / "other", REQUEST, language=language)
+    for name in ("one", "other"):
+        create(tmp_path / name, wanted)
+    folder = tmp_path / "one"
+    assert files(folder) == files(tmp_path / "other")  # same input, same bytes
+    (entry,) = load(folder / "watches.yaml")
+    content = entry.get("chart") or entry.get("playbook") or f"roles/{entry['role']}"
+    assert (folder / content).exists()
+    bundle.generate(folder, GenerateOptions(version="0.0.1"))
+    [verdict] = check.validate_bundles([str(folder / "bundle")], CheckOptions())
+    assert [one.rule for one in verdict.diagnostics if one.severity is Severity.ERROR] == []
+
+
+def test_the_olm_image_of_a_helm_project_can_be_edited(tmp_path: Path) -> None:
+    project.init(tmp_path / "web", REQUEST, language="helm")
+    project.edit(tmp_path / "web", EditRequest(image="quay.io/example/web:v2"))
+    assert "newTag: v2" in (tmp_path / "web/config/manager/kustomization.yaml").read_text()
+    with pytest.raises(ConfigurationError, match="scope"):
+        project.edit(tmp_path / "web", EditRequest(namespaced=True))
+
+
+@pytest.mark.parametrize("form", ["folder", "archive"])
+def test_a_chart_gives_names_schema_sample_and_rights(tmp_path: Path, form: str) -> None:
+    folder = tmp_path / "web"
+    project.init(folder, REQUEST, language="helm")
+    chart = chart_folder(tmp_path / "site")
+    if form == "archive":
+        chart = tmp_path / "site-1.0.0.tgz"
+        chart.write_bytes(packed())
+    create(folder, WatchedApi(chart=str(chart)))
+    assert load(folder / "watches.yaml") == [
+        {
+            "group": "charts.example.com",
+            "version": "v1alpha1",
+            "kind": "Site",
+            "chart": "helm-charts/site",
+        }
+    ]
+    crd = load(folder / "config/crd/bases/charts.example.com_sites.yaml")
+    spec = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    assert spec["properties"]["size"] == {"type": "integer", "minimum": 0}
+    sample = folder / "config/samples/charts_v1alpha1_site.yaml"
+    assert load(sample)["spec"] == {"size": 1}
+    assert "# how many" in sample.read_text()
+    rules = load(folder / "config/rbac/role.yaml")["rules"]
+    giving = [one for one in rules if one["apiGroups"] == ["rbac.authorization.k8s.io"]]
+    assert giving[0]["resources"] == ["roles"]
+    assert {"bind", "escalate"} <= set(giving[0]["verbs"])
+    assert files(folder / "helm-charts/site").keys() == CHART.keys()
+
+
+def test_a_chart_comes_from_a_registry(registry: RegistryServer) -> None:
+    name = f"{registry.host}/charts/site:1.0.0"
+    access = Access(environment={}, plain_http=True)
+
+    async def push() -> None:
+        config = b"{}"
+        data = packed()
+        layer = Descriptor.of(data, "application/vnd.cncf.helm.chart.content.v1.tar+gzip")
+        about = Descriptor.of(config, "application/vnd.cncf.helm.config.v1+json")
+        media_type = "application/vnd.oci.image.manifest.v1+json"
+        manifest = ImageManifest(media_type=media_type, config=about, layers=(layer,)).format()
+        reference = Reference.parse(name)
+        async with transports.open_store(reference, access, write=True) as store:
+            await store.push(layer, chunks(data))
+            await store.push(about, chunks(config))
+            whole = Descriptor.of(manifest, media_type)
+            await store.push(whole, chunks(manifest))
+            await store.tag(whole, "1.0.0")
+
+    asyncio.run(push())
+    found = asyncio.run(charts.read(f"oci://{name}", access))
+    assert (found.name, set(found.files)) == ("site", set(CHART))
+    plain = f"oci://{name.removesuffix(':1.0.0')}"
+    again = asyncio.run(charts.read(plain, access, version="1.0.0"))
+    assert again == found
+
+
+def test_a_chart_that_is_a_bomb_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "chart.tgz").write_bytes(b"\x1f\x8bnothing")
+    with pytest.raises(InputError, match=r"chart\.tgz"):
+        asyncio.run(charts.read(str(tmp_path / "chart.tgz"), ACCESS))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "message"),
+    [
+        (WatchedApi(group="other", kind="Thing"), "another one"),
+        (WatchedApi(group="cache", kind="Memcached"), "already"),
+        (WatchedApi(group="cache", version="v1", kind="Memcached"), "one entry"),
+        (WatchedApi(group="cache"), "no kind"),
+        (WatchedApi(group="cache", kind="cache"), "not a kind"),
+        (WatchedApi(chart="site"), "charts belong to Helm"),
+    ],
+)
+def test_what_cannot_be_is_an_error(tmp_path: Path, wanted: WatchedApi, message: str) -> None:
+    project.init(tmp_path / "web", REQUEST, language="ansible")
+    create(tmp_path / "web", WatchedApi(group="cache", kind="Memcached"))
+    before = files(tmp_path / "web")
+    with pytest.raises(ConfigurationError, match=message):
+        create(tmp_path / "web", wanted)
+    assert files(tmp_path / "web") == before
+
+
+def test_what_the_author_wrote_in_watches_stays(tmp_path: Path) -> None:
+    project.init(tmp_path / "web", REQUEST, language="ansible")
+    create(tmp_path / "web", WatchedApi(group="cache", kind="Memcached"))
+    watches = tmp_path / "web/watches.yaml"
+    text = watches.read_text().replace("role: memcached\n", "role: memcached  # mine\n")
+    watches.write_text(text)
+    create(tmp_path / "web", WatchedApi(group="cache", kind="Redis"))
+    assert "role: memcached  # mine\n" in watches.read_text()
+    assert [one["kind"] for one in load(watches)] == ["Memcached", "Redis"]
