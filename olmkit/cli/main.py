@@ -13,6 +13,7 @@ import importlib
 import io
 import os
 import re
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, NoReturn
@@ -52,7 +53,7 @@ COMMANDS: Mapping[str, CommandEntry] = {
     ),
     "image build": CommandEntry(
         "olmkit.cli.image.build:build",
-        "Build the image of a Python operator, without a container engine.",
+        "Build the image of an operator, without a container engine.",
     ),
     "image copy": CommandEntry(
         "olmkit.cli.image.copy:copy", "Copy an image to another location, with all its digests."
@@ -61,7 +62,17 @@ COMMANDS: Mapping[str, CommandEntry] = {
         "olmkit.cli.image.inspect:inspect",
         "Show the platforms, labels and layers of an image.",
     ),
+    "image mirror": CommandEntry(
+        "olmkit.cli.image.mirror:mirror",
+        "Copy a catalog and all images that it needs to a registry or a directory.",
+    ),
     "image push": CommandEntry("olmkit.cli.image.push:push", "Push an image to a registry."),
+    "image sign": CommandEntry(
+        "olmkit.cli.image.sign:sign", "Sign images with a private key, as cosign does."
+    ),
+    "image verify": CommandEntry(
+        "olmkit.cli.image.verify:verify", "Verify the signatures of images with public keys."
+    ),
     "bundle build": CommandEntry(
         "olmkit.cli.bundle.build:build", "Build the images of bundles, without a container engine."
     ),
@@ -96,6 +107,10 @@ COMMANDS: Mapping[str, CommandEntry] = {
         "olmkit.cli.bundle.show:show",
         "Show what a bundle contains: APIs, permissions, images, upgrade edges.",
     ),
+    "bundle convert": CommandEntry(
+        "olmkit.cli.bundle.convert:convert",
+        "Convert package manifests, the format before bundles, to bundles.",
+    ),
     "bundle unpack": CommandEntry(
         "olmkit.cli.bundle.unpack:unpack", "Write the files of a bundle image into a directory."
     ),
@@ -120,6 +135,10 @@ COMMANDS: Mapping[str, CommandEntry] = {
     ),
     "catalog graph": CommandEntry(
         "olmkit.cli.catalog.graph:draw", "Show the upgrade graphs of a catalog, or of one package."
+    ),
+    "catalog images": CommandEntry(
+        "olmkit.cli.catalog.images:images",
+        "List the images that a catalog, or a part of it, needs.",
     ),
     "catalog init": CommandEntry(
         "olmkit.cli.catalog.init:init", "Write the `olm.package` blob of a new package."
@@ -152,6 +171,10 @@ COMMANDS: Mapping[str, CommandEntry] = {
         "olmkit.cli.catalog.render:render",
         "Write bundles and catalogs as one stream of catalog blobs.",
     ),
+    "catalog convert": CommandEntry(
+        "olmkit.cli.catalog.convert:convert",
+        "Write the template of a catalog, the reverse of `render-template`.",
+    ),
     "catalog render-template": CommandEntry(
         "olmkit.cli.catalog.template:render_template",
         "Render a catalog template; its `schema` says which kind it is.",
@@ -170,7 +193,7 @@ COMMANDS: Mapping[str, CommandEntry] = {
     ),
     "catalog serve": CommandEntry(
         "olmkit.cli.catalog.serve:serve",
-        "Serve a catalog to OLM v0 over gRPC, and to OLM v1 over HTTP.",
+        "Serve catalogs to OLM v0 over gRPC, and to OLM v1 over HTTP.",
     ),
     "submit prepare": CommandEntry(
         "olmkit.cli.submission.prepare:prepare",
@@ -193,10 +216,15 @@ COMMANDS: Mapping[str, CommandEntry] = {
     ),
     "edit": CommandEntry(
         "olmkit.cli.project.edit:edit",
-        "Change the groups, the scope or the operator image of a project.",
+        "Change what was chosen when a project was created: scope, image, overlays, workflows.",
     ),
     "init": CommandEntry(
-        "olmkit.cli.project.init:init", "Create a project for an operator in Python."
+        "olmkit.cli.project.init:init",
+        "Create a project for an operator in Python, or with Helm charts or Ansible.",
+    ),
+    "doctor": CommandEntry(
+        "olmkit.cli.doctor:doctor",
+        "Show what this machine has for olmkit, what is missing, and how to get it.",
     ),
     "render": CommandEntry(
         "olmkit.cli.project.render:render",
@@ -352,9 +380,16 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     if "_OLMKIT_COMPLETE" in os.environ:
         root.main(prog_name="olmkit", complete_var="_OLMKIT_COMPLETE")
     gc.set_threshold(_FEW_SEARCHES, *gc.get_threshold()[1:])
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, _end)
     code = run(list(sys.argv[1:] if arguments is None else arguments))
     gc.freeze()  # all that is left goes with the process: the interpreter's end need not search it
     raise SystemExit(int(code))
+
+
+def _end(number: int, _frame: object) -> NoReturn:
+    """End as after Ctrl-C: temporary files go, and what has begun is taken apart."""
+    raise SystemExit(128 + number)
 
 
 def run(arguments: list[str]) -> int:
@@ -501,7 +536,7 @@ def misuse_text(message: str, command: str) -> str:
 
 
 def _wants_json(context: click.Context | None, arguments: Sequence[str]) -> bool:
-    """Whether a command line that cannot be understood asks for JSON.
+    """Whether a command line that cannot be parsed requests JSON.
 
     Commands whose `-o` is the form of what they make say their errors in words.
     """

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from olmkit.cli.frame import push_output
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.build_options import build_options, engine_option
-from olmkit.edges.images.access_settings import Access
-from olmkit.jobs.bundle import build as job
-from olmkit.jobs.image.publish import BuildOptions
+
+if TYPE_CHECKING:
+    from olmkit.edges.images.access_settings import Access
+    from olmkit.jobs.image.publish import BuildOptions
 
 
 @command(
@@ -32,6 +35,8 @@ def build(
     on every machine. Prints the pinned references. Several bundles go to one repository, each
     tagged with its version.
     """
+    from olmkit.jobs.bundle import build as job
+
     folders = folders or ("bundle",)
     with push_output.reporting(app) as report:
         if engine:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from olmkit.base import documents
-from olmkit.bundle.changes.change import Change, Difference, Level
+from olmkit.bundle.changes.change import Level
 from olmkit.cli.frame.output import plural
 from olmkit.cli.frame.terminal import paint, printable
+
+if TYPE_CHECKING:
+    from olmkit.bundle.changes.change import Change, Difference
 
 _COLORS = {Level.BLOCKS: "red", Level.WARNS: "yellow", Level.INFO: "blue"}
 _TITLES = {
@@ -84,6 +86,8 @@ def verdict(found: Difference) -> str:
 
 def markdown(found: Difference, *, least: Level = Level.INFO) -> str:
     """The differences as GitHub shows them in a comment of a pull request."""
+    from olmkit.base import documents
+
     lines = [f"## {_cell(_name(found.old))} → {_cell(_name(found.new))}", "", verdict(found), ""]
     for level, listed in groupby(_shown(found, least), key=lambda one: one.level):
         lines += [f"### {_TITLES[level]}", "", "| about | change | OLM |", "| --- | --- | --- |"]
@@ -118,6 +122,8 @@ def _shown(found: Difference, least: Level) -> Iterator[Change]:
 
 def _block(one: Change) -> Iterator[str]:
     """The lines of one difference."""
+    from olmkit.base import documents
+
     subject = f"{printable(one.subject)}: " if one.subject else ""
     is_named = f"`{one.version}`" in one.message
     version = f"{one.version}: " if one.version and not is_named else ""

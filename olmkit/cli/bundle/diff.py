@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from olmkit.bundle.changes.change import GENERATIONS, Level
-from olmkit.cli.bundle import changes_output
+from olmkit.cli.frame import option_values
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.exits import Exit
 from olmkit.cli.frame.registry_options import registry_options
-from olmkit.edges.images.access_settings import Access
-from olmkit.jobs.bundle import compare as job
+
+if TYPE_CHECKING:
+    from olmkit.edges.images.access_settings import Access
 
 
 @command(
@@ -34,15 +36,15 @@ from olmkit.jobs.bundle import compare as job
 )
 @click.option(
     "--olm",
-    type=click.Choice([*GENERATIONS, "both"]),
+    type=click.Choice([*option_values.OLM_GENERATIONS, "both"]),
     default="both",
     show_default=True,
     help="Generation of OLM that will upgrade.",
 )
 @click.option(
     "--level",
-    type=click.Choice([str(level) for level in Level]),
-    default=str(Level.INFO),
+    type=click.Choice(option_values.CHANGE_LEVELS),
+    default=option_values.CHANGE_LEVELS[-1],
     show_default=True,
     help="Show only changes of this level and above; JSON output has all.",
 )
@@ -56,6 +58,10 @@ def diff(
     Deployments and dependencies. Exits with code 1 if a change blocks the upgrade. OLD and NEW are
     directories, images, layouts or archives.
     """
+    from olmkit.bundle.changes.change import GENERATIONS, Level
+    from olmkit.cli.bundle import changes_output
+    from olmkit.jobs.bundle import compare as job
+
     app.output = output
     generations = GENERATIONS if olm == "both" else (olm,)
     found = app.run(job.compare(old, new, access, olm=generations))

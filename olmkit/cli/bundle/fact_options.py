@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from olmkit.cli.frame import options
-from olmkit.jobs.bundle.validate import GivenFacts
-from olmkit.rules.engine import Facts
+
+if TYPE_CHECKING:
+    from olmkit.jobs.bundle.validate import GivenFacts
+    from olmkit.rules.engine import Facts
 
 CATEGORIES_VARIABLE = "OPERATOR_BUNDLE_CATEGORIES"
 
@@ -20,6 +22,8 @@ def fact_options(run: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(run)
     def gathered(*positional: Any, **arguments: Any) -> Any:
+        from olmkit.jobs.bundle.validate import GivenFacts
+
         given = GivenFacts(
             kube_version=arguments.pop("k8s_version"),
             openshift_versions=arguments.pop("ocp_versions"),
@@ -74,6 +78,9 @@ def fact_options(run: Callable[..., Any]) -> Callable[..., Any]:
 
 def facts(given: GivenFacts) -> Facts:
     """The facts that were given; `ConfigurationError` for nonsense."""
+    from olmkit.jobs.bundle.validate import GivenFacts
+    from olmkit.rules.engine import Facts
+
     if given == GivenFacts():
         return Facts()
     # Loaded only when needed: the check of one bundle starts faster without it.

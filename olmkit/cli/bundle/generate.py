@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import datetime
 import os
 import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from olmkit.base.diagnostics import ConfigurationError, Diagnostic, Severity
-from olmkit.bundle.generate import Origin
 from olmkit.cli.frame import app as frame
 from olmkit.cli.frame import output
 from olmkit.cli.frame.app import App
 from olmkit.cli.frame.exits import Exit
 from olmkit.cli.frame.registry_options import registry_options, source_date
-from olmkit.edges.images.access_settings import Access
-from olmkit.jobs.bundle import generate as job
-from olmkit.jobs.bundle.generate import GenerateOptions, GenerateResult, Part
+
+if TYPE_CHECKING:
+    from olmkit.bundle.generate import Origin
+    from olmkit.edges.images.access_settings import Access
+    from olmkit.jobs.bundle.generate import GenerateResult
 
 # The tag of an image that has a version, such as that which `init` writes.
 _VERSION_TAG = re.compile(r"v\d+\.\d+\.\d+\S*")
@@ -110,6 +111,9 @@ def generate(
     access: Access,
 ) -> None:
     """Write the bundle of a project from its manifests and base CSV."""
+    from olmkit.jobs.bundle import generate as job
+    from olmkit.jobs.bundle.generate import GenerateOptions, Part
+
     asked = {Part.MANIFESTS: manifests, Part.METADATA: metadata}
     options = GenerateOptions(
         parts=frozenset(part for part in Part if asked[part]) or frozenset(Part),
@@ -143,6 +147,8 @@ def generate(
 
 
 def _stdin() -> bytes:
+    from olmkit.jobs.bundle import generate as job
+
     data = sys.stdin.buffer.read(job.MAX_INPUT_SIZE + 1)
     if len(data) > job.MAX_INPUT_SIZE:
         raise ConfigurationError(
@@ -154,6 +160,8 @@ def _stdin() -> bytes:
 
 def _source_date() -> str:
     """The time of `SOURCE_DATE_EPOCH` in RFC 3339; empty when it is not set."""
+    import datetime
+
     if not os.environ.get("SOURCE_DATE_EPOCH"):
         return ""
     moment = datetime.datetime.fromtimestamp(source_date(), datetime.UTC)
@@ -161,7 +169,7 @@ def _source_date() -> str:
 
 
 def _told(app: App, diagnostics: Sequence[Diagnostic]) -> Sequence[Diagnostic]:
-    """People see notes only when they ask: most projects have a Namespace, which gives one."""
+    """People see notes only on request: most projects have a Namespace, which gives one."""
     if app.is_json or app.verbose:
         return diagnostics
     return [found for found in diagnostics if found.severity is not Severity.INFO]
@@ -204,7 +212,7 @@ def _contents(result: GenerateResult) -> str:
 
 
 def _origins_text(origins: Sequence[Origin]) -> str:
-    """One line a source: the field, then what it comes from and where that stands."""
+    """One line a source: the field, then what it comes from and where that is."""
     width = max((len(origin.field) for origin in origins), default=0)
     lines = [
         f"{origin.field:<{width}}  {origin.source}" + (f"  {origin.at}" if origin.at else "")

@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from olmkit.base.diagnostics import ConfigurationError, OlmkitError
-from olmkit.bundle.scorecard import pods
-from olmkit.bundle.scorecard.pods import PodSettings
-from olmkit.bundle.scorecard.results import Outcome
 from olmkit.cli.bundle import scorecard_forms
 from olmkit.cli.frame import app as frame
+from olmkit.cli.frame import option_values
 from olmkit.cli.frame import output as output_forms
 from olmkit.cli.frame.app import App
 from olmkit.cli.frame.cluster_options import DurationType, Target, cluster_options
 from olmkit.cli.frame.exits import Exit, exit_code
 from olmkit.cli.frame.registry_options import registry_options
-from olmkit.edges.images.access_settings import Access
-from olmkit.jobs import validation
-from olmkit.jobs.bundle import scorecard as job
-from olmkit.jobs.bundle import validate as check
-from olmkit.jobs.bundle.scorecard import Scorecard, ScorecardRun
-from olmkit.jobs.validation import Pulled
+
+if TYPE_CHECKING:
+    from olmkit.bundle.scorecard.results import Outcome
+    from olmkit.edges.images.access_settings import Access
+    from olmkit.jobs.bundle.scorecard import Scorecard, ScorecardRun
+    from olmkit.jobs.validation import Pulled
 
 _FORMS = {
     "text": scorecard_forms.text,
@@ -112,7 +110,7 @@ _FORMS = {
 @click.option(
     "-b",
     "--storage-image",
-    default=pods.STORAGE_IMAGE,
+    default=option_values.STORAGE_IMAGE,
     metavar="IMAGE",
     help="Image that keeps stored files until they are fetched; it needs `sh` and `tar`. "
     "Default: that of operator-sdk.",
@@ -120,7 +118,7 @@ _FORMS = {
 @click.option(
     "-u",
     "--untar-image",
-    default=pods.UNTAR_IMAGE,
+    default=option_values.UNTAR_IMAGE,
     metavar="IMAGE",
     help="Image that unpacks the bundle in the pod; it needs `tar`. Default: that of operator-sdk.",
 )
@@ -143,6 +141,10 @@ def scorecard(
     The built-in tests of operator-sdk run at once in this process. Other tests are images: they
     run as pods in a cluster, which get the bundle in a ConfigMap.
     """
+    from olmkit.jobs import validation
+    from olmkit.jobs.bundle import scorecard as job
+    from olmkit.jobs.bundle import validate as check
+
     pulled: Pulled = {}
     if not validation.are_folders((reference,)):
         pulled = app.run(check.pull((reference,), access))
@@ -160,6 +162,9 @@ def scorecard(
 
 
 async def _run(app: App, card: Scorecard, target: Target, words: dict[str, Any]) -> ScorecardRun:
+    from olmkit.bundle.scorecard.pods import PodSettings
+    from olmkit.jobs.bundle import scorecard as job
+
     seconds, in_cluster = words["wait_time"], words["in_cluster"]
     wanted = card.of_pods(all_in_pods=in_cluster)
     if not wanted:

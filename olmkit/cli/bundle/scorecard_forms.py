@@ -7,14 +7,14 @@ is an error instead of being left out.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from olmkit.base.json import text as go_json
-from olmkit.bundle.scorecard.configuration import ScorecardTest
-from olmkit.bundle.scorecard.results import FAIL, PASS, STATES, Outcome, Result
 from olmkit.cli.frame.terminal import printable
+
+if TYPE_CHECKING:
+    from olmkit.bundle.scorecard.configuration import ScorecardTest
+    from olmkit.bundle.scorecard.results import Outcome, Result
 
 API_VERSION = "scorecard.operatorframework.io/v1alpha3"
 _LINE = "-" * 80
@@ -34,6 +34,8 @@ def text(outcomes: Sequence[Outcome]) -> str:
 
 def as_json(outcomes: Sequence[Outcome]) -> str:
     """A `TestList`."""
+    from olmkit.base.json import text as go_json
+
     items = [
         {
             "kind": "Test",
@@ -76,6 +78,8 @@ def _lines(one: Outcome) -> Iterator[str]:
 
 
 def _result_lines(result: Result) -> Iterator[str]:
+    from olmkit.bundle.scorecard.results import STATES
+
     if result.name:
         yield f"\tName: {result.name}"
     yield f"\tState: {result.state if result.state in STATES else 'unknown'}"
@@ -117,6 +121,8 @@ def _result(result: Result) -> dict[str, Any]:
 
 
 def _suite(one: Outcome, index: int) -> Iterator[str]:
+    from olmkit.bundle.scorecard.results import FAIL, PASS
+
     name = one.test.labels.get("test", f"testsuite-{index:03d}")
     failures = sum(result.state == FAIL for result in one.results)
     errors = sum(result.state not in (PASS, FAIL) for result in one.results)
@@ -139,6 +145,8 @@ def _suite(one: Outcome, index: int) -> Iterator[str]:
 
 
 def _case(result: Result) -> Iterator[str]:
+    from olmkit.bundle.scorecard.results import FAIL, PASS, STATES
+
     yield f'<testcase name="{_xml(result.name)}" time="0">'
     yield f"  <system-out>{_xml(result.log)}</system-out>"
     if result.state != PASS:
@@ -151,6 +159,8 @@ def _case(result: Result) -> Iterator[str]:
 
 
 def _quoted(words: str) -> str:
+    import json
+
     return json.dumps(words, ensure_ascii=False)
 
 

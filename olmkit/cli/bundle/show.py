@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from olmkit.base import documents
-from olmkit.bundle.summary import grants
-from olmkit.bundle.summary.summary import Api, Summary
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.output import plural
 from olmkit.cli.frame.push_output import size_text
 from olmkit.cli.frame.registry_options import registry_options
 from olmkit.cli.frame.terminal import printable
-from olmkit.edges.images.access_settings import Access
-from olmkit.jobs.bundle import read as job
+
+if TYPE_CHECKING:
+    from olmkit.bundle.summary.summary import Api, Summary
+    from olmkit.edges.images.access_settings import Access
 
 _NONE = "none"
 
@@ -46,6 +45,9 @@ def show(app: App, *, reference: str, output: str, access: Access) -> None:
 
     REF is a directory, an image, a layout or an archive.
     """
+    from olmkit.base import documents
+    from olmkit.jobs.bundle import read as job
+
     app.output = output
     found = app.run(job.summarize(reference, access))
     if output == "yaml":
@@ -182,6 +184,8 @@ def _sections(found: Summary) -> Iterator[tuple[str, Iterator[str]]]:
 
 def _permissions(found: Summary) -> Iterator[tuple[str, str, bool]]:
     """Each permission in words, its scope, and whether it is far-reaching."""
+    from olmkit.bundle.summary import grants
+
     for target, verbs in grants.atoms(found.grants).items():
         words = f"{grants.in_words(verbs)} {target}"
         yield words, target.scope, grants.is_far_reaching(target, verbs)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from olmkit.cli.frame import output
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.registry_options import registry_options
-from olmkit.edges.images.access_settings import Access
-from olmkit.jobs.bundle import unpack as job
+
+if TYPE_CHECKING:
+    from olmkit.edges.images.access_settings import Access
 
 
 @command(
@@ -42,6 +44,8 @@ def unpack(
     Writes `manifests/`, `metadata/`, `tests/` and a `bundle.Dockerfile` that builds the image
     again: all of them or nothing. REF is an image, a layout, an archive or another directory.
     """
+    from olmkit.jobs.bundle import unpack as job
+
     found = app.run(job.unpack(reference, directory, access, force=force, dry_run=dry_run))
     app.emit(
         {

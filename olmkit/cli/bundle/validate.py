@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from olmkit.base.diagnostics import ConfigurationError
-from olmkit.base.tree import Tree
 from olmkit.cli.bundle import fact_options, fixing
 from olmkit.cli.bundle.fixing import Repairs
 from olmkit.cli.frame import app as frame
+from olmkit.cli.frame import option_values, validation
 from olmkit.cli.frame import output as output_forms
-from olmkit.cli.frame import validation
 from olmkit.cli.frame.app import App
 from olmkit.cli.frame.output import ReadQuoted
 from olmkit.cli.frame.registry_options import registry_options
 from olmkit.cli.frame.validation import Checks, ValidationReport, finding_options
-from olmkit.edges.images.access_settings import Access
-from olmkit.jobs import validation as checked
-from olmkit.jobs.bundle import validate as check
-from olmkit.jobs.bundle.validate import CheckOptions, GivenFacts
-from olmkit.jobs.validation import Pulled
-from olmkit.rules import engine, pipelines
+
+if TYPE_CHECKING:
+    from olmkit.edges.images.access_settings import Access
+    from olmkit.jobs.bundle.validate import CheckOptions, GivenFacts
+    from olmkit.jobs.validation import Pulled
 
 
 @frame.command(
@@ -37,7 +36,7 @@ from olmkit.rules import engine, pipelines
 @finding_options
 @click.option(
     "--profile",
-    type=click.Choice(tuple(engine.PROFILES)),
+    type=click.Choice(option_values.PROFILES),
     default="default",
     show_default=True,
     help="Where the bundle will be published or installed.",
@@ -71,6 +70,10 @@ def validate(
     access: Access,
 ) -> None:
     """Validate bundles: directories or images."""
+    from olmkit.jobs import validation as checked
+    from olmkit.jobs.bundle import validate as check
+    from olmkit.jobs.bundle.validate import CheckOptions
+
     app.output = output
     options = CheckOptions(
         profile=profile,
@@ -122,6 +125,8 @@ def validate(
 
 
 def _checks(options: CheckOptions) -> Checks:
+    from olmkit.rules import pipelines
+
     rules = options.rules()
     return Checks(
         profile=options.profile,
@@ -134,6 +139,7 @@ def _checks(options: CheckOptions) -> Checks:
 
 def _sources(app: App, pulled: Pulled) -> ReadQuoted:
     """The files that findings name: those of images, else those on the disk."""
+    from olmkit.base.tree import Tree
 
     def read(path: str) -> bytes | None:
         for name, tree in pulled.items():
@@ -146,6 +152,8 @@ def _sources(app: App, pulled: Pulled) -> ReadQuoted:
 
 
 def _explain(app: App, word: str) -> None:
+    from olmkit.rules import engine
+
     rule = engine.find(word)
     value = {
         "code": rule.code,

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from olmkit.catalog.bundles.migrate import Level
-from olmkit.catalog.changes.addition import NewEntry, Placement
-from olmkit.cli.frame import output
+from olmkit.cli.frame import option_values, output
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.registry_options import registry_options
-from olmkit.edges.images.access_settings import Access
-from olmkit.jobs.catalog import add as job
-from olmkit.jobs.catalog.add import AddOptions
+
+if TYPE_CHECKING:
+    from olmkit.catalog.changes.addition import NewEntry
+    from olmkit.edges.images.access_settings import Access
 
 
 @command(
@@ -51,8 +51,8 @@ from olmkit.jobs.catalog.add import AddOptions
 @click.option(
     "--migrate",
     "level",
-    type=click.Choice([str(level) for level in Level]),
-    default=str(Level.NONE),
+    type=click.Choice(option_values.MIGRATIONS),
+    default=option_values.MIGRATIONS[0],
     show_default=True,
     help="Migration level of the blob that is written.",
 )
@@ -80,6 +80,11 @@ def add(
     default, the bundle replaces the one that its ClusterServiceVersion names, or the head of the
     channel. Nothing is written if the catalog would not be valid.
     """
+    from olmkit.catalog.bundles.migrate import Level
+    from olmkit.catalog.changes.addition import Placement
+    from olmkit.jobs.catalog import add as job
+    from olmkit.jobs.catalog.add import AddOptions
+
     options = AddOptions(
         placement=Placement(
             channels=channels, replaces=replaces, skips=skips, skip_range=skip_range
@@ -97,7 +102,10 @@ def add(
             "entries": [{"channel": entry.channel, **entry.value()} for entry in added.entries],
             "changes": output.changes_json(added.changes),
         },
-        text="\n".join([output.changes_text(added.changes, dry_run=dry_run), *lines]),
+        text=app.told(
+            "\n".join([output.changes_text(added.changes, dry_run=dry_run), *lines]),
+            is_result=dry_run,
+        ),
         diagnostics=added.diagnostics,
     )
 

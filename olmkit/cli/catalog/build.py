@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,8 +10,11 @@ from olmkit.base.diagnostics import ConfigurationError
 from olmkit.cli.frame import push_output
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.build_options import build_options
-from olmkit.edges.images.access_settings import Access
-from olmkit.jobs.image.publish import BuildOptions
+
+if TYPE_CHECKING:
+    from olmkit.edges.images.access_settings import Access
+    from olmkit.jobs.catalog.image import ServerOptions
+    from olmkit.jobs.image.publish import BuildOptions
 
 
 @command(
@@ -20,16 +23,24 @@ from olmkit.jobs.image.publish import BuildOptions
     olmkit catalog build
     olmkit catalog build catalog -t quay.io/example/catalog:v1 --push
     olmkit catalog build --server olmkit -t quay.io/example/catalog:v1 --push
+    olmkit catalog build --server quay.io/operator-framework/opm:v1.60.0 --opm-cache --push \
+      -t quay.io/example/catalog:v1
     """,
 )
 @click.argument("folder", metavar="[DIR]", default="catalog")
 @build_options(platforms_else="all platforms that OLM supports; with a server, this machine's")
 @click.option(
     "--server",
-    type=click.Choice(["none", "olmkit", "opm"]),
+    metavar="none|olmkit|opm|REF",
     default="none",
     show_default=True,
-    help="Program that serves the catalog when the image runs; `none` adds only the data.",
+    help="Program that serves the catalog when the image runs: olmkit, or the opm of the image "
+    "REF; `none` adds only the data.",
+)
+@click.option(
+    "--opm-cache",
+    is_flag=True,
+    help="Add the cache of opm, in its JSON format: opm starts at once, and checks the cache.",
 )
 @click.option(
     "--base",
@@ -47,7 +58,14 @@ from olmkit.jobs.image.publish import BuildOptions
     help="Install the server from the wheels in this directory, not from the network.",
 )
 def build(
-    app: App, *, folder: str, options: BuildOptions, access: Access, server: str, **given: Any
+    app: App,
+    *,
+    folder: str,
+    options: BuildOptions,
+    access: Access,
+    server: str,
+    opm_cache: bool,
+    **given: Any,
 ) -> None:
     """Build the image of a catalog, without a container engine.
 
@@ -63,11 +81,38 @@ def build(
                     "`--base`, `--pull`, `--python` and `--wheels` are for images with a server",
                     hint="choose a server: `--server olmkit` or `--server opm`",
                 )
-            made = app.run(publish.build_catalog(folder, options, access, report))
+            made = app.run(
+                publish.build_catalog(folder, options, access, report, opm_cache=opm_cache)
+            )
         else:
             from olmkit.jobs.catalog import image as job
-            from olmkit.jobs.catalog.image import ServerKind, ServerOptions
 
-            wanted = ServerOptions(kind=ServerKind(server), **given)
+            wanted = _server(server, opm_cache, given)
             made = app.run(job.build(folder, options, wanted, access, report, app.terminal.note))
     push_output.show(app, made)
+
+
+def _server(server: str, opm_cache: bool, given: dict[str, Any]) -> ServerOptions:
+    from olmkit.jobs.catalog.image import ServerKind, ServerOptions
+
+    if server == "olmkit":
+        if opm_cache:
+            raise ConfigurationError(
+                "`--opm-cache` is for opm, which `--server olmkit` does not start",
+                hint="leave it out, or choose `--server opm`",
+            )
+        return ServerOptions(kind=ServerKind.OLMKIT, **given)
+    if server != "opm":
+        # A mistyped word would be an image of Docker Hub.
+        if "/" not in server:
+            raise ConfigurationError(
+                f"`{server}` is neither `none`, `olmkit` or `opm`, nor an image with a registry",
+                hint="write the image as `REGISTRY/REPOSITORY:TAG`",
+            )
+        if given["base"]:
+            raise ConfigurationError(
+                "`--server` names an image already, so `--base` names a second one",
+                hint="leave out `--base`",
+            )
+        given = {**given, "base": server}
+    return ServerOptions(kind=ServerKind.OPM, opm_cache=opm_cache, **given)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from olmkit.cli.catalog import inputs
@@ -10,11 +12,9 @@ from olmkit.cli.frame import validation
 from olmkit.cli.frame.app import App
 from olmkit.cli.frame.registry_options import registry_options
 from olmkit.cli.frame.validation import ValidationReport, finding_options
-from olmkit.edges.images.access_settings import Access
-from olmkit.jobs.catalog import check as job
-from olmkit.jobs.catalog import crd_upgrades
-from olmkit.jobs.catalog.catalogs import ValidateOptions
-from olmkit.jobs.catalog.crd_upgrades import Compared
+
+if TYPE_CHECKING:
+    from olmkit.edges.images.access_settings import Access
 
 
 @frame.command(
@@ -55,6 +55,11 @@ def check(
     as `olmkit bundle diff` does it. Warnings report what OLM v1 upgrades otherwise, and heads
     that cannot be installed from this catalog alone.
     """
+    from olmkit.jobs.catalog import check as job
+    from olmkit.jobs.catalog import crd_upgrades
+    from olmkit.jobs.catalog.catalogs import ValidateOptions
+    from olmkit.jobs.catalog.crd_upgrades import Compared
+
     app.output = output
     if pull_bundles and against is None:
         raise click.UsageError("`--pull-bundles` needs `--against`.")

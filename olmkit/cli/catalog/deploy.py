@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from olmkit.cli.catalog.deployment_options import Objects, deployment_options
 from olmkit.cli.frame import install_status
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.cluster_options import Target, cluster_options, timeout_option
-from olmkit.jobs.catalog import deploy as job
-from olmkit.jobs.cluster.wait import Timeouts
-from olmkit.olm.explain.explanation import subject
+
+if TYPE_CHECKING:
+    from olmkit.jobs.cluster.wait import Timeouts
 
 
 @command(
@@ -37,6 +39,8 @@ def deploy(
     The objects are those of `olmkit catalog manifests`. A new image is rolled out pod by pod. Name
     it by its digest: a Deployment does not notice that a tag refers to another image.
     """
+    from olmkit.jobs.catalog import deploy as job
+    from olmkit.olm.explain.explanation import subject
 
     async def run() -> None:
         async with target.open() as (reader, namespace):

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from olmkit.cli.frame import options
-from olmkit.kube.objects import Manifest
-from olmkit.olm import catalog_deployment
-from olmkit.olm.catalog_deployment import CatalogDeployment
 
-Objects = Callable[[str], tuple[Manifest, ...]]
+if TYPE_CHECKING:
+    from olmkit.kube.objects import Manifest
+
+Objects = Callable[[str], "tuple[Manifest, ...]"]
 """The objects in a namespace."""
 
-_V0_ONLY = ("replicas", "max_replicas", "cpu", "memory", "drain", "display_name", "secrets")
+_V0_ONLY = (
+    *("replicas", "max_replicas", "cpu", "memory", "drain", "display_name", "secrets"),
+    *("further", "http_port", "metrics_port", "tls_secret"),
+)
+_OPTIONS = {"secrets": "--pull-secret", "further": "--also"}
 
 
 def deployment_options(run: Callable[..., Any]) -> Callable[..., Any]:
@@ -81,7 +85,31 @@ def deployment_options(run: Callable[..., Any]) -> Callable[..., Any]:
                 "secrets",
                 multiple=True,
                 metavar="NAME",
-                help="Pull secret for the image; repeatable.",
+                help="Pull secret for the images; repeatable.",
+            ),
+            click.option(
+                "--also",
+                "further",
+                multiple=True,
+                metavar="NAME=IMAGE",
+                help="Another catalog that the same pods serve on the next ports, with a "
+                "CatalogSource called NAME; repeatable.",
+            ),
+            click.option(
+                "--http-port",
+                type=click.IntRange(1024, 65535),
+                help="Port of the HTTP API of `olmkit catalog serve`; each further catalog has "
+                "the next one.",
+            ),
+            click.option(
+                "--metrics-port",
+                type=click.IntRange(1024, 65535),
+                help="Port of `/metrics` for Prometheus; can be that of `--http-port`.",
+            ),
+            click.option(
+                "--tls-secret",
+                metavar="NAME",
+                help="Secret of type `kubernetes.io/tls` for the HTTP API and metrics.",
             ),
         ],
     )
@@ -94,11 +122,14 @@ def _refuse_unused(chosen: dict[str, Any]) -> None:
         return
     for name in _V0_ONLY:
         if chosen[name] not in (None, ()):
-            option = "--pull-secret" if name == "secrets" else f"--{name.replace('_', '-')}"
+            option = _OPTIONS.get(name, f"--{name.replace('_', '-')}")
             raise click.UsageError(f"`{option}` is only for OLM v0.")
 
 
 def _objects(image: str, namespace: str, chosen: dict[str, Any]) -> tuple[Manifest, ...]:
+    from olmkit.olm import catalog_deployment
+    from olmkit.olm.catalog_deployment import CatalogDeployment, FurtherCatalog
+
     if chosen["olm"] == "v1":
         made = catalog_deployment.cluster_catalog(
             chosen["name"], image, priority=chosen["priority"], poll_minutes=chosen["poll"] or 0
@@ -107,6 +138,9 @@ def _objects(image: str, namespace: str, chosen: dict[str, Any]) -> tuple[Manife
     replicas = chosen["replicas"] or 2
     given = {name: chosen[name] for name in _V0_ONLY if chosen[name] is not None}
     given |= {
+        "further": tuple(
+            FurtherCatalog(name=name, image=image) for name, image in map(_pair, chosen["further"])
+        ),
         "replicas": replicas,
         "max_replicas": chosen["max_replicas"] or min(100, 3 * replicas),
     }
@@ -118,3 +152,10 @@ def _objects(image: str, namespace: str, chosen: dict[str, Any]) -> tuple[Manife
         **given,
     )
     return catalog_deployment.served_objects(wanted)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, sign, image = text.partition("=")
+    if not (name and sign and image):
+        raise click.UsageError(f"`--also {text}` is not `NAME=IMAGE`.")
+    return name, image

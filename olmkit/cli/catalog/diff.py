@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import click
 
-from olmkit.catalog.changes import difference
-from olmkit.catalog.changes.difference import Difference, Field, Kind
 from olmkit.cli.catalog import inputs
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.exits import Exit
 from olmkit.cli.frame.output import plural
 from olmkit.cli.frame.registry_options import registry_options
-from olmkit.edges.images.access_settings import Access
 
-_SIGNS = {Kind.ADDED: "+", Kind.REMOVED: "-", Kind.CHANGED: "~"}
+if TYPE_CHECKING:
+    from olmkit.catalog.changes.difference import Difference, Field
+    from olmkit.edges.images.access_settings import Access
+
+_SIGNS = {"added": "+", "removed": "-", "changed": "~"}  # by the kind of a difference
 _LONG = 100
 
 
@@ -38,6 +40,8 @@ def diff(app: App, *, old: str, new: str, package: str, exit_code: bool, access:
     A package, channel or bundle that is new or removed is one line. Only JSON output shows
     `properties` and other long values in full.
     """
+    from olmkit.catalog.changes import difference
+
     before, now = (inputs.read(app, one, access, valid=False) for one in (old, new))
     if package and package not in before.packages:
         now.chosen(package)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from olmkit.catalog.graph import drawing, picture
-from olmkit.catalog.graph import links as graph
-from olmkit.catalog.model import Package
 from olmkit.cli.catalog import inputs
 from olmkit.cli.frame import output as render
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.registry_options import registry_options
-from olmkit.edges import png
-from olmkit.edges.images.access_settings import Access
+
+if TYPE_CHECKING:
+    from olmkit.catalog.model import Package
+    from olmkit.edges.images.access_settings import Access
 
 
 @command(
@@ -44,6 +43,9 @@ def draw(app: App, *, reference: str, package: str, output: str, access: Access)
     `svg` draws a row for each bundle and a line for each channel; `png` is the same picture, made
     by `rsvg-convert`, `resvg` or `magick`, whichever this machine has.
     """
+    from olmkit.catalog.graph import drawing, picture
+    from olmkit.edges import png
+
     app.output = output
     packages = inputs.read(app, reference, access, valid=False).chosen(package)
     match output:
@@ -64,6 +66,8 @@ def draw(app: App, *, reference: str, package: str, output: str, access: Access)
 
 
 def _json(package: Package) -> dict[str, Any]:
+    from olmkit.catalog.graph import links as graph
+
     return {
         "package": package.name,
         "defaultChannel": package.default_channel,

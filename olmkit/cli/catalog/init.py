@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from olmkit.catalog.blobs.fbc import Form
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.options import form_option
-from olmkit.jobs.catalog import catalogs as job
-from olmkit.jobs.catalog.catalogs import InitOptions
+
+if TYPE_CHECKING:
+    from olmkit.catalog.blobs.fbc import Form
 
 
 @command(
@@ -46,6 +47,9 @@ def init(
     form: Form,
 ) -> None:
     """Write the `olm.package` blob of a new package."""
+    from olmkit.jobs.catalog import catalogs as job
+    from olmkit.jobs.catalog.catalogs import InitOptions
+
     options = InitOptions(
         package=package, default_channel=default_channel, description=description, icon=icon
     )

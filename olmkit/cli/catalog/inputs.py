@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from olmkit.base.diagnostics import OlmkitError
-from olmkit.catalog.model import Catalog
 from olmkit.cli.frame.app import App
-from olmkit.edges.images.access_settings import Access
-from olmkit.jobs import validation
-from olmkit.jobs.catalog import catalogs as job
-from olmkit.jobs.validation import Pulled
+
+if TYPE_CHECKING:
+    from olmkit.catalog.model import Catalog
+    from olmkit.edges.images.access_settings import Access
+    from olmkit.jobs.validation import Pulled
 
 
 def pulled(app: App, references: Sequence[str], access: Access) -> Pulled:
     """The files of those catalogs that are images."""
+    from olmkit.jobs import validation
+    from olmkit.jobs.catalog import catalogs as job
+
     return {} if validation.are_folders(references) else app.run(job.pull(references, access))
 
 
 def read(app: App, reference: str, access: Access, *, valid: bool = True) -> Catalog:
     """The model of one catalog; raises when it cannot be had, or is not `valid`."""
+    from olmkit.jobs.catalog import catalogs as job
+
     tree = pulled(app, (reference,), access).get(reference)
     if isinstance(tree, OlmkitError):
         raise tree

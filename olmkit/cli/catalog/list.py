@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from olmkit.catalog import listing
 from olmkit.cli.catalog import inputs
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.registry_options import registry_options
-from olmkit.edges.images.access_settings import Access
+
+if TYPE_CHECKING:
+    from olmkit.edges.images.access_settings import Access
 
 
 @command(example="olmkit catalog list packages catalog")
@@ -20,6 +21,8 @@ from olmkit.edges.images.access_settings import Access
 @registry_options
 def packages(app: App, *, reference: str, access: Access) -> None:
     """List the packages of a catalog."""
+    from olmkit.catalog import listing
+
     rows = listing.packages(inputs.read(app, reference, access))
     _show(app, ("NAME", "DISPLAY NAME", "DEFAULT CHANNEL"), rows)
 
@@ -35,6 +38,8 @@ def packages(app: App, *, reference: str, access: Access) -> None:
 @registry_options
 def channels(app: App, *, reference: str, package: str, access: Access) -> None:
     """List the channels of a catalog, or of one package."""
+    from olmkit.catalog import listing
+
     rows = listing.channels(inputs.read(app, reference, access), package)
     _show(app, ("PACKAGE", "CHANNEL", "HEAD"), rows)
 
@@ -50,12 +55,16 @@ def channels(app: App, *, reference: str, package: str, access: Access) -> None:
 @registry_options
 def bundles(app: App, *, reference: str, package: str, access: Access) -> None:
     """List the bundles of a catalog, or of one package."""
+    from olmkit.catalog import listing
+
     rows = listing.bundles(inputs.read(app, reference, access), package)
     header = ("PACKAGE", "CHANNEL", "BUNDLE", "REPLACES", "SKIPS", "SKIP RANGE", "IMAGE")
     _show(app, header, rows)
 
 
 def _show(app: App, header: tuple[str, ...], rows: Iterable[Any]) -> None:
+    from olmkit.catalog import listing
+
     values = [asdict(row) for row in rows]
     app.emit(
         [{_camel(key): value for key, value in row.items()} for row in values],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import click
 
-from olmkit.base import documents
 from olmkit.cli.catalog.deployment_options import Objects, deployment_options
 from olmkit.cli.frame import cluster_options
 from olmkit.cli.frame.app import App, command
@@ -35,5 +34,7 @@ def manifests(app: App, *, image: str, namespace: str, objects_in: Objects) -> N
     PodDisruptionBudget, a NetworkPolicy, and a CatalogSource with the address of the Service. For
     OLM v1, IMAGE needs no server, and the manifest is a ClusterCatalog.
     """
+    from olmkit.base import documents
+
     made = objects_in(namespace)
     app.emit({"image": image, "objects": list(made)}, text=documents.dump_all(made).decode())

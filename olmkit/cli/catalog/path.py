@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from olmkit.catalog.cluster_version import ClusterVersion
-from olmkit.catalog.graph.links import EdgeKind
-from olmkit.catalog.graph.upgrades import End, Hop, UpgradePath
 from olmkit.cli.catalog import inputs
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.cluster_options import olm_option
 from olmkit.cli.frame.exits import Exit
 from olmkit.cli.frame.output import plural
 from olmkit.cli.frame.registry_options import registry_options
-from olmkit.edges.images.access_settings import Access
-from olmkit.jobs.catalog import path as job
-from olmkit.jobs.catalog.path import PathOptions
+
+if TYPE_CHECKING:
+    from olmkit.catalog.graph.upgrades import Hop, UpgradePath
+    from olmkit.edges.images.access_settings import Access
 
 
 @command(
@@ -62,6 +62,10 @@ def path(
     The exit code is 1 if the path leads neither to the newest nor to the requested version. The
     command assumes that dependencies are available.
     """
+    from olmkit.catalog.cluster_version import ClusterVersion
+    from olmkit.jobs.catalog import path as job
+    from olmkit.jobs.catalog.path import PathOptions
+
     cluster = ClusterVersion.parse(cluster_version) if cluster_version else None
     catalog = inputs.read(app, reference, access, valid=False)
     options = PathOptions(
@@ -107,12 +111,16 @@ def path(
 
 
 def _reason(hop: Hop) -> str:
+    from olmkit.catalog.graph.links import EdgeKind
+
     if hop.by is EdgeKind.SKIP_RANGE:
         return f"{hop.by} {hop.entry.skip_range}"
     return str(hop.by)
 
 
 def _verdict(found: UpgradePath, goal: str, *, reaches: bool) -> str:
+    from olmkit.catalog.graph.upgrades import End
+
     hops = plural(len(found.hops), "hop")
     blocked = "".join(f"; {one}, so OLM does not select it" for one in found.obstacles[:1])
     if goal and reaches:

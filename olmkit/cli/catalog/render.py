@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from olmkit.catalog.blobs import fbc
-from olmkit.catalog.bundles.migrate import Level
+from olmkit.cli.frame import option_values
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.options import form_option
 from olmkit.cli.frame.registry_options import registry_options
-from olmkit.edges.images.access_settings import Access
-from olmkit.jobs.catalog import render as job
-from olmkit.jobs.catalog.render import RenderOptions
+
+if TYPE_CHECKING:
+    from olmkit.catalog.blobs import fbc
+    from olmkit.edges.images.access_settings import Access
 
 
 @command(
@@ -20,6 +22,7 @@ from olmkit.jobs.catalog.render import RenderOptions
     olmkit catalog render bundle/ --image quay.io/example/memcached-operator-bundle:v{version}
     olmkit catalog render quay.io/example/memcached-operator-bundle:v0.1.0 -o json
     olmkit catalog render catalog/ --migrate bundle-object-to-csv-metadata
+    olmkit catalog render index.db > catalog.yaml
     """,
 )
 @click.argument("references", metavar="REF...", nargs=-1, required=True)
@@ -32,9 +35,10 @@ from olmkit.jobs.catalog.render import RenderOptions
 )
 @click.option(
     "--migrate",
+    "--migrate-level",
     "level",
-    type=click.Choice([str(level) for level in Level]),
-    default=str(Level.NONE),
+    type=click.Choice(option_values.MIGRATIONS),
+    default=option_values.MIGRATIONS[0],
     show_default=True,
     help="Migration level: which older forms are rewritten.",
 )
@@ -44,10 +48,20 @@ def render(
 ) -> None:
     """Write bundles and catalogs as one stream of catalog blobs.
 
-    REF is the directory of a bundle, a directory or file of a catalog, or an image of either.
+    REF is the directory of a bundle, a directory or file of a catalog, an index database (SQLite),
+    or an image of one of these.
     Nothing is merged, and only what is needed for reading is checked.
     """
+    from olmkit.catalog.blobs import fbc
+    from olmkit.catalog.bundles.migrate import Level
+    from olmkit.edges import disk
+    from olmkit.jobs.catalog import render as job
+    from olmkit.jobs.catalog.render import RenderOptions
+
     options = RenderOptions(image=image, level=Level(level), access=access)
-    rendered = app.run(job.render_all(references, options))
+    rendered = job.render_local(references, options)
+    if rendered is None:
+        rendered = app.run(job.render_all(references, options))
     app.report(rendered.diagnostics)
-    app.terminal.result_bytes(fbc.dump(rendered.blobs, form))
+    with disk.gathered(fbc.pieces(rendered.blobs, form)) as text:
+        app.terminal.result_stream(text)

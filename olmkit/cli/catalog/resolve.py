@@ -5,24 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from olmkit.base.diagnostics import ConfigurationError
-from olmkit.catalog.cluster_version import ClusterVersion, Limit
-from olmkit.catalog.cluster_version import limits as bundle_limits
-from olmkit.catalog.model import Catalog
-from olmkit.catalog.selection import Selection
 from olmkit.cli.catalog import inputs
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.cluster_options import olm_option
 from olmkit.cli.frame.exits import Exit
 from olmkit.cli.frame.registry_options import registry_options
-from olmkit.edges.images.access_settings import Access
-from olmkit.jobs.catalog import resolve as job
-from olmkit.jobs.catalog.resolve import ExtensionSettings, Resolution
-from olmkit.olm.resolver.solve import Answer, Failed, InstallStep, Result, Unsatisfiable
+
+if TYPE_CHECKING:
+    from olmkit.catalog.cluster_version import ClusterVersion, Limit
+    from olmkit.catalog.model import Catalog
+    from olmkit.catalog.selection import Selection
+    from olmkit.edges.images.access_settings import Access
+    from olmkit.jobs.catalog.resolve import ExtensionSettings, Resolution
+    from olmkit.olm.resolver.solve import Answer, InstallStep, Result
 
 
 @command(
@@ -84,6 +84,12 @@ def resolve(
     The exit code is 1 if OLM cannot install anything. Installed packages have a Subscription to
     their default channel, unless one is requested with another channel.
     """
+    from olmkit.catalog.cluster_version import ClusterVersion
+    from olmkit.catalog.selection import Selection
+    from olmkit.jobs.catalog import resolve as job
+    from olmkit.jobs.catalog.resolve import ExtensionSettings
+    from olmkit.olm.resolver.solve import Result
+
     asked = [Selection.parse(one) for one in requests]
     cluster = ClusterVersion.parse(cluster_version) if cluster_version else None
     if not asked and not installed:
@@ -92,9 +98,10 @@ def resolve(
     if len(catalogs) < len(references):
         raise ConfigurationError("two catalogs have the same name", hint="name them: `NAME=REF`")
     if olm == "v1":
-        settings = ExtensionSettings(
-            priorities=dict(map(_priority, priorities)), is_free=self_certified
-        )
+        ranked = dict(map(_priority, priorities))
+        if len(ranked) < len(priorities):
+            raise ConfigurationError("a catalog has two priorities", hint="pass one of them")
+        settings = ExtensionSettings(priorities=ranked, is_free=self_certified)
         _show_v1(app, catalogs, asked, installed, settings, cluster)
         return
     if priorities or self_certified:
@@ -144,11 +151,16 @@ def _show_v1(
     settings: ExtensionSettings,
     cluster: ClusterVersion | None,
 ) -> None:
+    from olmkit.catalog.cluster_version import limits as bundle_limits
+    from olmkit.jobs.catalog import resolve as job
+
     if len(asked) != 1:
         raise ConfigurationError(
             "a ClusterExtension installs one package", hint="name one with `--install`"
         )
     found = job.resolve_v1(catalogs, asked[0], installed, settings)
+    for channel in job.unknown_channels(catalogs, asked[0]):
+        app.terminal.note(f"no catalog has the channel `{channel}` of `{asked[0].package}`")
     is_deprecated = found.bundle.deprecation is not None
     limits = bundle_limits(found.bundle, cluster) if cluster is not None else ()
     for limit in limits:
@@ -188,10 +200,14 @@ def _lines(found: Resolution) -> Iterator[str]:
 
 
 def _unmet(answer: Answer) -> tuple[str, ...]:
+    from olmkit.olm.resolver.solve import Unsatisfiable
+
     return answer.unmet if isinstance(answer, Unsatisfiable) else ()
 
 
 def _answer(answer: Answer) -> Iterator[str]:
+    from olmkit.olm.resolver.solve import Failed, Result
+
     match answer:
         case Result() if not answer.steps:
             yield "  nothing: what is installed stays"
@@ -235,6 +251,8 @@ def _value(found: Resolution) -> dict[str, Any]:
 
 
 def _answer_value(answer: Answer) -> dict[str, Any]:
+    from olmkit.olm.resolver.solve import Failed, Result
+
     match answer:
         case Result():
             return {

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import signal
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from olmkit.base import names
 from olmkit.base.diagnostics import OlmkitError
 from olmkit.cli.frame import output
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.output import plural
 from olmkit.cli.frame.registry_options import registry_options
-from olmkit.edges.images.access_settings import Access
-from olmkit.jobs.catalog import serve as serve_job
-from olmkit.jobs.catalog.serve import HttpSettings, Serving, default_name
+
+if TYPE_CHECKING:
+    from olmkit.edges.images.access_settings import Access
+    from olmkit.jobs.catalog.serve_settings import Offer, ServeSettings, Serving, TlsSettings
 
 
 @command(
@@ -24,12 +24,13 @@ from olmkit.jobs.catalog.serve import HttpSettings, Serving, default_name
     olmkit catalog serve catalog
     olmkit catalog serve /configs --cache-dir ~/.cache/olmkit/catalog
     olmkit catalog serve quay.io/example/catalog:v1 --port 0
-    olmkit catalog serve catalog --http-port 8080 --reload 5
+    olmkit catalog serve catalog --http-port 8080 --metrics-port 8080 --reload 5
+    olmkit catalog serve quay.io/example/stable:v1 quay.io/example/edge:v1 --http-port 8080
     curl localhost:8080/catalogs/catalog/api/v1/metas?schema=olm.package
     grpcurl -plaintext localhost:50051 api.Registry/ListPackages
     """
 )
-@click.argument("reference", metavar="REF")
+@click.argument("references", metavar="REF...", nargs=-1, required=True)
 @click.option(
     "-p",
     "--port",
@@ -37,7 +38,7 @@ from olmkit.jobs.catalog.serve import HttpSettings, Serving, default_name
     default=50051,
     show_default=True,
     envvar="OLMKIT_SERVE_PORT",
-    help="Port to listen on; 0 selects a free port.",
+    help="Port to listen on; each further catalog has the next one; 0 selects free ports.",
 )
 @click.option(
     "--host",
@@ -59,19 +60,36 @@ from olmkit.jobs.catalog.serve import HttpSettings, Serving, default_name
     help="Port of the HTTP API of OLM v1; without it, only gRPC is served.",
 )
 @click.option(
+    "--metrics-port",
+    type=click.IntRange(0, 65535),
+    envvar="OLMKIT_SERVE_METRICS_PORT",
+    help="Port of `/metrics` for Prometheus; can be that of `--http-port`.",
+)
+@click.option(
     "--name",
+    "catalog_names",
     metavar="NAME",
-    help="Name of the catalog in the HTTP API. [default: the last part of REF]",
+    multiple=True,
+    envvar="OLMKIT_SERVE_NAME",
+    help="Name of the catalog in the HTTP API and in metrics; once for each REF, in the same "
+    "order. [default: the last part of REF]",
 )
 @click.option(
     "--tls-cert",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Certificate of the HTTP API, as a PEM file.",
+    envvar="OLMKIT_SERVE_TLS_CERT",
+    help="Certificate of the HTTP API and of metrics, as a PEM file; read again when it changes.",
 )
 @click.option(
     "--tls-key",
     type=click.Path(path_type=Path, dir_okay=False),
+    envvar="OLMKIT_SERVE_TLS_KEY",
     help="Key of the certificate, as a PEM file.",
+)
+@click.option(
+    "--grpc-tls",
+    is_flag=True,
+    help="Use the certificate for gRPC too. OLM v0 itself connects without TLS.",
 )
 @click.option(
     "--reload",
@@ -79,45 +97,78 @@ from olmkit.jobs.catalog.serve import HttpSettings, Serving, default_name
     metavar="SECONDS",
     help="Look for a change of the catalog at this interval, and serve the new content.",
 )
+@click.option(
+    "--termination-log",
+    type=click.Path(path_type=Path, dir_okay=False),
+    envvar="OLMKIT_TERMINATION_LOG",
+    help="File to which the error is written that ends the server; Kubernetes reads "
+    "`/dev/termination-log`.",
+)
 @click.option("--cache-only", is_flag=True, help="Fill the cache directory and exit.")
 @registry_options
 def serve(
     app: App,
     *,
-    reference: str,
+    references: tuple[str, ...],
     port: int,
     host: str,
     http_port: int | None,
-    name: str | None,
+    metrics_port: int | None,
+    catalog_names: tuple[str, ...],
     tls_cert: Path | None,
     tls_key: Path | None,
+    grpc_tls: bool,
     reload: float | None,
     cache_dir: Path | None,
     cache_only: bool,
+    termination_log: Path | None,
     access: Access,
 ) -> None:
-    """Serve a catalog to OLM v0 over gRPC, and to OLM v1 over HTTP.
+    """Serve catalogs to OLM v0 over gRPC, and to OLM v1 over HTTP.
 
     REF is a directory or an image. Health is NOT_SERVING until the catalog is ready. With
     `--http-port`, the paths are those of catalogd: `/catalogs/NAME/api/v1/all` and
     `/catalogs/NAME/api/v1/metas` with the parameters `schema`, `package` and `name`; `/healthz`
     and `/readyz` are for probes.
 
+    The gRPC API has no names of catalogs, so each catalog has its own port: the first REF has
+    `--port`, the second the next one. Over HTTP, all catalogs share one port.
+
     Without `--reload`, the server does not notice changes of the catalog until it restarts. A
     changed catalog that is not valid is reported, and the old one stays.
     """
-    http = _http_settings(reference, http_port, name, tls_cert, tls_key)
+    import asyncio
+
+    from olmkit.jobs.catalog import serve as serve_job
+    from olmkit.jobs.catalog import serve_settings
+    from olmkit.jobs.catalog.serve_settings import ServeSettings
+
+    has_names = http_port is not None or metrics_port is not None or len(references) > 1
+    if catalog_names and not has_names:
+        raise click.UsageError(
+            "`--name` needs `--http-port`, `--metrics-port` or several catalogs."
+        )
+    offers = _offers(references, catalog_names, has_names=has_names)
+    settings = ServeSettings(
+        host=host,
+        port=port,
+        http_port=http_port,
+        metrics_port=metrics_port,
+        tls=_tls(
+            tls_cert, tls_key, grpc_tls, over_http=http_port is not None or metrics_port is not None
+        ),
+        reload=reload,
+        cache_folder=cache_dir,
+    )
+    serve_settings.check(offers)
     if cache_only:
         if cache_dir is None:
             raise click.UsageError("`--cache-only` needs `--cache-dir`.")
-        prepared = app.run(
-            serve_job.fill_cache(reference, cache_dir, access=access, with_lines=http is not None)
-        )
-        app.emit({"cached": prepared.cached}, diagnostics=prepared.findings)
+        _fill(app, offers, settings, access)
         return
 
     def ready(serving: Serving) -> None:
-        _announce(app, serving, cache_wanted=cache_dir is not None)
+        _announce(app, serving, cache_wanted=cache_dir is not None, is_one=len(offers) == 1)
 
     def failed(error: OlmkitError) -> None:
         words = output.error_text(error, color=app.terminal.color_err)
@@ -127,52 +178,97 @@ def serve(
         stop = asyncio.Event()
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
         await serve_job.serve(
-            reference,
-            host=host,
-            port=port,
-            http=http,
-            reload=reload,
-            cache_folder=cache_dir,
-            access=access,
-            ready=ready,
-            failed=failed,
-            stop=stop,
+            offers, settings, access=access, ready=ready, failed=failed, stop=stop
         )
 
     serve_job.keep_freed_memory()
-    app.run(run())
+    try:
+        app.run(run())
+    except Exception as error:
+        if termination_log is not None:
+            _leave(termination_log, error)
+        raise
 
 
-def _http_settings(
-    reference: str,
-    port: int | None,
-    name: str | None,
-    certificate: Path | None,
-    key: Path | None,
-) -> HttpSettings | None:
+def _offers(references: tuple[str, ...], given: tuple[str, ...], *, has_names: bool) -> list[Offer]:
+    from olmkit.jobs.catalog.serve_prepared import default_name
+    from olmkit.jobs.catalog.serve_settings import Offer
+
+    if given and len(given) != len(references):
+        raise click.UsageError(
+            f"{plural(len(references), 'catalog')} and {plural(len(given), 'name')} are given; "
+            "pass `--name` once for each catalog, or leave it out."
+        )
+    names = given or [default_name(reference) for reference in references]
+    return [
+        # Without a name in any path, a folder may be called anything.
+        Offer(reference=reference, name=name if has_names else "catalog")
+        for reference, name in zip(references, names, strict=True)
+    ]
+
+
+def _tls(
+    certificate: Path | None, key: Path | None, grpc_tls: bool, *, over_http: bool
+) -> TlsSettings | None:
+    from olmkit.jobs.catalog.serve_settings import TlsSettings
+
     if (certificate is None) != (key is None):
         raise click.UsageError("`--tls-cert` and `--tls-key` need each other.")
-    if port is None:
-        if name is not None or certificate is not None:
-            raise click.UsageError("`--name` and `--tls-cert` need `--http-port`.")
+    if certificate is None or key is None:
+        if grpc_tls:
+            raise click.UsageError("`--grpc-tls` needs `--tls-cert` and `--tls-key`.")
         return None
-    chosen = name or default_name(reference)
-    if not names.is_subdomain(chosen):
+    if not over_http and not grpc_tls:
         raise click.UsageError(
-            f"`{chosen}` cannot be the name of a catalog; pass a DNS subdomain with `--name`."
+            "`--tls-cert` needs `--http-port`, `--metrics-port` or `--grpc-tls`."
         )
-    return HttpSettings(name=chosen, port=port, certificate=certificate, key=key)
+    return TlsSettings(certificate=certificate, key=key, over_grpc=grpc_tls)
 
 
-def _announce(app: App, serving: Serving, *, cache_wanted: bool) -> None:
-    where = f"[{serving.host}]" if ":" in serving.host else serving.host or "0.0.0.0"  # noqa: S104
-    address = f"{where}:{serving.port}"
-    http_address = f"{where}:{serving.http_port}"
+def _fill(app: App, offers: list[Offer], settings: ServeSettings, access: Access) -> None:
+    """Fill the cache of each catalog; one result for each."""
+    from olmkit.jobs.catalog import serve_prepared
+
+    for offer in offers:
+        folder = settings.cache_of(offer, offers)
+        assert folder is not None  # noqa: S101 - there is a cache folder
+        prepared = app.run(
+            serve_prepared.fill_cache(
+                offer.reference,
+                folder,
+                access=access,
+                with_lines=settings.http_port is not None,
+            )
+        )
+        name = {} if len(offers) == 1 else {"name": offer.name}
+        app.emit({**name, "cached": prepared.cached}, diagnostics=prepared.findings)
+
+
+def _leave(path: Path, error: Exception) -> None:
+    """What ended the server, for Kubernetes: the sentence first, since the text may be cut."""
+    from olmkit.edges import termination_log
+
+    text = str(error) or type(error).__name__
+    if isinstance(error, OlmkitError):
+        text = error.message
+        text += f"\nhint: {error.hint}" if error.hint else ""
+        if error.diagnostics:
+            text += f"\n{output.text(error.diagnostics, output.no_sources)}"
+    termination_log.write(path, f"{text}\n")
+
+
+def _announce(app: App, serving: Serving, *, cache_wanted: bool, is_one: bool) -> None:
+    def at(port: int) -> str:
+        where = f"[{serving.host}]" if ":" in serving.host else serving.host or "0.0.0.0"  # noqa: S104
+        return f"{where}:{port}"
+
     if app.is_json:
         app.emit(
             {
-                "address": address,
-                **({"httpAddress": http_address} if serving.http_port else {}),
+                **({} if is_one else {"name": serving.name}),
+                "address": at(serving.port),
+                **({"httpAddress": at(serving.http_port)} if serving.http_port else {}),
+                **({"metricsAddress": at(serving.metrics_port)} if serving.metrics_port else {}),
                 "packages": serving.packages,
                 "bundles": serving.bundles,
                 "cached": serving.cached,
@@ -188,5 +284,7 @@ def _announce(app: App, serving: Serving, *, cache_wanted: bool) -> None:
             "or another process is writing there"
         )
     amount = f"{plural(serving.packages, 'package')}, {plural(serving.bundles, 'bundle')}"
-    over_http = f", over HTTP on {http_address}" if serving.http_port else ""
-    app.terminal.say(f"serving {amount} on {address}{over_http}")
+    which = "" if is_one else f"{serving.name}: "
+    over_http = f", over HTTP on {at(serving.http_port)}" if serving.http_port else ""
+    metrics = f", metrics on {at(serving.metrics_port)}" if serving.metrics_port else ""
+    app.terminal.say(f"serving {which}{amount} on {at(serving.port)}{over_http}{metrics}")

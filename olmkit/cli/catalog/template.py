@@ -4,31 +4,42 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from olmkit.base.diagnostics import ConfigurationError
-from olmkit.catalog.blobs import fbc
-from olmkit.catalog.bundles.migrate import Level
+from olmkit.cli.frame import option_values
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.options import add, form_option
 from olmkit.cli.frame.registry_options import registry_options
-from olmkit.edges.images.access_settings import Access
-from olmkit.jobs.catalog import template as job
-from olmkit.jobs.catalog.template import Kind, TemplateOptions
+
+if TYPE_CHECKING:
+    from olmkit.catalog.blobs import fbc
+    from olmkit.edges.images.access_settings import Access
+    from olmkit.jobs.catalog.template import Kind
 
 
 def _template_options(run: Callable[..., Any]) -> Callable[..., Any]:
     migrate = click.option(
         "--migrate",
+        "--migrate-level",
         "level",
-        type=click.Choice([str(level) for level in Level]),
-        default=str(Level.NONE),
+        type=click.Choice(option_values.MIGRATIONS),
+        default=option_values.MIGRATIONS[0],
         show_default=True,
         help="Migration level of the bundles that are rendered from images.",
     )
     return add(run, (form_option, migrate, registry_options))
+
+
+_release_option = click.option(
+    "--opm-release",
+    metavar="RELEASE",
+    default="",
+    help="Release of opm, such as 1.50, whose rules count for semver templates. "
+    "Default: those of the current release.",
+)
 
 
 @command(
@@ -41,8 +52,15 @@ def _template_options(run: Callable[..., Any]) -> Callable[..., Any]:
 )
 @click.argument("words", metavar="[KIND] [FILE]", nargs=-1)
 @_template_options
+@_release_option
 def render_template(
-    app: App, *, words: tuple[str, ...], form: fbc.Form, level: str, access: Access
+    app: App,
+    *,
+    words: tuple[str, ...],
+    form: fbc.Form,
+    level: str,
+    access: Access,
+    opm_release: str,
 ) -> None:
     """Render a catalog template; its `schema` says which kind it is.
 
@@ -50,7 +68,7 @@ def render_template(
     the standard input. The bundles come from the images that the template names.
     """
     kind, reference = _kind_and_file(words)
-    _render(app, reference, kind, form, level, access)
+    _render(app, reference, kind, form, level, access, opm_release)
 
 
 @command(
@@ -59,13 +77,15 @@ def render_template(
     olmkit catalog template basic catalog-templates/basic.yaml > catalog.yaml
     """,
 )
-@click.argument("reference", metavar="FILE", default=job.STDIN)
+@click.argument("reference", metavar="FILE", default=option_values.STDIN)
 @_template_options
 def basic(app: App, *, reference: str, form: fbc.Form, level: str, access: Access) -> None:
     """Render a basic template: blobs, and images in place of bundles.
 
     Without FILE, or with `-`, the template comes from the standard input.
     """
+    from olmkit.jobs.catalog.template import Kind
+
     _render(app, reference, Kind.BASIC, form, level, access)
 
 
@@ -75,14 +95,20 @@ def basic(app: App, *, reference: str, form: fbc.Form, level: str, access: Acces
     olmkit catalog template semver catalog-templates/semver.yaml > catalog.yaml
     """,
 )
-@click.argument("reference", metavar="FILE", default=job.STDIN)
+@click.argument("reference", metavar="FILE", default=option_values.STDIN)
 @_template_options
-def semver(app: App, *, reference: str, form: fbc.Form, level: str, access: Access) -> None:
+@_release_option
+def semver(
+    app: App, *, reference: str, form: fbc.Form, level: str, access: Access, opm_release: str
+) -> None:
     """Render a semver template: channels and edges from versions.
 
-    Without FILE, or with `-`, the template comes from the standard input.
+    Without FILE, or with `-`, the template comes from the standard input. Releases of opm from 1.37
+    to 1.60 generate other edges, and those before 1.65 no icon and description of the package.
     """
-    _render(app, reference, Kind.SEMVER, form, level, access)
+    from olmkit.jobs.catalog.template import Kind
+
+    _render(app, reference, Kind.SEMVER, form, level, access, opm_release)
 
 
 @command(
@@ -91,18 +117,23 @@ def semver(app: App, *, reference: str, form: fbc.Form, level: str, access: Acce
     olmkit catalog template substitutes catalog-templates/substitutes.yaml > catalog.yaml
     """,
 )
-@click.argument("reference", metavar="FILE", default=job.STDIN)
+@click.argument("reference", metavar="FILE", default=option_values.STDIN)
 @_template_options
 def substitutes(app: App, *, reference: str, form: fbc.Form, level: str, access: Access) -> None:
     """Render a substitutes template: rebuilt bundles replace others.
 
     Without FILE, or with `-`, the template comes from the standard input.
     """
+    from olmkit.jobs.catalog.template import Kind
+
     _render(app, reference, Kind.SUBSTITUTES, form, level, access)
 
 
 def _kind_and_file(words: tuple[str, ...]) -> tuple[Kind | None, str]:
     """The kind, if it is named, and the file."""
+    from olmkit.jobs.catalog import template as job
+    from olmkit.jobs.catalog.template import Kind
+
     kinds = [str(kind) for kind in Kind]
     match words:
         case ():
@@ -122,16 +153,33 @@ def _kind_and_file(words: tuple[str, ...]) -> tuple[Kind | None, str]:
 
 
 def _render(
-    app: App, reference: str, kind: Kind | None, form: fbc.Form, level: str, access: Access
+    app: App,
+    reference: str,
+    kind: Kind | None,
+    form: fbc.Form,
+    level: str,
+    access: Access,
+    opm_release: str = "",
 ) -> None:
-    options = TemplateOptions(kind=kind, level=Level(level), access=access)
+    from olmkit.catalog.blobs import fbc
+    from olmkit.catalog.bundles.migrate import Level
+    from olmkit.catalog.templates.opm_release import CURRENT, OpmRelease
+    from olmkit.edges import disk
+    from olmkit.jobs.catalog import template as job
+    from olmkit.jobs.catalog.template import TemplateOptions
+
+    release = OpmRelease.parse(opm_release) if opm_release else CURRENT
+    options = TemplateOptions(kind=kind, level=Level(level), access=access, release=release)
     stdin = _stdin() if reference == job.STDIN else None
     result = app.run(job.render_template(reference, options, stdin=stdin))
     app.report(result.diagnostics)
-    app.terminal.result_bytes(fbc.dump(result.blobs, form))
+    with disk.gathered(fbc.pieces(result.blobs, form)) as text:
+        app.terminal.result_stream(text)
 
 
 def _stdin() -> bytes:
+    from olmkit.jobs.catalog import template as job
+
     data = sys.stdin.buffer.read(job.MAX_TEMPLATE + 1)
     if len(data) > job.MAX_TEMPLATE:
         raise ConfigurationError(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from olmkit.cli.catalog import inputs
@@ -10,9 +12,9 @@ from olmkit.cli.frame import validation
 from olmkit.cli.frame.app import App
 from olmkit.cli.frame.registry_options import registry_options
 from olmkit.cli.frame.validation import ValidationReport, finding_options
-from olmkit.edges.images.access_settings import Access
-from olmkit.jobs.catalog import catalogs as job
-from olmkit.jobs.catalog.catalogs import ValidateOptions
+
+if TYPE_CHECKING:
+    from olmkit.edges.images.access_settings import Access
 
 
 @frame.command(
@@ -40,6 +42,9 @@ def validate(
 
     Errors are faults that opm rejects, too; warnings are specific to olmkit.
     """
+    from olmkit.jobs.catalog import catalogs as job
+    from olmkit.jobs.catalog.catalogs import ValidateOptions
+
     app.output = output
     options = ValidateOptions(select=validation.words(select), ignore=validation.words(ignore))
     trees = inputs.pulled(app, references, access)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from olmkit.cli.frame.app import App
-from olmkit.olm import preview
-from olmkit.olm.preview import Preview
+
+if TYPE_CHECKING:
+    from olmkit.olm.preview import Preview
 
 
 def give(
@@ -21,6 +23,8 @@ def give(
 
     `before` is what it replaces.
     """
+    from olmkit.olm import preview
+
     lines = [title]
     if brings is not None:
         lines += preview.lines(brings, targets, before)

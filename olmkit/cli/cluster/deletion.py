@@ -1,4 +1,4 @@
-"""Deleting objects of a cluster: asked before, and told after what went and what did not.
+"""Deleting objects of a cluster: confirmed before, and reported after, with what stays.
 
 Yes comes by flag, by answer, or not at all. What is still there when the time is over
 is the cluster's doing, and the exit code says so.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,9 +16,10 @@ from olmkit.base.diagnostics import ConfigurationError
 from olmkit.cli.frame.app import App
 from olmkit.cli.frame.exits import Exit
 from olmkit.cli.frame.output import plural
-from olmkit.jobs.cluster.write import Removed
-from olmkit.kube.objects import Manifest
-from olmkit.olm.explain.explanation import subject
+
+if TYPE_CHECKING:
+    from olmkit.jobs.cluster.write import Removed
+    from olmkit.kube.objects import Manifest
 
 yes_option = click.option(
     "-y", "--yes", is_flag=True, envvar="OLMKIT_YES", help="Do not ask for confirmation."
@@ -35,6 +36,8 @@ def confirm(app: App, found: Sequence[Manifest], *, also: Sequence[str] = (), ye
 
     Raises `ConfigurationError` without a terminal.
     """
+    from olmkit.olm.explain.explanation import subject
+
     if yes or not (found or also):
         return
     for what in (*also, *map(subject, found)):
@@ -58,6 +61,8 @@ def rehearse(
     **facts: Any,
 ) -> None:
     """Show what would be deleted, in the form of `give`."""
+    from olmkit.olm.explain.explanation import subject
+
     names = [*also, *map(subject, found)]
     app.emit(_value(names, [], stays, facts), text="\n".join(names) or _NOTHING)
 
@@ -67,6 +72,8 @@ def give(app: App, done: Removed, *, stays: Sequence[str] = (), **facts: Any) ->
 
     Ends with the code of the world when something is still there.
     """
+    from olmkit.olm.explain.explanation import subject
+
     gone = list(dict.fromkeys(map(subject, done.gone)))  # some come again, and go again
     left = [subject(one) for one in done.left]
     lines = [

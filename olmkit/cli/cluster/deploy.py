@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from olmkit.cli.frame import install_status
+from olmkit.cli.frame import install_status, option_values
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.cluster_options import Target, cluster_options, timeout_option
-from olmkit.jobs.cluster import deploy as job
-from olmkit.jobs.cluster.deploy import DeployOptions
-from olmkit.jobs.cluster.wait import Timeouts
-from olmkit.jobs.project import overlay
-from olmkit.olm.explain.explanation import subject
+
+if TYPE_CHECKING:
+    from olmkit.jobs.cluster.wait import Timeouts
 
 
 @command(
@@ -22,7 +22,7 @@ from olmkit.olm.explain.explanation import subject
     olmkit deploy config/crd --crds-only
     """,
 )
-@click.argument("overlay", default=overlay.DEFAULT, metavar="[OVERLAY]")
+@click.argument("overlay", default=option_values.OVERLAY, metavar="[OVERLAY]")
 @click.option("--image", default="", metavar="REF", help="Image of the operator.")
 @click.option("--crds-only", is_flag=True, help="Apply only the CustomResourceDefinitions.")
 @click.option("--dry-run", is_flag=True, help="Show what would change without changing anything.")
@@ -43,6 +43,10 @@ def deploy(
     OVERLAY is a directory with a kustomization, relative to the project. Default:
     `config/default`. The overlay determines the namespace.
     """
+    from olmkit.jobs.cluster import deploy as job
+    from olmkit.jobs.cluster.deploy import DeployOptions
+    from olmkit.olm.explain.explanation import subject
+
     wanted = job.wanted(
         DeployOptions(project=app.project, overlay=overlay, image=image, crds_only=crds_only)
     )

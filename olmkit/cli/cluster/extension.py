@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from olmkit.base import documents
 from olmkit.cli.cluster import announcement, deletion
 from olmkit.cli.frame import install_status, output
 from olmkit.cli.frame.app import App
 from olmkit.cli.frame.cluster_options import Target
 from olmkit.cli.frame.exits import Exit
-from olmkit.edges.cluster.objects import ClusterObjects
-from olmkit.edges.images.access_settings import Access
-from olmkit.jobs.cluster.wait import Report, Timeouts
-from olmkit.jobs.cluster_v1 import extension as job
-from olmkit.jobs.cluster_v1 import removal
-from olmkit.jobs.cluster_v1.extension import ExtensionOptions, ExtensionUpgrade
-from olmkit.jobs.cluster_v1.extension_choice import Offer
-from olmkit.jobs.cluster_v1.preflight import MissingPermissionsError
-from olmkit.kube import objects
-from olmkit.kube.objects import Manifest
-from olmkit.olm.explain.explanation import Explanation
+
+if TYPE_CHECKING:
+    from olmkit.edges.cluster.objects import ClusterObjects
+    from olmkit.edges.images.access_settings import Access
+    from olmkit.jobs.cluster.wait import Report, Timeouts
+    from olmkit.jobs.cluster_v1.extension import ExtensionUpgrade
+    from olmkit.jobs.cluster_v1.extension_choice import Offer
+    from olmkit.kube.objects import Manifest
+    from olmkit.olm.explain.explanation import Explanation
 
 # What only OLM v0 has; with `--olm v1` they are refused, not passed over.
-_ONLY_V0 = ("bundle", "catalog_address", "catalog_namespace", "mode", "poll", "secrets")
+_ONLY_V0 = ("bundle", "catalog_address", "catalog_namespace", "mode", "secrets")
 
 
 def install(
@@ -46,12 +42,16 @@ def install(
     undone: Report | None,
 ) -> None:
     """Install through a ClusterExtension."""
+    from olmkit.jobs.cluster_v1 import extension as job
+    from olmkit.jobs.cluster_v1.extension import ExtensionOptions
+
     for name in _ONLY_V0:
         if words.get(name):
             option = name.replace("_", "-").replace("secrets", "pull-secret")
             raise click.UsageError(f"`--{option}` is for OLM v0 only.")
     if not words["package"]:
         raise click.UsageError("Name a package.")
+    poll_minutes = job.poll_minutes(words["poll"]) if words["poll"] else 0
 
     async def run() -> None:
         async with target.open() as (reader, namespace):
@@ -61,6 +61,7 @@ def install(
                 catalog=words["catalog"],
                 version=words["version"],
                 channel=words["channel"],
+                poll_minutes=poll_minutes,
                 service_account=service_account,
                 create_service_account=create_service_account,
             )
@@ -100,6 +101,10 @@ def upgrade(
     create_service_account: bool,
 ) -> None:
     """Ask for another version."""
+    import asyncio
+
+    from olmkit.jobs.cluster_v1 import extension as job
+    from olmkit.olm.explain.explanation import Explanation
 
     async def run() -> None:
         clock = asyncio.get_running_loop().time
@@ -149,6 +154,8 @@ async def _planned(
     timeouts: Timeouts,
     extends_account: bool,
 ) -> ExtensionUpgrade | Explanation:
+    from olmkit.jobs.cluster_v1 import extension as job
+
     with install_status.watching(app, "waiting") as report:
         return await job.plan_upgrade_when_read(
             reader,
@@ -162,7 +169,9 @@ async def _planned(
 
 
 def why(app: App, *, package: str, target: Target, save: Path | None, saved: Path | None) -> None:
-    """Explain how a ClusterExtension stands; `saved` is a file to read instead of a cluster."""
+    """Explain the state of a ClusterExtension; `saved` is a file to read instead of a cluster."""
+    from olmkit.jobs.cluster_v1 import extension as job
+
     if saved is not None:
         install_status.give(app, job.why_saved(saved, package), {"package": package})
         return
@@ -187,6 +196,8 @@ def uninstall(
     yes: bool,
 ) -> None:
     """Remove a ClusterExtension; OLM v1 deletes its CRDs with it."""
+    from olmkit.jobs.cluster_v1 import removal
+    from olmkit.kube import objects
 
     async def run() -> None:
         async with target.open() as (reader, _):
@@ -196,10 +207,10 @@ def uninstall(
             for crd in made.unread:
                 app.terminal.note(
                     f"the objects of {objects.name(crd)} cannot be listed, since nothing converts "
-                    "them any more; they go after the operator"
+                    "them; they go after the operator"
                 )
             if dry_run:
-                deletion.rehearse(app, made.all, package=package)
+                deletion.rehearse(app, made.all, stays=made.stays, package=package)
                 if not made.is_complete:
                     app.terminal.note("pass `--delete-operands` to delete the objects of its CRDs")
                 return
@@ -216,7 +227,7 @@ def uninstall(
                     report=report,
                     timeouts=timeouts,
                 )
-            deletion.give(app, done, package=package)
+            deletion.give(app, done, stays=made.stays, package=package)
 
     app.run(run())
 
@@ -224,6 +235,9 @@ def uninstall(
 @contextmanager
 def _granting(app: App) -> Iterator[None]:
     """Print the manifests that grant what a service account lacks, when it lacks permissions."""
+    from olmkit.base import documents
+    from olmkit.jobs.cluster_v1.preflight import MissingPermissionsError
+
     try:
         yield
     except MissingPermissionsError as error:
@@ -242,6 +256,8 @@ def _announce(app: App, title: str, offer: Offer) -> None:
 
 def _rehearse(app: App, found: Sequence[Manifest], offer: Offer) -> None:
     """Show what would be written, and what is known of what comes with it."""
+    from olmkit.base import documents
+
     app.emit(
         {
             "objects": list(found),

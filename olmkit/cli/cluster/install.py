@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from olmkit.base import documents
 from olmkit.cli.cluster import announcement
 from olmkit.cli.frame import install_status
 from olmkit.cli.frame.app import App, command
@@ -19,14 +18,12 @@ from olmkit.cli.frame.cluster_options import (
     timeout_option,
 )
 from olmkit.cli.frame.registry_options import registry_options
-from olmkit.edges.images.access_settings import Access
-from olmkit.jobs.cluster import conflicts
-from olmkit.jobs.cluster.wait import Timeouts
-from olmkit.jobs.cluster_v0 import install as job
-from olmkit.jobs.cluster_v0.install import Plan
-from olmkit.jobs.cluster_v0.install_choice import InstallOptions
-from olmkit.kube import objects
-from olmkit.kube.objects import Manifest
+
+if TYPE_CHECKING:
+    from olmkit.edges.images.access_settings import Access
+    from olmkit.jobs.cluster.wait import Timeouts
+    from olmkit.jobs.cluster_v0.install import Plan
+    from olmkit.kube.objects import Manifest
 
 
 @command(
@@ -44,27 +41,27 @@ from olmkit.kube.objects import Manifest
     "--bundle",
     default="",
     metavar="REF",
-    help="Bundle to try, a directory or an image; olmkit creates a catalog for it.",
+    help="Bundle to try, a directory or an image; olmkit creates a catalog for it (OLM v0).",
 )
 @click.option(
     "--catalog",
     default="",
     metavar="REF",
     envvar="OLMKIT_CATALOG",
-    help="Image of a catalog, or name of an existing CatalogSource.",
+    help="Image of a catalog, or name of an existing CatalogSource or ClusterCatalog.",
 )
 @click.option(
     "--catalog-namespace",
     default="",
     metavar="NAME",
     callback=namespace_name,
-    help="Namespace of the CatalogSource.",
+    help="Namespace of the CatalogSource (OLM v0).",
 )
 @click.option(
     "--catalog-address",
     default="",
     metavar="HOST:PORT",
-    help="Address of a catalog server, as seen from the cluster.",
+    help="Address of a catalog server, as seen from the cluster (OLM v0).",
 )
 @own_catalog_options
 @click.option(
@@ -74,10 +71,14 @@ from olmkit.kube.objects import Manifest
     help="How often OLM checks for a newer image of the catalog, such as `15m`.",
 )
 @click.option(
-    "--channel", default="", help="Channel, instead of the default channel of the package."
+    "--channel",
+    default="",
+    help="Channel, instead of the default channel of the package, or of all channels (OLM v1).",
 )
 @click.option(
-    "--version", default="", help="Version, instead of the newest version of the channel."
+    "--version",
+    default="",
+    help="Version, instead of the newest version of the channel; a range with OLM v1.",
 )
 @click.option(
     "--mode",
@@ -85,14 +86,14 @@ from olmkit.kube.objects import Manifest
     metavar="MODE",
     help="`AllNamespaces`, `OwnNamespace`, `SingleNamespace=NAME` or `MultiNamespace=A,B`. "
     "Default: the mode of the existing OperatorGroup, or the widest mode that the bundle "
-    "supports.",
+    "supports (OLM v0).",
 )
 @click.option(
     "--approval",
     type=click.Choice(["automatic", "manual"]),
     default="automatic",
     show_default=True,
-    help="Whether OLM performs later upgrades itself or waits for `olmkit upgrade`.",
+    help="Whether OLM performs later upgrades itself or waits for `olmkit upgrade` (OLM v0).",
 )
 @click.option(
     "--on-failure",
@@ -113,7 +114,7 @@ from olmkit.kube.objects import Manifest
 @click.option(
     "--create-service-account",
     is_flag=True,
-    help="Create the service account with only the permissions that the bundle needs.",
+    help="Create the service account with only the permissions that the bundle needs (OLM v1).",
 )
 @olm_option
 @timeout_option()
@@ -138,6 +139,11 @@ def install(
     Prints what will be installed and with which permissions. If the installation stops, prints the
     reason.
     """
+    from olmkit.base import documents
+    from olmkit.jobs.cluster import conflicts
+    from olmkit.jobs.cluster_v0 import install as job
+    from olmkit.jobs.cluster_v0.install_choice import InstallOptions
+
     undone = app.terminal.note if on_failure == "remove" else None
     if olm == "v1":
         from olmkit.cli.cluster import extension  # it knows much that OLM v0 does without
@@ -198,6 +204,8 @@ def _announce(app: App, made: Plan) -> None:
 
 
 def _value(made: Plan) -> dict[str, Any]:
+    from olmkit.kube import objects
+
     request = made.request
     return {
         "package": request.package,

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from olmkit.cli.cluster import deletion
 from olmkit.cli.cluster.deletion import dry_run_option, yes_option
-from olmkit.cli.frame import install_status, options
+from olmkit.cli.frame import install_status, option_values, options
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.cluster_options import Target, cluster_options, timeout_option
 from olmkit.cli.frame.exits import Exit
 from olmkit.cli.frame.registry_options import registry_options
-from olmkit.edges.images.access_settings import Access
-from olmkit.jobs.cluster import olm as job
-from olmkit.jobs.cluster.wait import Timeouts
-from olmkit.olm.explain.explanation import subject
+
+if TYPE_CHECKING:
+    from olmkit.edges.images.access_settings import Access
+    from olmkit.jobs.cluster import olm as job
+    from olmkit.jobs.cluster.wait import Timeouts
 
 
 def manifest_options(run: Callable[..., Any]) -> Callable[..., Any]:
@@ -32,7 +33,7 @@ def manifest_options(run: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option(
             "--release",
-            default=job.RELEASE,
+            default=option_values.OLM_RELEASE,
             show_default=True,
             metavar="TAG",
             help="Release of OLM to install.",
@@ -50,6 +51,7 @@ def manifest_options(run: Callable[..., Any]) -> Callable[..., Any]:
 @cluster_options
 def status(app: App, *, target: Target) -> None:
     """Show whether OLM is installed and running."""
+    from olmkit.jobs.cluster import olm as job
 
     async def run() -> job.Status:
         async with target.open() as (reader, _):
@@ -99,6 +101,8 @@ def install(
     access: Access,
 ) -> None:
     """Install OLM v0 from its manifests, and wait until it runs."""
+    from olmkit.jobs.cluster import olm as job
+    from olmkit.olm.explain.explanation import subject
 
     async def run() -> None:
         found = await job.manifests(manifests, release, access)
@@ -141,6 +145,7 @@ def uninstall(
 
     The command refuses while operators are installed through OLM.
     """
+    from olmkit.jobs.cluster import olm as job
 
     async def run() -> None:
         found = await job.manifests(manifests, release, access)

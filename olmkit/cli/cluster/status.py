@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,8 +12,9 @@ from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.cluster_options import Target, cluster_options
 from olmkit.cli.frame.exits import Exit
 from olmkit.cli.frame.terminal import printable
-from olmkit.jobs.cluster import status as job
-from olmkit.jobs.cluster.status import Row, Status
+
+if TYPE_CHECKING:
+    from olmkit.jobs.cluster.status import Row, Status
 
 
 @command(
@@ -30,6 +31,7 @@ def status(app: App, *, package: str, exit_code: bool, target: Target) -> None:
 
     Covers all namespaces, unless `-n` names one.
     """
+    from olmkit.jobs.cluster import status as job
 
     async def run() -> Status:
         async with target.open() as (reader, _):

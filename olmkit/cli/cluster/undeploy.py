@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from olmkit.cli.cluster import deletion
 from olmkit.cli.cluster.deletion import dry_run_option, yes_option
-from olmkit.cli.frame import install_status
+from olmkit.cli.frame import install_status, option_values
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.cluster_options import Target, cluster_options, timeout_option
-from olmkit.jobs.cluster import deploy as job
-from olmkit.jobs.cluster.deploy import DeployOptions
-from olmkit.jobs.cluster.wait import Timeouts
-from olmkit.jobs.project import overlay
-from olmkit.olm.explain.explanation import subject
+
+if TYPE_CHECKING:
+    from olmkit.jobs.cluster.wait import Timeouts
 
 
 @command(
@@ -24,7 +24,7 @@ from olmkit.olm.explain.explanation import subject
     olmkit undeploy --keep-crds --yes
     """,
 )
-@click.argument("overlay", default=overlay.DEFAULT, metavar="[OVERLAY]")
+@click.argument("overlay", default=option_values.OVERLAY, metavar="[OVERLAY]")
 @click.option("--keep-crds", is_flag=True, help="Keep the CRDs and their objects.")
 @click.option(
     "--delete-operands", is_flag=True, help="Delete the custom resources of the operator first."
@@ -48,6 +48,10 @@ def undeploy(
 
     OVERLAY is the overlay that was deployed.
     """
+    from olmkit.jobs.cluster import deploy as job
+    from olmkit.jobs.cluster.deploy import DeployOptions
+    from olmkit.olm.explain.explanation import subject
+
     wanted = job.wanted(DeployOptions(project=app.project, overlay=overlay))
 
     async def run() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from olmkit.cli.cluster import deletion
@@ -9,16 +11,16 @@ from olmkit.cli.cluster.deletion import dry_run_option, yes_option
 from olmkit.cli.frame import install_status
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.cluster_options import Target, cluster_options, olm_option, timeout_option
-from olmkit.jobs.cluster.wait import Timeouts
-from olmkit.jobs.cluster_v0 import uninstall as job
-from olmkit.jobs.cluster_v0 import uninstall_plan
-from olmkit.jobs.cluster_v0.uninstall_plan import UninstallOptions
+
+if TYPE_CHECKING:
+    from olmkit.jobs.cluster.wait import Timeouts
 
 
 @command(
     example="""
     olmkit uninstall memcached-operator -n operators
     olmkit uninstall memcached-operator --delete-operands --delete-crds --yes
+    olmkit uninstall memcached-operator --olm v1 --delete-operands --dry-run
     """
 )
 @click.argument("package")
@@ -57,6 +59,10 @@ def uninstall(
     `--delete-operands` if objects exist. Also finds and removes what an earlier run or another
     program has left of the operator.
     """
+    from olmkit.jobs.cluster_v0 import uninstall as job
+    from olmkit.jobs.cluster_v0 import uninstall_plan
+    from olmkit.jobs.cluster_v0.uninstall_plan import UninstallOptions
+
     if olm == "v1":
         from olmkit.cli.cluster import extension  # it knows much that OLM v0 does without
 

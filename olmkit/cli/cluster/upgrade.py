@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from olmkit.cli.cluster import announcement
@@ -15,12 +17,12 @@ from olmkit.cli.frame.cluster_options import (
     timeout_option,
 )
 from olmkit.cli.frame.registry_options import registry_options
-from olmkit.edges.images.access_settings import Access
-from olmkit.jobs.cluster.wait import Timeouts
-from olmkit.jobs.cluster_v0 import upgrade as job
-from olmkit.jobs.cluster_v0 import upgrade_plan
-from olmkit.jobs.cluster_v0.upgrade import Upgraded
-from olmkit.jobs.cluster_v0.upgrade_plan import UpgradeOptions, UpgradePlan
+
+if TYPE_CHECKING:
+    from olmkit.edges.images.access_settings import Access
+    from olmkit.jobs.cluster.wait import Timeouts
+    from olmkit.jobs.cluster_v0.upgrade import Upgraded
+    from olmkit.jobs.cluster_v0.upgrade_plan import UpgradePlan
 
 
 @command(
@@ -29,6 +31,7 @@ from olmkit.jobs.cluster_v0.upgrade_plan import UpgradeOptions, UpgradePlan
     olmkit upgrade memcached-operator --to 0.0.2
     olmkit upgrade memcached-operator --catalog quay.io/example/catalog:v2
     olmkit upgrade memcached-operator --dry-run
+    olmkit upgrade memcached-operator --to '>=0.0.2 <1.0.0' --olm v1
     olmkit upgrade --bundle ./bundle -n try
     """
 )
@@ -37,19 +40,22 @@ from olmkit.jobs.cluster_v0.upgrade_plan import UpgradeOptions, UpgradePlan
     "--to", default="", metavar="VERSION", help="Version to upgrade to; a range with OLM v1."
 )
 @click.option(
-    "--bundle", default="", metavar="REF", help="Bundle to upgrade to, a directory or an image."
+    "--bundle",
+    default="",
+    metavar="REF",
+    help="Bundle to upgrade to, a directory or an image (OLM v0).",
 )
 @click.option(
     "--catalog",
     default="",
     metavar="REF",
     envvar="OLMKIT_CATALOG",
-    help="New image, or address, of the catalog that olmkit created.",
+    help="New image, or address, of the catalog that olmkit created (OLM v0).",
 )
 @click.option(
     "--retry",
     is_flag=True,
-    help="Remove what a failed InstallPlan left and let OLM try again.",
+    help="Remove what a failed InstallPlan left and let OLM try again (OLM v0).",
 )
 @click.option("--dry-run", is_flag=True, help="Show the upgrade path without changing anything.")
 @click.option(
@@ -84,15 +90,21 @@ def upgrade(
     Approves each InstallPlan on the upgrade path if approval is manual, and prints its changes
     first.
     """
+    from olmkit.jobs.cluster_v0 import upgrade as job
+    from olmkit.jobs.cluster_v0 import upgrade_plan
+    from olmkit.jobs.cluster_v0.upgrade_plan import UpgradeOptions
+
     if bool(package) == bool(bundle):
-        raise click.UsageError("Name a package, or a bundle with `--bundle`.")
+        both = ", not both" if package else ""
+        raise click.UsageError(f"Name a package, or a bundle with `--bundle`{both}.")
     if retry and (bundle or dry_run):
         raise click.UsageError("`--retry` cannot be used with `--bundle` or `--dry-run`.")
     if olm == "v1":
         from olmkit.cli.cluster import extension  # it knows much that OLM v0 does without
 
-        if bundle or catalog or retry:
-            raise click.UsageError("`--bundle`, `--catalog` and `--retry` are for OLM v0 only.")
+        given = {"bundle": bundle, "catalog": catalog, "retry": retry, "pull-secret": secrets}
+        for name in (name for name, value in given.items() if value):
+            raise click.UsageError(f"`--{name}` is for OLM v0 only.")
         extension.upgrade(
             app,
             package=package,
@@ -149,7 +161,9 @@ def upgrade(
 def _announce(app: App, plan: UpgradePlan) -> None:
     to = f" to `{plan.hops[-1]}`" if plan.hops else ""
     where = f"in namespace `{plan.namespace}`"
-    title = f"upgrading `{plan.package}` {where} from `{plan.before or 'nothing'}`{to}"
+    title = f"upgrading `{plan.package}` {where} from `{plan.before}`{to}"
+    if not plan.before:
+        title = f"installing `{plan.hops[-1] if plan.hops else plan.package}` {where}"
     announcement.give(app, title, plan.brings, plan.targets, plan.notes, plan.has)
 
 

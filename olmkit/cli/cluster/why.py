@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,9 +11,10 @@ from olmkit.cli.frame import install_status
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.cluster_options import Target, cluster_options, olm_option
 from olmkit.cli.frame.registry_options import registry_options
-from olmkit.edges.images.access_settings import Access
-from olmkit.jobs.cluster import read as job
-from olmkit.olm.explain.explanation import Explanation
+
+if TYPE_CHECKING:
+    from olmkit.edges.images.access_settings import Access
+    from olmkit.olm.explain.explanation import Explanation
 
 
 @command(
@@ -20,6 +22,7 @@ from olmkit.olm.explain.explanation import Explanation
     olmkit why memcached-operator -n operators
     olmkit why memcached-operator -o json
     olmkit why memcached-operator --from objects.yaml
+    olmkit why memcached-operator --olm v1
     """
 )
 @click.argument("package")
@@ -52,9 +55,12 @@ def why(
     """Explain why an operator is not installed or upgraded.
 
     The cause comes first, then the path to it: Subscription, InstallPlan, unpack Job,
-    ClusterServiceVersion, Deployment, Pod and its last message. The command reads the catalogs only
-    if OLM cannot resolve the namespace, or if it is unclear which bundle an unpack Job belongs to.
+    ClusterServiceVersion, Deployment, Pod and its last message. With OLM v1, the path begins at the
+    ClusterExtension. The command reads the catalogs only if OLM cannot resolve the namespace, or if
+    it is unclear which bundle an unpack Job belongs to.
     """
+    from olmkit.jobs.cluster import read as job
+
     if save is not None and saved is not None:
         raise click.UsageError("`--save` cannot be used with `--from`.")
     if olm == "v1":

@@ -70,7 +70,7 @@ class App:
     def sources(self, path: str) -> bytes | None:
         """The bytes of a file that a finding names, for showing its lines.
 
-        None when there is no such file, and when it is too large to be read for that.
+        None if the file does not exist, and when it is too large to be read for that.
         """
         try:
             file = Path(path)
@@ -97,7 +97,12 @@ class App:
                 )
             return await work
 
-        return asyncio.run(interruptible())
+        before = signal.getsignal(signal.SIGTERM)
+        try:
+            return asyncio.run(interruptible())
+        finally:
+            with contextlib.suppress(ValueError):  # not the first thread
+                signal.signal(signal.SIGTERM, before)
 
     def exit(self, code: Exit) -> NoReturn:
         raise SystemExit(int(code))

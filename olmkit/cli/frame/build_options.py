@@ -11,7 +11,6 @@ import click
 from olmkit.cli.frame import options
 from olmkit.cli.frame.app import App
 from olmkit.cli.frame.registry_options import PlatformType, registry_options, source_date
-from olmkit.jobs.image.publish import BuildOptions
 
 
 def build_options(
@@ -28,6 +27,8 @@ def build_options(
 
     @functools.wraps(run)
     def gathered(app: App, **arguments: Any) -> Any:
+        from olmkit.jobs.image.publish import BuildOptions
+
         platforms = arguments.pop("platforms")
         wanted = BuildOptions(
             target=arguments.pop("target"),

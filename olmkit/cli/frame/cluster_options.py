@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from olmkit.base import names
-from olmkit.cli.frame import options
+from olmkit.cli.frame import option_values, options
 
 if TYPE_CHECKING:
     from olmkit.edges.cluster.objects import ClusterObjects
@@ -46,6 +45,8 @@ class Target:
 
 def namespace_name(_: click.Context, parameter: click.Parameter, value: str) -> str:
     """The value of an option that names a namespace; others are misuse."""
+    from olmkit.base import names
+
     if value and not names.is_label(value):
         raise click.BadParameter(f"`{value}` is not a valid namespace name.", param=parameter)
     return value
@@ -129,12 +130,10 @@ def olm_option(run: Callable[..., Any]) -> Callable[..., Any]:
 
 def own_catalog_options(run: Callable[..., Any]) -> Callable[..., Any]:
     """How a bundle's own catalog is served; the function gets `catalog_server` and `secrets`."""
-    from olmkit.jobs.cluster_v0.install_choice import CATALOG_SERVER
-
     added = [
         click.option(
             "--catalog-server",
-            default=CATALOG_SERVER,
+            default=option_values.CATALOG_SERVER,
             show_default=True,
             metavar="IMAGE",
             envvar="OLMKIT_CATALOG_SERVER",

@@ -1,4 +1,4 @@
-"""How an operator stands, as text and as JSON, and what the exit code says of it.
+"""The state of an operator, as text and as JSON, and what the exit code says of it.
 
 The cause comes first, then the way to it from what was requested, then what to do.
 """
@@ -7,20 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from olmkit.cli.frame.app import App
 from olmkit.cli.frame.exits import Exit
 from olmkit.cli.frame.terminal import paint, printable
-from olmkit.kube.objects import Manifest
-from olmkit.olm.explain.explanation import Explanation, FaultOrigin, Readiness
 
-_COLORS = {
-    Readiness.READY: "green",
-    Readiness.WAITING: "yellow",
-    Readiness.STUCK: "red",
-    Readiness.BLOCKED: "red",
-}
+if TYPE_CHECKING:
+    from olmkit.kube.objects import Manifest
+    from olmkit.olm.explain.explanation import Explanation
+
+# By the readiness of what is explained.
+_COLORS = {"ready": "green", "waiting": "yellow", "stuck": "red", "blocked": "red"}
 
 
 def text(found: Explanation, *, color: bool = False) -> str:
@@ -85,4 +83,6 @@ def give(app: App, found: Explanation, result: dict[str, Any] | None = None) -> 
 
 
 def end(app: App, found: Explanation) -> NoReturn:
+    from olmkit.olm.explain.explanation import FaultOrigin
+
     app.exit(Exit.WORLD if found.origin is FaultOrigin.WORLD else Exit.NO)

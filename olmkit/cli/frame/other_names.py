@@ -6,36 +6,61 @@ group, and names that are nearly right.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 KNOWN: Final[Mapping[str, str]] = {
+    "alpha": "catalog",
+    "alpha bundle": "bundle",
+    "alpha bundle build": "bundle build",
+    "alpha bundle generate": "bundle generate",
+    "alpha bundle unpack": "bundle unpack",
+    "alpha bundle validate": "bundle validate",
+    "alpha convert-template": "catalog convert",
+    "alpha diff": "catalog diff",
+    "alpha list": "catalog list",
+    "alpha render-graph": "catalog graph",
+    "alpha render-template": "catalog render-template",
     "build": "image build",
     "bundle create": "bundle generate",
     "bundle install": "install --bundle",
     "bundle run": "install --bundle",
     "bundle upgrade": "upgrade --bundle",
+    "catalog convert-template": "catalog convert",
     "catalog deps": "catalog resolve",
-    "catalog ls": "catalog list",
-    "catalog prune": "catalog filter",
-    "catalog run": "catalog serve",
+    "catalog dockerfile": "catalog build",
     "catalog generate": "catalog build",
+    "catalog ls": "catalog list",
+    "catalog migrate": "catalog render",
+    "catalog prune": "catalog filter",
+    "catalog render-graph": "catalog graph",
+    "catalog run": "catalog serve",
     "cleanup": "uninstall",
+    "convert-template": "catalog convert",
     "delete": "uninstall",
     "generate bundle": "bundle generate",
     "generate manifests": "generate",
     "help": "--help",
     "index": "catalog",
+    "index add": "catalog add",
+    "index export": "catalog render",
+    "index prune": "catalog filter",
     "list": "catalog list",
     "ls": "status",
     "migrate": "catalog render",
     "new": "init",
     "opm": "catalog",
-    "pkgman-to-bundle": "bundle generate",
+    "pkgman-to-bundle": "bundle convert",
     "registry": "catalog",
+    "registry add": "catalog add",
+    "registry mirror": "image mirror",
+    "registry prune": "catalog filter",
+    "registry serve": "catalog serve",
+    "render-graph": "catalog graph",
+    "render-template": "catalog render-template",
     "run bundle": "install --bundle",
     "run bundle-upgrade": "upgrade --bundle",
+    "serve": "catalog serve",
     "version": "--version",
 }
 """What is typed after `olmkit`, and what does the same."""
@@ -46,9 +71,12 @@ def suggestion(prefix: str, words: Sequence[str], paths: Sequence[str]) -> str:
 
     `prefix` is the group with a space behind it, `words` what follows it, `paths` all commands.
     """
-    typed = prefix + words[0]
-    if typed in KNOWN:
-        return KNOWN[typed]
+    import difflib
+
+    for length in (3, 2, 1):
+        typed = prefix + " ".join(words[:length])
+        if typed in KNOWN:
+            return KNOWN[typed]
     here = sorted({path.removeprefix(prefix).split(" ")[0] for path in _below(prefix, paths)})
     near = difflib.get_close_matches(words[0], here, n=1)
     if near:

@@ -1,19 +1,20 @@
 """Findings and changes as text and as JSON.
 
 One function a format, each from values to a string, so that adding one touches
-nothing else. The JSON shapes are promised: they only grow.
+nothing else. The JSON shapes are stable: they only grow.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from olmkit.base.diagnostics import Diagnostic, Location, OlmkitError, Severity, explain_command
-from olmkit.base.tree import Change, Changes
-from olmkit.cli.frame.terminal import paint, printable
+from olmkit.cli.frame.terminal import one_line, paint, printable
+
+if TYPE_CHECKING:
+    from olmkit.base.tree import Change, Changes
 
 ReadQuoted = Callable[[str], bytes | None]
 """The bytes of a file that a location names, or None where it cannot be shown."""
@@ -163,6 +164,8 @@ def envelope(
 
 def json_text(value: Any) -> str:
     """JSON that is UTF-8 even where the name of a file is not: its odd bytes are escaped."""
+    import json
+
     words = json.dumps(value, indent=2, ensure_ascii=False)
     return words if words.isascii() else _SURROGATES.sub(_escaped, words)
 
@@ -178,7 +181,7 @@ def _block(
     head = paint(f"{found.severity}[{found.rule}]", shade, "bold", on=color)
     lines = [f"{head}: {printable(found.message)}"]
     if found.at is not None:
-        place = printable(str(found.at))
+        place = one_line(str(found.at))
         if found.at.line is None and found.at.field:
             place += f" ({printable(found.at.field)})"
         lines.append(f"  {paint('-->', 'blue', on=color)} {place}")

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from olmkit.cli.frame.app import App
-from olmkit.edges.images.access_settings import Access
-from olmkit.edges.images.transfer import Outcome, Report, Step
-from olmkit.jobs.image.publish import Published
+
+if TYPE_CHECKING:
+    from olmkit.edges.images.access_settings import Access
+    from olmkit.edges.images.transfer import Report, Step
+    from olmkit.jobs.image.publish import Published
+    from olmkit.oci.referrers import Referrer
 
 
 @contextmanager
@@ -78,7 +81,25 @@ def pieces(steps: Sequence[Step]) -> list[dict[str, object]]:
     ]
 
 
-_NAMES = {Outcome.SENT: "sent", Outcome.MOUNTED: "mounted", Outcome.PRESENT: "present"}
+def referrers(found: Sequence[Referrer]) -> list[dict[str, object]]:
+    """What refers to an image, as JSON."""
+    return [
+        {
+            "digest": str(one.descriptor.digest),
+            "tag": one.tag or None,
+            "artifactType": one.descriptor.artifact_type or None,
+        }
+        for one in found
+    ]
+
+
+# By the outcome of a step.
+_NAMES = {
+    "sent": "sent",
+    "mounted": "mounted",
+    "already there": "present",
+    "stays at its URL": "external",
+}
 
 
 def _words(step: Step) -> str:

@@ -6,19 +6,19 @@ where Docker and Podman keep them.
 
 from __future__ import annotations
 
-import datetime
 import functools
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from olmkit.base.diagnostics import ConfigurationError, InputError
 from olmkit.cli.frame import options
-from olmkit.edges.images.access_settings import Access
 
 if TYPE_CHECKING:
+    from olmkit.edges.images.access_settings import Access
     from olmkit.oci.content import Platform
 
     _PlatformBase = click.ParamType[Platform]
@@ -49,6 +49,8 @@ def registry_options(run: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(run)
     def gathered(*positional: Any, **arguments: Any) -> Any:
+        from olmkit.edges.images.access_settings import Access
+
         access = Access(
             plain_http=arguments.pop("plain_http"),
             ca_file=arguments.pop("ca_file"),
@@ -87,8 +89,57 @@ def registry_options(run: Callable[..., Any]) -> Callable[..., Any]:
     return options.add(gathered, added)
 
 
+def target_options(run: Callable[..., Any]) -> Callable[..., Any]:
+    """Options for a second registry; the function gets them as `target_access`.
+
+    Certificate authorities and credentials are those of the source unless given; what weakens
+    the transport is never taken over from it.
+    """
+
+    @functools.wraps(run)
+    def gathered(*positional: Any, access: Access, **arguments: Any) -> Any:
+        target = replace(
+            access,
+            plain_http=arguments.pop("target_plain_http"),
+            ca_file=arguments.pop("target_ca_file") or access.ca_file,
+            skip_tls_verify=arguments.pop("target_insecure_skip_tls_verify"),
+            authfile=arguments.pop("target_authfile") or access.authfile,
+        )
+        return run(*positional, access=access, target_access=target, **arguments)
+
+    added = [
+        click.option(
+            "--target-plain-http",
+            is_flag=True,
+            envvar="OLMKIT_TARGET_PLAIN_HTTP",
+            help="Use HTTP without TLS for the target.",
+        ),
+        click.option(
+            "--target-ca-file",
+            metavar="FILE",
+            envvar="OLMKIT_TARGET_CA_FILE",
+            help="Certificate authorities to trust for the target. Default: those of `--ca-file`.",
+        ),
+        click.option(
+            "--target-insecure-skip-tls-verify",
+            is_flag=True,
+            envvar="OLMKIT_TARGET_INSECURE_SKIP_TLS_VERIFY",
+            help="Do not verify the TLS certificate of the target.",
+        ),
+        click.option(
+            "--target-authfile",
+            metavar="FILE",
+            envvar="OLMKIT_TARGET_AUTHFILE",
+            help="Credentials file for the target. Default: that of `--authfile`.",
+        ),
+    ]
+    return options.add(gathered, added)
+
+
 def source_date() -> int:
     """The time of everything that is built: `SOURCE_DATE_EPOCH`, else the beginning of 1970."""
+    import datetime
+
     text = os.environ.get("SOURCE_DATE_EPOCH", "")
     if not text:
         return 0

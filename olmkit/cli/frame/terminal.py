@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import contextlib
 import re
+import shutil
 import sys
 import unicodedata
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Protocol, TextIO
+from typing import IO, TYPE_CHECKING, Protocol, TextIO
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
     from rich.progress import TaskID
 
+_COPIED = 1 << 20  # bytes at once
 _CODES = {
     "bold": "1",
     "dim": "2",
@@ -84,6 +86,16 @@ class Terminal:
             self.out.write(data.decode())
         else:
             binary.write(data)
+            binary.flush()
+
+    def result_stream(self, stream: IO[bytes]) -> None:
+        """Write bytes to stdout as they are, in pieces."""
+        self.out.flush()
+        binary = getattr(self.out, "buffer", None)
+        if binary is None:
+            self.out.write(stream.read().decode())
+        else:
+            shutil.copyfileobj(stream, binary, _COPIED)
             binary.flush()
 
     def note(self, text: str) -> None:
@@ -156,9 +168,18 @@ def paint(text: str, *styles: str, on: bool) -> str:
 def printable(words: str) -> str:
     """`words` without characters that would move the cursor or change the terminal's state."""
     return "".join(
-        char if char in "\n\t" or unicodedata.category(char)[0] != "C" else f"\\u{ord(char):04x}"
-        for char in words
+        char if char in "\n\t" or not _moves(char) else f"\\u{ord(char):04x}" for char in words
     )
+
+
+def one_line(value: str) -> str:
+    """`value` from elsewhere for one line of a result: it begins no other, and has no colours."""
+    return printable(value).replace("\n", "\\n")
+
+
+def _moves(char: str) -> bool:
+    category = unicodedata.category(char)
+    return category[0] == "C" or category in ("Zl", "Zp")
 
 
 def _harmless(text: str) -> str:

@@ -7,7 +7,7 @@ noun and what a finding may quote, is handed in.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -16,9 +16,10 @@ from olmkit.cli.frame import options, output
 from olmkit.cli.frame.app import App
 from olmkit.cli.frame.exits import Exit, exit_code
 from olmkit.cli.frame.output import ReadQuoted
-from olmkit.jobs.validation import ValidationResult
-from olmkit.rules import engine
-from olmkit.rules.pipelines import Elsewhere
+
+if TYPE_CHECKING:
+    from olmkit.jobs.validation import ValidationResult
+    from olmkit.rules.pipelines import Elsewhere
 
 FORMATS = ("text", "concise", "json", "sarif", "github", "gitlab", "junit", "json-alpha1")
 
@@ -117,6 +118,8 @@ def _report(verdict: ValidationReport, form: str, found: Sequence[Diagnostic]) -
 
 
 def _code(verdict: ValidationReport, result: ValidationResult) -> int:
+    from olmkit.rules import engine
+
     if result.error is not None:
         return exit_code(result.error)
     if engine.crashed(result.diagnostics):

@@ -13,11 +13,11 @@ from olmkit.cli.frame.exits import Exit
 from olmkit.cli.frame.output import plural
 from olmkit.cli.frame.registry_options import registry_options
 from olmkit.cli.hub.options import require_libraries, source_options
-from olmkit.edges.images.access_settings import Access
-from olmkit.jobs.hub.options import SourceOptions
 
 if TYPE_CHECKING:
+    from olmkit.edges.images.access_settings import Access
     from olmkit.jobs.hub.build import Built
+    from olmkit.jobs.hub.options import SourceOptions
 
 
 @command(
@@ -37,6 +37,13 @@ if TYPE_CHECKING:
     help="Directory for the pages: new, empty, or of an earlier build.",
 )
 @click.option("--title", default="", help="Title of the hub. Default: the name of the catalog.")
+@click.option(
+    "--base-url",
+    default="",
+    metavar="URL",
+    help="Address where the pages are published: for links of feeds, search engines and previews.",
+)
+@click.option("--gzip", "packed", is_flag=True, help="Write a compressed `.gz` of each large text.")
 @click.option("--dry-run", is_flag=True, help="Show what would be written without writing it.")
 @source_options
 @registry_options
@@ -46,6 +53,8 @@ def build(
     references: tuple[str, ...],
     folder: Path,
     title: str,
+    base_url: str,
+    packed: bool,
     dry_run: bool,
     source: SourceOptions,
     access: Access,
@@ -60,10 +69,10 @@ def build(
     """
     require_libraries()
     job = importlib.import_module("olmkit.jobs.hub.build")
-    options = job.BuildOptions(title=title, source=source)
-    built = app.run(job.plan(references, folder, options, access))
-    if not dry_run:
-        job.write(built)
+    options = job.BuildOptions(
+        title=title, base_url=base_url, packed=packed, dry_run=dry_run, source=source
+    )
+    built = app.run(job.build(references, folder, options, access))
     app.emit(
         {
             "directory": str(folder),
@@ -71,7 +80,9 @@ def build(
             "pages": built.pages,
             "files": built.files,
             "rendered": built.rendered,
-            "changed": [{"path": one.path, "change": str(one.kind)} for one in built.changes],
+            "changed": [
+                {"path": path, "change": str(kind)} for path, kind in built.changes.items()
+            ],
             "failed": list(built.failed),
             "dryRun": dry_run,
         },

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import functools
-import importlib.util
 from collections.abc import Callable
 from typing import Any
 
 import click
 
 from olmkit.base.diagnostics import ConfigurationError
-from olmkit.jobs.hub.options import SourceOptions
 
 _LIBRARIES = ("jinja2", "markdown_it", "nh3")
 
 
 def require_libraries() -> None:
     """Raises `ConfigurationError` when the libraries of the pages are not installed."""
+    import importlib.util
+
     missing = [name for name in _LIBRARIES if importlib.util.find_spec(name) is None]
     if missing:
         raise ConfigurationError(
@@ -55,6 +55,8 @@ def source_options(run: Callable[..., Any]) -> Callable[..., Any]:
         catalog_image: str,
         **options: Any,
     ) -> Any:
+        from olmkit.jobs.hub.options import SourceOptions
+
         source = SourceOptions(
             catalog_name=catalog_name,
             catalog_namespace=catalog_namespace,

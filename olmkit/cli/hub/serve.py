@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import importlib
 import signal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,8 +15,10 @@ from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.output import plural
 from olmkit.cli.frame.registry_options import registry_options
 from olmkit.cli.hub.options import require_libraries, source_options
-from olmkit.edges.images.access_settings import Access
-from olmkit.jobs.hub.options import SourceOptions
+
+if TYPE_CHECKING:
+    from olmkit.edges.images.access_settings import Access
+    from olmkit.jobs.hub.options import SourceOptions
 
 
 @command(
@@ -78,6 +79,8 @@ def serve(
     and serves the previous pages. Addresses of operatorhub.io (`/operator/PACKAGE`) redirect to the
     page of the package.
     """
+    import asyncio
+
     if not references and bundle is None:
         raise click.UsageError("Name a catalog, or a bundle with `--bundle`.")
     require_libraries()

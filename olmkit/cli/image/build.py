@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from olmkit.cli.frame import push_output
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.build_options import build_options, engine_option
-from olmkit.edges.images.access_settings import Access
-from olmkit.jobs.image import build as job
-from olmkit.jobs.image.build import ImageBuildOptions
-from olmkit.jobs.image.publish import BuildOptions
-from olmkit.project import image_plan
-from olmkit.project.image_plan import ImagePlan
+
+if TYPE_CHECKING:
+    from olmkit.edges.images.access_settings import Access
+    from olmkit.jobs.image.publish import BuildOptions
+    from olmkit.project.image_plan import ImagePlan
 
 
 @command(
@@ -48,16 +47,43 @@ from olmkit.project.image_plan import ImagePlan
     help="Install all packages from the wheels in this directory, not from the network.",
 )
 @click.option("--sbom", is_flag=True, help="Add a CycloneDX bill of materials to the image.")
+@click.option(
+    "--bytecode/--no-bytecode",
+    default=None,
+    help="Compile the Python code in the image, so that it starts faster. Default: if the Python "
+    "version of the image is installed on this machine.",
+)
+@click.option(
+    "--helm",
+    default="",
+    metavar="FILE",
+    envvar="OLMKIT_HELM",
+    help="In a Helm project, the helm program for the image; `{arch}` in FILE is the architecture. "
+    "Default: the one on the path.",
+)
+@click.option(
+    "--collections",
+    default="",
+    metavar="FOLDER",
+    help="In an Ansible project, the directory with the collections of `requirements.yml`. "
+    "Default: `collections`, if it exists.",
+)
 @engine_option("the Containerfile")
 @click.option("--dry-run", is_flag=True, help="Show what would be built without building it.")
 def build(
     app: App, *, options: BuildOptions, access: Access, engine: str, dry_run: bool, **given: Any
 ) -> None:
-    """Build the image of a Python operator, without a container engine.
+    """Build the image of an operator, without a container engine.
 
     The image consists of the base, a layer with packages and a layer with the code. It goes to the
     layout `dist/oci` and is identical on every machine. Prints the pinned reference.
+
+    In a Helm or Ansible project, the packages are olmkit and what it needs, the code is what
+    `watches.yaml` names, and between them is the helm program or the collections.
     """
+    from olmkit.jobs.image import build as job
+    from olmkit.jobs.image.build import ImageBuildOptions
+
     wanted = ImageBuildOptions(publish=options, engine=engine, **given)
     if dry_run:
         planned = job.plan(wanted)
@@ -69,6 +95,8 @@ def build(
 
 
 def _json(plan: ImagePlan) -> dict[str, object]:
+    from olmkit.project import image_plan
+
     return {
         "base": plan.base,
         "python": plan.python or None,
@@ -79,16 +107,27 @@ def _json(plan: ImagePlan) -> dict[str, object]:
             "requirements": list(plan.application.requirements),
             "wheels": plan.wheels or None,
         },
-        "code": {"folder": image_plan.CODE, "packages": list(plan.application.packages)},
+        "code": {
+            "folder": _code_folder(plan),
+            "packages": list(plan.application.packages),
+        },
         "entrypoint": list(plan.entrypoint),
         "environment": dict(image_plan.ENVIRONMENT),
-        "user": image_plan.USER,
+        "user": plan.user,
         "labels": dict(image_plan.labels(plan.application)),
         "tag": image_plan.default_tag(plan.application),
     }
 
 
+def _code_folder(plan: ImagePlan) -> str:
+    from olmkit.project import image_plan
+
+    return image_plan.CODE if plan.application.packages else plan.home
+
+
 def _text(plan: ImagePlan) -> str:
+    from olmkit.project import image_plan
+
     wanted = plan.application
     packages = plan.lock or ", ".join(wanted.requirements) or "none"
     lines = {
@@ -96,9 +135,11 @@ def _text(plan: ImagePlan) -> str:
         "python": plan.python or "as the base says",
         "platforms": ", ".join(map(str, plan.platforms)),
         "packages": f"{packages} in {image_plan.PACKAGES}",
-        "code": f"{', '.join(wanted.packages)} in {image_plan.CODE}",
+        "code": f"{', '.join(wanted.packages)} in {image_plan.CODE}"
+        if wanted.packages
+        else f"the project's files in {plan.home}",
         "entrypoint": " ".join(plan.entrypoint),
-        "user": image_plan.USER,
+        "user": plan.user,
         "tag": image_plan.default_tag(wanted),
     }
     if plan.wheels:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import click
 
 from olmkit.cli.frame import push_output
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.registry_options import PlatformType, registry_options
-from olmkit.edges.images.access_settings import Access
-from olmkit.jobs.image import copy as job
-from olmkit.oci.content import Platform
+
+if TYPE_CHECKING:
+    from olmkit.edges.images.access_settings import Access
+    from olmkit.oci.content import Platform
 
 
 @command(
@@ -28,20 +30,45 @@ from olmkit.oci.content import Platform
     metavar="OS/ARCH",
     help="Copy only the image for this platform, instead of all platforms.",
 )
+@click.option(
+    "--no-referrers",
+    is_flag=True,
+    help="Copy the image without its signatures, attestations and bills of materials.",
+)
 @registry_options
-def copy(app: App, *, source: str, target: str, platform: Platform | None, access: Access) -> None:
+def copy(
+    app: App,
+    *,
+    source: str,
+    target: str,
+    platform: Platform | None,
+    no_referrers: bool,
+    access: Access,
+) -> None:
     """Copy an image to another location, with all its digests.
 
     Source and target can each be a registry, a layout, an archive or a Docker engine. Docker
-    formats hold one platform. Prints the pinned reference.
+    formats hold one platform. Signatures and other manifests that refer to the image come along
+    into registries and layouts. Prints the pinned reference.
     """
+    from olmkit.jobs.image import copy as job
+
     with push_output.reporting(app) as report:
-        copied = app.run(job.copy(source, target, replace(access, platform=platform), report))
+        copied = app.run(
+            job.copy(
+                source,
+                target,
+                replace(access, platform=platform),
+                report,
+                with_referrers=not no_referrers,
+            )
+        )
     app.emit(
         {
             "reference": copied.reference,
             "digest": copied.digest,
             "pieces": push_output.pieces(copied.steps),
+            "referrers": push_output.referrers(copied.referrers),
         },
         text=copied.reference,
     )

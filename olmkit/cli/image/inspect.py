@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
+from typing import TYPE_CHECKING
 
 import click
 
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.push_output import size_text
 from olmkit.cli.frame.registry_options import PlatformType, registry_options
-from olmkit.edges.images.access_settings import Access
-from olmkit.jobs.image import copy as job
-from olmkit.jobs.image.copy import ImageFacts
-from olmkit.oci.content import Platform
+from olmkit.cli.frame.terminal import one_line
+
+if TYPE_CHECKING:
+    from olmkit.edges.images.access_settings import Access
+    from olmkit.jobs.image.copy import ImageFacts
+    from olmkit.oci.content import Platform
 
 
 @command(
@@ -34,6 +37,8 @@ def inspect(app: App, *, reference: str, platform: Platform | None, access: Acce
 
     REF is an image in a registry, a layout, an archive or a Docker engine.
     """
+    from olmkit.jobs.image import copy as job
+
     facts = app.run(job.inspect(reference, replace(access, platform=platform)))
     app.emit(_json(facts), text=lambda: _text(facts))
 
@@ -64,4 +69,4 @@ def _text(facts: ImageFacts) -> str:
     rows += [("label", f"{key}={value}") for key, value in sorted(facts.labels.items())]
     rows += [("annotation", f"{key}={value}") for key, value in sorted(facts.annotations.items())]
     width = max(len(name) for name, _ in rows)
-    return "\n".join(f"{name:<{width}}  {value}" for name, value in rows if value)
+    return "\n".join(f"{name:<{width}}  {one_line(value)}" for name, value in rows if value)

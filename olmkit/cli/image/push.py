@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from olmkit.cli.frame import push_output
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.registry_options import registry_options
-from olmkit.edges.images.access_settings import Access
-from olmkit.jobs.image import publish as job
+
+if TYPE_CHECKING:
+    from olmkit.edges.images.access_settings import Access
 
 
 @command(
@@ -26,4 +29,6 @@ def push(app: App, *, references: tuple[str, ...], access: Access) -> None:
     REF is an image. Default: the image of the operator that was built into `dist/oci`. Without
     TARGET, the name of the image decides. Prints the pinned reference.
     """
+    from olmkit.jobs.image import publish as job
+
     push_output.push(app, job.push_image, references, access)

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.cli.frame.app import App, command
+from olmkit.cli.frame.registry_options import registry_options
 from olmkit.cli.project import scaffolding
-from olmkit.cli.project.scaffolding import dry_run_option, kind_options
-from olmkit.jobs.project import scaffold as project
-from olmkit.project.scaffold.api import ApiRequest, DeployImage
+from olmkit.cli.project.scaffolding import dry_run_option, free_kind_options
+
+if TYPE_CHECKING:
+    from olmkit.edges.images.access_settings import Access
+
+_OF_PYTHON = (
+    *("resource", "controller", "image", "image_container_command", "image_container_port"),
+    *("run_as_user", "external_domain", "external_path"),
+)
+_OF_WATCHED = ("helm_chart", "helm_chart_version", "generate_role", "generate_playbook")
 
 
 @command(
@@ -24,9 +34,12 @@ from olmkit.project.scaffold.api import ApiRequest, DeployImage
     olmkit create api --group apps --version v1 --kind Deployment --no-resource
     olmkit create api --group cert-manager --version v1 --kind Certificate \\
     --no-resource --external-api-domain io
+    olmkit create api --helm-chart ./nginx
+    olmkit create api --helm-chart oci://registry.example.com/charts/nginx:1.2.0
+    olmkit create api --group cache --version v1alpha1 --kind Memcached --generate-role
     """,
 )
-@kind_options
+@free_kind_options
 @click.option(
     "--namespaced/--cluster-scoped", default=True, help="Scope of the kind.", show_default=True
 )
@@ -46,6 +59,19 @@ from olmkit.project.scaffold.api import ApiRequest, DeployImage
     "--image-container-port", type=int, default=0, help="Port that the container listens on."
 )
 @click.option("--run-as-user", type=int, default=None, help="User ID of the pods; not 0.")
+@click.option(
+    "--helm-chart",
+    default="",
+    metavar="CHART",
+    help="In a Helm project, the chart: a directory, a packed chart or `oci://…`. "
+    "Default: a small new one.",
+)
+@click.option(
+    "--helm-chart-version", default="", help="Version of a chart in a registry, if CHART has none."
+)
+@click.option("--generate-role", is_flag=True, help="In an Ansible project, create a role.")
+@click.option("--generate-playbook", is_flag=True, help="In an Ansible project, create a playbook.")
+@registry_options
 @dry_run_option
 def create(
     app: App,
@@ -54,6 +80,11 @@ def create(
     image_container_command: str,
     image_container_port: int,
     run_as_user: int | None,
+    helm_chart: str,
+    helm_chart_version: str,
+    generate_role: bool,
+    generate_playbook: bool,
+    access: Access,
     dry_run: bool,
     **given: Any,
 ) -> None:
@@ -62,7 +93,39 @@ def create(
     With `--no-resource`, the kind can be external; its reconciler then works with plain manifests.
     A kind of Kubernetes needs only its group (`apps`, `batch`, `core`, `networking`), a kind of
     another operator its group and `--external-api-domain`.
+
+    In a Helm project: the chart, its entry in `watches.yaml`, the CRD with the chart's schema, and
+    the rights that its templates need. In an Ansible project: a role or a playbook, the entry and
+    an open CRD. There, version and, with a chart, group and kind have defaults.
     """
+    from olmkit.jobs.project import scaffold as project
+    from olmkit.jobs.project.scaffold import WatchedApi
+    from olmkit.project.scaffold.api import ApiRequest, DeployImage
+
+    opened = project.open_project(app.project)
+    if opened.project.language in ("helm", "ansible"):
+        _refuse(_OF_PYTHON, "Helm and Ansible projects do not have it")
+        wanted = WatchedApi(
+            group=given["group"],
+            version=given["version"] or "",
+            kind=given["kind"] or "",
+            plural=given["plural"],
+            namespaced=given["namespaced"],
+            force=given["force"],
+            chart=helm_chart,
+            chart_version=helm_chart_version,
+            has_role=generate_role,
+            has_playbook=generate_playbook,
+        )
+        made = project.create_watched_api(
+            app.project, wanted, access, os.environ, opened=opened, dry_run=dry_run
+        )
+        scaffolding.emit(app, app.run(made), dry_run=dry_run)
+        return
+    _refuse(_OF_WATCHED, "only Helm and Ansible projects have it")
+    for name in ("version", "kind"):
+        if not given[name]:
+            raise click.UsageError(f"Missing option '--{name}'.")
     deploy = None
     if image is not None:
         deploy = DeployImage(
@@ -74,5 +137,14 @@ def create(
     elif image_container_command or image_container_port or run_as_user is not None:
         raise ConfigurationError("command, port and user belong to an image: `--image …`")
     request = ApiRequest(deploy=deploy, **given)
-    result = project.create_api(app.project, request, dry_run=dry_run)
+    result = project.create_api(app.project, request, opened=opened, dry_run=dry_run)
     scaffolding.emit(app, result, dry_run=dry_run)
+
+
+def _refuse(names: tuple[str, ...], why: str) -> None:
+    """Raise `ConfigurationError` for an option that was given and has no effect here."""
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        if name in names and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise ConfigurationError(f"`{parameter.opts[0]}` has no effect here: {why}")

@@ -9,8 +9,6 @@ import click
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.project import scaffolding
 from olmkit.cli.project.scaffolding import dry_run_option, kind_options
-from olmkit.jobs.project import scaffold as project
-from olmkit.project.scaffold.webhook import WebhookRequest
 
 
 @command(
@@ -50,6 +48,9 @@ def create(app: App, *, spokes: tuple[str, ...], dry_run: bool, **given: Any) ->
     A kind of Kubernetes needs only its group (`apps`, `core`), a kind of another operator its group
     and `--external-api-domain`.
     """
+    from olmkit.jobs.project import scaffold as project
+    from olmkit.project.scaffold.webhook import WebhookRequest
+
     listed = tuple(part for spoke in spokes for part in spoke.split(",") if part)
     request = WebhookRequest(spokes=listed, **given)
     result = project.create_webhook(app.project, request, dry_run=dry_run)

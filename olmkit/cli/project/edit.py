@@ -5,11 +5,10 @@ from __future__ import annotations
 import click
 
 from olmkit.base.diagnostics import ConfigurationError
+from olmkit.cli.frame import option_values
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.project import scaffolding
 from olmkit.cli.project.scaffolding import dry_run_option
-from olmkit.jobs.project import scaffold as project
-from olmkit.project.scaffold.edit import EditRequest
 
 
 @command(
@@ -18,6 +17,8 @@ from olmkit.project.scaffold.edit import EditRequest
     example="""
     olmkit edit --multigroup
     olmkit edit --image quay.io/example/memcached-operator:v0.0.2
+    olmkit edit --prometheus --network-policy
+    olmkit edit --ci gitlab
     """,
 )
 @click.option(
@@ -29,13 +30,49 @@ from olmkit.project.scaffold.edit import EditRequest
     help="Watch only the namespace of the operator, or all namespaces.",
 )
 @click.option("--image", default="", help="Image of the operator, with a tag or a digest.")
+@click.option("--domain", default="", help="Domain of the API groups, before the first kind.")
+@click.option(
+    "--prometheus/--no-prometheus",
+    default=None,
+    help="Include a ServiceMonitor, for clusters with a Prometheus operator.",
+)
+@click.option(
+    "--network-policy/--no-network-policy",
+    default=None,
+    help="Let only namespaces labelled `metrics: enabled` read metrics.",
+)
+@click.option(
+    "--ci",
+    type=click.Choice(option_values.CI_SERVICES),
+    help="Add a workflow for this service, if there is none.",
+)
 @dry_run_option
 def edit(
-    app: App, *, multigroup: bool | None, namespaced: bool | None, image: str, dry_run: bool
+    app: App,
+    *,
+    multigroup: bool | None,
+    namespaced: bool | None,
+    image: str,
+    domain: str,
+    prometheus: bool | None,
+    network_policy: bool | None,
+    ci: str | None,
+    dry_run: bool,
 ) -> None:
-    """Change the groups, the scope or the operator image of a project."""
-    if multigroup is None and namespaced is None and not image:
+    """Change what was chosen when a project was created: scope, image, overlays, workflows."""
+    from olmkit.jobs.project import scaffold as project
+    from olmkit.project.scaffold.edit import EditRequest
+
+    request = EditRequest(
+        multigroup=multigroup,
+        namespaced=namespaced,
+        image=image,
+        domain=domain,
+        prometheus=prometheus,
+        network_policy=network_policy,
+        ci=ci or "",
+    )
+    if request == EditRequest():
         raise ConfigurationError("nothing to edit", hint="pass at least one option")
-    request = EditRequest(multigroup=multigroup, namespaced=namespaced, image=image)
     result = project.edit(app.project, request, dry_run=dry_run)
     scaffolding.emit(app, result, dry_run=dry_run)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 from click.shell_completion import CompletionItem
 
 from olmkit.cli.frame.app import App, command
-from olmkit.rules import codes
-from olmkit.rules.codes import Code
+
+if TYPE_CHECKING:
+    from olmkit.rules.codes import Code
 
 
 def _complete(_: click.Context, __: click.Parameter, word: str) -> list[CompletionItem]:
+    from olmkit.rules import codes
+
     return [
         CompletionItem(code, help=one.name)
         for code, one in codes.register().items()
@@ -28,6 +33,8 @@ def _complete(_: click.Context, __: click.Parameter, word: str) -> list[Completi
 @click.argument("code", required=False, shell_complete=_complete)
 def explain(app: App, *, code: str | None) -> None:
     """Explain the code of a finding; without a code, list all codes."""
+    from olmkit.rules import codes
+
     if code is not None:
         found = codes.find(code)
         app.emit(_data(found), text=lambda: codes.page(found))

@@ -7,12 +7,9 @@ from typing import Any
 
 import click
 
-from olmkit.apis.markers import pages as marker_pages
-from olmkit.cli.frame import output
+from olmkit.cli.frame import option_values, output
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.exits import Exit
-from olmkit.jobs.project import generate as job
-from olmkit.jobs.project.generate import Target
 
 
 @command(
@@ -25,7 +22,7 @@ from olmkit.jobs.project.generate import Target
     """,
 )
 @click.argument(
-    "targets", nargs=-1, type=click.Choice([str(target) for target in Target]), metavar="[WHAT]..."
+    "targets", nargs=-1, type=click.Choice(option_values.GENERATED), metavar="[WHAT]..."
 )
 @click.option(
     "--check", is_flag=True, help="Write nothing; exit with code 1 if something would change."
@@ -54,6 +51,10 @@ def generate(
     WHAT is any of crd, rbac, webhook and csv; without it, all of them are written.
     Sources are Python or Go; they are read as text, never imported or compiled.
     """
+    from olmkit.apis.markers import pages as marker_pages
+    from olmkit.jobs.project import generate as job
+    from olmkit.jobs.project.generate import Target
+
     if list_markers:
         app.emit(_markers_json(), text=marker_pages.listing)
         return
@@ -78,6 +79,8 @@ def generate(
 
 
 def _markers_json() -> dict[str, Any]:
+    from olmkit.apis.markers import pages as marker_pages
+
     return {
         "markers": [
             {

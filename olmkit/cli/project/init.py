@@ -7,23 +7,39 @@ from pathlib import Path
 import click
 
 from olmkit.base.diagnostics import ConfigurationError
+from olmkit.cli.frame import option_values
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.project import scaffolding
 from olmkit.cli.project.scaffolding import dry_run_option
-from olmkit.jobs.project import scaffold as project
-from olmkit.project.scaffold.project import LAYOUT, InitRequest
 
-_LAYOUTS = (LAYOUT, "python/v1", "python")
+_LANGUAGES = {
+    option_values.LAYOUT: "python",
+    "python/v1": "python",
+    "python": "python",
+    "helm": "helm",
+    "helm/v1": "helm",
+    "helm.sdk.operatorframework.io/v1": "helm",
+    "ansible": "ansible",
+    "ansible/v1": "ansible",
+    "ansible.sdk.operatorframework.io/v1": "ansible",
+}
 
 
 @command(
     name="init",
     example="""
     olmkit init memcached-operator --domain example.com
+    olmkit init nginx-operator --domain example.com --plugins helm
+    olmkit init redis-operator --domain example.com --plugins ansible
     """,
 )
 @click.argument("folder", type=click.Path(path_type=Path), default=Path(), metavar="[DIR]")
-@click.option("--domain", required=True, help="Domain of the API groups, such as example.com.")
+@click.option(
+    "--domain",
+    default="example.com",
+    show_default=True,
+    help="Domain of the API groups: one that you own, since groups must not collide.",
+)
 @click.option(
     "--project-name", default="", help="Name of the project. Default: the name of the directory."
 )
@@ -32,13 +48,20 @@ _LAYOUTS = (LAYOUT, "python/v1", "python")
     "--plugins",
     "--layout",
     "layout",
-    default=LAYOUT,
+    default=option_values.LAYOUT,
     show_default=True,
-    help="Project layout, as in kubebuilder; there is only one.",
+    help="Project layout, as in kubebuilder and operator-sdk: that of Python, `helm` or `ansible`.",
 )
 @click.option("--multigroup", is_flag=True, help="Allow kinds of several API groups.")
 @click.option(
     "--namespaced", is_flag=True, help="Create an operator that watches only its own namespace."
+)
+@click.option(
+    "--ci",
+    type=click.Choice((*option_values.CI_SERVICES, "none")),
+    default="github",
+    show_default=True,
+    help="Service for which a workflow is written that checks, tests and builds.",
 )
 @dry_run_option
 def init(
@@ -51,13 +74,19 @@ def init(
     layout: str,
     multigroup: bool,
     namespaced: bool,
+    ci: str,
     dry_run: bool,
 ) -> None:
-    """Create a project for an operator in Python."""
-    if layout not in _LAYOUTS:
+    """Create a project for an operator in Python, or with Helm charts or Ansible."""
+    from olmkit.jobs.project import scaffold as project
+    from olmkit.project.scaffold.project import InitRequest
+
+    language = _LANGUAGES.get(layout)
+    if language is None:
         raise ConfigurationError(
             f"the layout `{layout}` is not supported",
-            hint=f"use `{LAYOUT}`; olmkit still reads projects with other layouts",
+            hint=f"use `{option_values.LAYOUT}`, `helm` or `ansible`; olmkit still reads projects "
+            "with other layouts",
         )
     request = InitRequest(
         domain=domain,
@@ -65,5 +94,7 @@ def init(
         image=image,
         multigroup=multigroup,
         namespaced=namespaced,
+        ci="" if ci == "none" else ci,
     )
-    scaffolding.emit(app, project.init(folder, request, dry_run=dry_run), dry_run=dry_run)
+    result = project.init(folder, request, language=language, dry_run=dry_run)
+    scaffolding.emit(app, result, dry_run=dry_run)

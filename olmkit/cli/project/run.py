@@ -8,8 +8,6 @@ import click
 
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.cluster_options import Target, cluster_options
-from olmkit.jobs.project import run as run_job
-from olmkit.jobs.project.run import RunOptions
 
 
 @command(
@@ -36,6 +34,9 @@ def run(app: App, *, arguments: tuple[str, ...], no_check: bool, target: Target)
     In a Helm project (layout `helm.sdk.operatorframework.io/v1`), the charts of `watches.yaml` are
     run with the helm program on the path; `-- --once --check` shows what would change.
     """
+    from olmkit.jobs.project import run as run_job
+    from olmkit.jobs.project.run import RunOptions
+
     options = RunOptions(
         project=app.project,
         kubeconfig=target.kubeconfig,

@@ -1,15 +1,17 @@
-"""What the scaffolding commands share: how a kind is named, and how they tell what they did."""
+"""What the scaffolding commands share: how a kind is named, and how they report what they did."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from olmkit.cli.frame import options, output
 from olmkit.cli.frame.app import App
-from olmkit.jobs.project.scaffold import ScaffoldResult
+
+if TYPE_CHECKING:
+    from olmkit.jobs.project.scaffold import ScaffoldResult
 
 dry_run_option = click.option(
     "--dry-run", is_flag=True, help="Show what would change without writing anything."
@@ -18,10 +20,26 @@ dry_run_option = click.option(
 
 def kind_options(run: Callable[..., Any]) -> Callable[..., Any]:
     """The options of a `KindRequest`, by the names of its fields."""
-    added = [
+    return options.add(run, [*_identity(is_required=True), *_more()])
+
+
+def free_kind_options(run: Callable[..., Any]) -> Callable[..., Any]:
+    """The same, with a version and a kind that may come from elsewhere."""
+    return options.add(run, [*_identity(is_required=False), *_more()])
+
+
+def _identity(*, is_required: bool) -> list[Callable[..., Any]]:
+    return [
         click.option("--group", default="", help="API group, without the domain of the project."),
-        click.option("--version", required=True, help="API version, such as v1alpha1."),
-        click.option("--kind", required=True, help="Kind, in camel case."),
+        click.option(
+            "--version", required=is_required, default=None, help="API version, such as v1alpha1."
+        ),
+        click.option("--kind", required=is_required, default=None, help="Kind, in camel case."),
+    ]
+
+
+def _more() -> list[Callable[..., Any]]:
+    return [
         click.option(
             "--plural", default="", help="Plural name. Default: formed as Kubernetes does."
         ),
@@ -43,7 +61,6 @@ def kind_options(run: Callable[..., Any]) -> Callable[..., Any]:
             help="Overwrite existing files and discard your changes to them.",
         ),
     ]
-    return options.add(run, added)
 
 
 def emit(app: App, result: ScaffoldResult, *, dry_run: bool) -> None:

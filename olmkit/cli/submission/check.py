@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from olmkit.cli.frame import app as frame
+from olmkit.cli.frame import option_values, validation
 from olmkit.cli.frame import output as output_forms
-from olmkit.cli.frame import validation
 from olmkit.cli.frame.app import App
 from olmkit.cli.frame.validation import Checks, ValidationReport, finding_options
-from olmkit.jobs.bundle import validate as known
-from olmkit.jobs.submission import check as job
-from olmkit.jobs.submission.check import SubmissionOptions, SubmissionReport
-from olmkit.rules import pipelines
-from olmkit.submission.settings import PROFILES, Target
+
+if TYPE_CHECKING:
+    from olmkit.jobs.submission.check import SubmissionOptions, SubmissionReport
 
 
 @frame.command(
@@ -30,7 +29,7 @@ from olmkit.submission.settings import PROFILES, Target
 @click.option(
     "--to",
     "target",
-    type=click.Choice([str(target) for target in Target]),
+    type=click.Choice(option_values.SUBMISSION_TARGETS),
     help="Pipeline that will check the pull request. Default: the one that `config.yaml` of the "
     "repository names, else `operatorhub`.",
 )
@@ -79,6 +78,11 @@ def check(
     REPO has `operators/NAME/VERSION`, as `community-operators` and `certified-operators` do. All
     rules of the pipeline run that need neither a cluster nor a registry.
     """
+    from olmkit.jobs.bundle import validate as known
+    from olmkit.jobs.submission.check import SubmissionOptions
+    from olmkit.rules import pipelines
+    from olmkit.submission.settings import PROFILES, Target
+
     app.output = output
     options = SubmissionOptions(
         target=Target(target) if target else None,
@@ -119,6 +123,8 @@ def check(
 
 
 def _run(app: App, repository: Path, options: SubmissionOptions) -> SubmissionReport:
+    from olmkit.jobs.submission import check as job
+
     # Plain lines: a bar has its own thread, and then the checks cannot fork.
     def report(noun: str, done: int, total: int) -> None:
         app.terminal.note(f"checked {done:,} of {total:,} {noun}")

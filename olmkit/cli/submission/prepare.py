@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from olmkit.catalog.templates.source import Kind
 from olmkit.cli.frame import app as frame
+from olmkit.cli.frame import option_values
 from olmkit.cli.frame import output as output_forms
 from olmkit.cli.frame.app import App
 from olmkit.cli.frame.registry_options import registry_options
-from olmkit.edges.images.access_settings import Access
-from olmkit.jobs.submission import prepare as job
-from olmkit.jobs.submission.prepare import Prepared, PrepareOptions
-from olmkit.submission.settings import Target
+
+if TYPE_CHECKING:
+    from olmkit.edges.images.access_settings import Access
+    from olmkit.jobs.submission.prepare import Prepared
 
 
 @frame.command(
@@ -28,7 +29,7 @@ from olmkit.submission.settings import Target
 @click.option(
     "--to",
     "target",
-    type=click.Choice([str(target) for target in Target]),
+    type=click.Choice(option_values.SUBMISSION_TARGETS),
     required=True,
     help="Pipeline that will check the pull request.",
 )
@@ -56,7 +57,7 @@ from olmkit.submission.settings import Target
 )
 @click.option(
     "--template",
-    type=click.Choice([str(kind) for kind in job.KINDS]),
+    type=click.Choice(option_values.SUBMISSION_TEMPLATES),
     help="Start a file-based operator with a template of this kind.",
 )
 @click.option(
@@ -107,6 +108,11 @@ def prepare(
     operator gets `release-config.yaml`, with which its pipeline adds the released bundle to the
     templates; with `--image`, templates and catalogs are written here.
     """
+    from olmkit.catalog.templates.source import Kind
+    from olmkit.jobs.submission import prepare as job
+    from olmkit.jobs.submission.prepare import PrepareOptions
+    from olmkit.submission.settings import Target
+
     options = PrepareOptions(
         bundle=bundle,
         target=Target(target),
@@ -126,7 +132,9 @@ def prepare(
             "to": str(prepared.target),
             "changes": output_forms.changes_json(prepared.changes),
         },
-        text=lambda: _text(repository, prepared, diff=diff, dry_run=dry_run),
+        text=lambda: app.told(
+            _text(repository, prepared, diff=diff, dry_run=dry_run), is_result=dry_run or diff
+        ),
         diagnostics=prepared.diagnostics,
     )
     if not (dry_run or diff):

@@ -115,6 +115,21 @@ def test_what_is_suggested_exists() -> None:
             assert option in {name for one in _loaded(path).params for name in one.opts}
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("alpha render-template basic", "catalog render-template"),
+        ("alpha bundle unpack image", "bundle unpack"),
+        ("alpha", "catalog"),
+        ("index prune", "catalog filter"),
+        ("index rm", "catalog"),
+        ("serve catalog", "catalog serve"),
+    ],
+)
+def test_commands_of_opm_have_a_suggestion(typed: str, meant: str) -> None:
+    assert other_names.suggestion("", typed.split(), [*COMMANDS, *GROUPS]) == meant
+
+
 @pytest.mark.parametrize("words", [[], ["catalog"], ["catalog", "list"], ["bundle"]])
 def test_a_group_alone_prints_its_help(
     words: list[str], capsys: pytest.CaptureFixture[str]

@@ -174,10 +174,75 @@ def test_serving_loads_neither_the_yaml_nor_the_protobuf_library_from_a_cache(
         "from pathlib import Path\n"
         "import olmkit.edges.catalog.server\n"
         "from olmkit.edges.folder import Folder\n"
-        "from olmkit.jobs.catalog import serve\n"
+        "from olmkit.jobs.catalog import serve, serve_prepared\n"
         "tree = Folder(Path(sys.argv[1]))\n"
-        "assert serve.prepare('here', tree, Path(sys.argv[2])).cached\n"
+        "assert serve_prepared.prepare('here', tree, Path(sys.argv[2])).cached\n"
         "print(sorted({'yaml', 'yamlrocks', 'google.protobuf', 'aiohttp'} & set(sys.modules)))"
     )
     ended = run(catalog, tmp_path / "cache", code=code)
     assert (ended.stdout, ended.stderr) == ("[]\n", "")
+
+
+def test_what_ended_it_is_left_for_kubernetes(catalog: Path, tmp_path: Path) -> None:
+    (catalog / "bad.yaml").write_text("schema: olm.package\n" * 2 + "---\n{}\n")
+    log = tmp_path / "termination-log"
+    ended = run(catalog, *LOOPBACK, "--termination-log", log)
+    assert ended.returncode == 1
+    text = log.read_text()
+    assert text.splitlines()[0] == f"the catalog `{catalog}` is not valid, so it is not served"
+    assert "bad.yaml" in text
+    assert len(text.encode()) <= 4096
+    ended = run(catalog, *LOOPBACK, "--termination-log", tmp_path / "no/where")
+    assert (ended.returncode, "Traceback" in ended.stderr) == (1, False)
+
+
+def test_several_catalogs_are_announced_with_their_names(catalog: Path, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    cache = ["--cache-dir", tmp_path / "cache"]
+    with start(catalog, tmp_path / "other", *LOOPBACK, "--http-port", "0", *cache) as process:
+        assert process.stderr is not None
+        said = sorted(process.stderr.readline() for _ in range(2))
+        process.terminate()
+        process.communicate(timeout=30)
+    assert [line.split(":")[0] for line in said] == ["serving catalog", "serving other"]
+    assert sorted(path.name for path in (tmp_path / "cache").iterdir()) == ["catalog", "other"]
+    filled = run(catalog, tmp_path / "other", *cache, "--cache-only", "-o", "json")
+    assert [name in filled.stdout for name in ('"name": "catalog"', '"name": "other"')] == [
+        True
+    ] * 2
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--name", "a"], "`--name` needs `--http-port`"),
+        (["--http-port", "0", "--name", "a", "--name", "b"], "1 catalog and 2 names"),
+        (["--http-port", "0", "--name", "A"], "`A` cannot be the name of a catalog"),
+        (["--tls-cert", "a", "--tls-key", "b"], "`--grpc-tls`"),
+        (["--tls-cert", "a"], "need each other"),
+        (["--grpc-tls"], "`--grpc-tls` needs `--tls-cert`"),
+        (["--grpc-tls", "--tls-cert", "a", "--tls-key", "b"], "not a certificate and its key"),
+    ],
+)
+def test_options_that_do_not_fit_together_are_invalid_usage(
+    catalog: Path, words: list[str], said: str
+) -> None:
+    ended = run(catalog, *LOOPBACK, *words)
+    assert (ended.returncode, said in ended.stderr) == (2, True), ended.stderr
+
+
+def test_two_folders_of_one_name_need_names(catalog: Path, tmp_path: Path) -> None:
+    (tmp_path / "more/catalog").mkdir(parents=True)
+    ended = run(catalog, tmp_path / "more/catalog", *LOOPBACK)
+    assert (ended.returncode, "two catalogs are called `catalog`" in ended.stderr) == (2, True)
+    assert "--http-port" not in ended.stderr
+
+
+def test_without_the_prometheus_library_it_says_what_to_install(catalog: Path) -> None:
+    code = (
+        "import sys; sys.modules['prometheus_client'] = None; sys.argv[0] = 'olmkit'\n"
+        "from olmkit.cli import main\n"
+        "sys.exit(main.run(sys.argv[1:]))"
+    )
+    ended = run("catalog", "serve", catalog, *LOOPBACK, "--metrics-port", "0", code=code)
+    assert 'pip install "olmkit[serve]"' in ended.stderr

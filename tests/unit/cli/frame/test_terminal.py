@@ -5,7 +5,7 @@ import io
 import pytest
 
 from olmkit.cli.frame import terminal
-from olmkit.cli.frame.terminal import Terminal
+from olmkit.cli.frame.terminal import Terminal, one_line
 
 
 class _Tty(io.StringIO):
@@ -65,6 +65,8 @@ def test_bytes_reach_stdout_as_they_are() -> None:
     out = io.TextIOWrapper(raw, encoding="ascii")
     Terminal(out=out, err=io.StringIO()).result_bytes(b"\xff\n")
     assert raw.getvalue() == b"\xff\n"
+    Terminal(out=out, err=io.StringIO()).result_stream(io.BytesIO(b"\xfe\n"))
+    assert raw.getvalue() == b"\xff\n\xfe\n"
 
 
 def test_words_in_brackets_are_words_and_no_styles() -> None:
@@ -84,3 +86,16 @@ def test_data_from_elsewhere_cannot_move_the_cursor_but_our_colours_stay() -> No
         "\x1b[31;1mlabel\x1b[0m  a\\u001b[2Jb\\u009b8m\\u202ec\td\n" + '{"a": "\u202e"}\n'
     )
     assert err.getvalue() == "x\\u001b]0;title\\u0007\n"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("plain ü", "plain ü"),
+        ("a\nreference  other", "a\\nreference  other"),
+        ("\x1b[31mred\x1b[0m", "\\u001b[31mred\\u001b[0m"),
+        ("a\u2028b\u202ec", "a\\u2028b\\u202ec"),
+    ],
+)
+def test_value_from_elsewhere_stays_in_its_line(value: str, shown: str) -> None:
+    assert one_line(value) == shown

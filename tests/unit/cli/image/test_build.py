@@ -16,6 +16,7 @@ from olmkit.edges.images.layout import Layout
 from olmkit.oci import image
 from olmkit.oci.content import Platform
 from olmkit.oci.store import MemoryStore
+from tests.processes import wait_for_end
 
 BASE = image.configure(
     image.scratch(Platform(os="linux", architecture="amd64")), {"Env": ["PYTHON_VERSION=3.12"]}
@@ -60,5 +61,5 @@ def test_installer_ends_with_us_and_its_files_go(tmp_path: Path, sent: signal.Si
         _, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert err.decode().endswith("interrupted\n")
-    assert not Path(f"/proc/{child}").exists()
+    wait_for_end(child)
     assert list((tmp_path / "tmp").iterdir()) == []
