@@ -82,6 +82,11 @@ def image_version(image: str) -> str:
     return tag if _LABEL_VALUE.fullmatch(tag) else ""
 
 
+def children_of(memcached: Memcached, image: str, user: int | None = USER) -> list[Manifest]:
+    """All that belongs to a Memcached; the runtime makes the cluster so."""
+    return [deployment_for(memcached, image, user), service_for(memcached, image)]
+
+
 def deployment_for(memcached: Memcached, image: str, user: int | None = USER) -> Manifest:
     """The Deployment that a Memcached requests: the fields that the operator owns.
 
@@ -110,7 +115,6 @@ def deployment_for(memcached: Memcached, image: str, user: int | None = USER) ->
             "name": child_name(memcached),
             "namespace": memcached.metadata.namespace,
             "labels": labels,
-            "ownerReferences": [owner_reference(memcached)],
         },
         "spec": {
             "replicas": memcached.spec.size,
@@ -141,7 +145,6 @@ def service_for(memcached: Memcached, image: str) -> Manifest:
             "name": child_name(memcached),
             "namespace": memcached.metadata.namespace,
             "labels": labels_for(memcached, image),
-            "ownerReferences": [owner_reference(memcached)],
         },
         "spec": {
             "selector": selector_for(memcached),
@@ -155,63 +158,6 @@ def service_for(memcached: Memcached, image: str) -> Manifest:
             ],
         },
     }
-
-
-def owner_reference(memcached: Memcached) -> dict[str, Any]:
-    return {
-        "apiVersion": f"{memcached.gvk.group}/{memcached.gvk.version}",
-        "kind": memcached.gvk.kind,
-        "name": memcached.metadata.name,
-        "uid": memcached.metadata.uid,
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
-
-
-def covers(found: Any, wanted: Any) -> bool:
-    """Whether everything wanted is there already; what others added does not count."""
-    if isinstance(wanted, Mapping):
-        return isinstance(found, Mapping) and all(
-            key in found and covers(found[key], value) for key, value in wanted.items()
-        )
-    if isinstance(wanted, list):
-        if isinstance(found, list) and wanted and all(map(_has_name, wanted)):
-            by_name = {one["name"]: one for one in found if _has_name(one)}
-            return all(covers(by_name.get(one["name"]), one) for one in wanted)
-        return (
-            isinstance(found, list)
-            and len(found) == len(wanted)
-            and all(covers(a, b) for a, b in zip(found, wanted, strict=True))
-        )
-    return bool(found == wanted)
-
-
-def realigned(found: Any, wanted: Any) -> Any:
-    """`found`, with our ports under the numbers that they should have.
-
-    Ports merge by number: applying one whose number was changed would add a second
-    of the same name, which the server refuses.
-    """
-    if isinstance(wanted, Mapping) and isinstance(found, Mapping):
-        changed = {
-            key: realigned(found[key], value) for key, value in wanted.items() if key in found
-        }
-        if isinstance(wanted.get("ports"), list) and isinstance(found.get("ports"), list):
-            ours = {one["name"]: one for one in wanted["ports"] if _has_name(one)}
-            changed["ports"] = [
-                {**one, **ours[one["name"]]} if _has_name(one) and one["name"] in ours else one
-                for one in found["ports"]
-            ]
-        return {**found, **changed}
-    if isinstance(wanted, list) and isinstance(found, list) and all(map(_has_name, wanted)):
-        by_name = {one["name"]: one for one in wanted}
-        return [
-            realigned(one, by_name[one["name"]])
-            if _has_name(one) and one["name"] in by_name
-            else one
-            for one in found
-        ]
-    return found
 
 
 def status_from(
@@ -339,10 +285,6 @@ def _status(
         "selector": str(LabelSelector.parse(selector_for(memcached))),
         **counts,
     }
-
-
-def _has_name(value: Any) -> bool:
-    return isinstance(value, Mapping) and "name" in value
 
 
 def _is_staying(pod: Manifest) -> bool:

@@ -237,7 +237,7 @@ def test_watch_that_is_refused_ends_the_life_of_the_process(tmp_path: Path, how:
 
 
 def _watched(server: ApiServer) -> list[Any]:
-    kinds = ("memcacheds", "deployments", "services", "pods")
+    kinds = ("/memcacheds", "/deployments", "/services", "/pods")
     return [one for path, one in server.collections.items() if path.endswith(kinds)]
 
 

@@ -122,12 +122,12 @@ def test_change_of_size_and_drift_are_put_right() -> None:
             drifted = server.get("deployments", "sample")
             assert drifted is not None
             drifted["spec"]["replicas"] = 1
-            drifted["metadata"]["annotations"] = {"restarted": "now"}
+            drifted["metadata"]["annotations"]["restarted"] = "now"
             server.put("deployments", drifted)
             await until(lambda: server.get("deployments", "sample")["spec"]["replicas"] == 4)  # type: ignore[index]
             again = server.get("deployments", "sample")
             assert again is not None
-            assert again["metadata"]["annotations"] == {"restarted": "now"}
+            assert again["metadata"]["annotations"]["restarted"] == "now"
 
     run(work)
 
@@ -156,7 +156,7 @@ def test_nothing_is_written_when_nothing_changed() -> None:
             before = server.writes()
             touched = server.get("deployments", "sample")
             assert touched is not None
-            touched["metadata"]["annotations"] = {"a": "b"}
+            touched["metadata"]["annotations"]["a"] = "b"
             server.put("deployments", touched)
             await asyncio.sleep(0.3)
             assert server.writes() == before

@@ -30,19 +30,12 @@ RESOURCES = [
 BEYOND = {
     # OpenShift wants it from who sets `blockOwnerDeletion`; no request is made with it.
     "update memcacheds/finalizers.cache.example.com",
-    # A scaffold grants whole sets of verbs; the operator applies, which is a patch.
-    "update memcacheds.cache.example.com",
-    "update memcacheds/status.cache.example.com",
-    "get memcacheds/status.cache.example.com",
+    # Only when the watch is late, or the cluster was restored from a backup.
     "get memcacheds.cache.example.com",
-    "update deployments.apps",
+    # The double checks a server-side apply as a patch alone.
     "create deployments.apps",
-    "delete deployments.apps",
-    "update services",
     "create services",
-    "delete services",
-    "get pods",
-    # The older API of events.
+    # The older API of events, which the election of a leader has.
     "create events",
     "patch events",
     # Reading all leases, and the locks of older election.

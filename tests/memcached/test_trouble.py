@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from memcached_operator import decisions
 from memcached_operator.__main__ import operator
+from memcached_operator.api.v1alpha1.memcached import Memcached
 from memcached_operator.decisions import FINALIZER
 
 from olmkit.base import documents
 from olmkit.edges.cluster import client as cluster
-from olmkit.runtime import ClusterError, Conflict, Result, own_writes
+from olmkit.runtime import ClusterError, Conflict, Result, children, own_writes
 from olmkit.testing import Fault
 from olmkit.testing.apiserver import watch as api_watch
 
@@ -253,16 +255,23 @@ def test_restart_with_a_thousand_healthy_objects_writes_nothing(stage: Stage) ->
 
 
 def _copy(stage: Stage, old: str, new: str) -> None:
-    """A Memcached and all that belongs to it, as they stand, under another name."""
+    """A Memcached and all that belongs to it, as they are, under another name."""
     uid = ""  # of the Memcached, which comes first
+    digests: dict[str, str] = {}
     for plural in ("memcacheds", "deployments", "services", "pods"):
         found = stage.server.get(plural, f"{old}-0" if plural == "pods" else old)
         made = json.loads(json.dumps(found).replace(old, new))
         del made["metadata"]["uid"]
         for reference in made["metadata"].get("ownerReferences", ()):
             reference["uid"] = uid
+        if made["kind"] in digests:
+            made["metadata"]["annotations"][children.APPLIED] = digests[made["kind"]]
         kept = stage.server.put(plural, made)
-        uid = uid or kept["metadata"]["uid"]
+        if not uid:
+            uid = kept["metadata"]["uid"]
+            for one in decisions.children_of(Memcached.from_manifest(kept), "memcached:1.6"):
+                wanted = children.described(kept, one, namespaced=True)
+                digests[one["kind"]] = wanted["metadata"]["annotations"][children.APPLIED]
 
 
 def test_own_status_comes_back_as_no_pass(stage: Stage) -> None:

@@ -1,7 +1,7 @@
 """Keep a Deployment and a Service for each Memcached: read, decide, act.
 
 What is decided is in `decisions`; here is only the order in which the
-cluster is asked and told. The finalizer is stored before anything is made, and
+cluster is read and written. The finalizer is stored before anything is created, and
 nothing is made for an object that is being deleted. Children are not deleted
 by hand: the cluster's garbage collector does that.
 """
@@ -16,15 +16,16 @@ from typing import Any
 
 import pydantic
 from olmkit.runtime import (
-    GVK,
     NORMAL,
     WARNING,
     Cache,
+    Children,
     Client,
     ClusterError,
     EventRecorder,
     LabelSelector,
     Manifest,
+    NameTaken,
     NotFound,
     Registry,
     Request,
@@ -32,23 +33,21 @@ from olmkit.runtime import (
     TerminalError,
     finalizers,
     objects,
-    owners,
 )
 
 from memcached_operator import decisions
 from memcached_operator.api.v1alpha1.memcached import Memcached
-from memcached_operator.decisions import DEPLOYMENT, FINALIZER, POD, SERVICE, Trouble
+from memcached_operator.decisions import DEPLOYMENT, FINALIZER, POD, Trouble
 
 _LOG = logging.getLogger(__name__)
 _NAME_TAKEN_PAUSE = 60.0  # the object of another owner is not watched
 
-# +kubebuilder:rbac:groups=cache.example.com,resources=memcacheds,verbs=get;list;watch;patch;update
-# +kubebuilder:rbac:groups=cache.example.com,resources=memcacheds/status,verbs=get;patch;update
+# +kubebuilder:rbac:groups=cache.example.com,resources=memcacheds,verbs=get;list;watch;patch
+# +kubebuilder:rbac:groups=cache.example.com,resources=memcacheds/status,verbs=patch
 # +kubebuilder:rbac:groups=cache.example.com,resources=memcacheds/finalizers,verbs=update
-# +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;update;patch;delete
-# +kubebuilder:rbac:groups=core,resources=services,verbs=get;list;watch;create;update;patch;delete
-# +kubebuilder:rbac:groups=core,resources=pods,verbs=get;list;watch
-# +kubebuilder:rbac:groups=core,resources=events,verbs=create;patch
+# +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch
+# +kubebuilder:rbac:groups=core,resources=services,verbs=get;list;watch;create;patch
+# +kubebuilder:rbac:groups=core,resources=pods,verbs=list;watch
 # +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 
@@ -74,11 +73,19 @@ class _Pass:
     errors: list[ClusterError] = field(default_factory=list)
     is_scaled: bool = False
 
+    def add(self, error: ClusterError | NameTaken, *, is_scaling: bool = False) -> None:
+        """Something that is not as it should be."""
+        if isinstance(error, NameTaken):
+            self.troubles.append(Trouble(decisions.NAME_TAKEN, str(error)))
+        else:
+            self.troubles.append(Trouble(decisions.RECONCILING, str(error), is_scaling))
+            self.errors.append(error)
+
 
 class MemcachedReconciler:
     """Makes the children of one Memcached so, and writes what there is into its status.
 
-    `now` tells the time as RFC 3339 in whole seconds.
+    `now` returns the time as RFC 3339 in whole seconds.
     """
 
     def __init__(
@@ -94,6 +101,7 @@ class MemcachedReconciler:
         self._client = client
         self._cache = cache
         self._recorder = recorder
+        self._children = Children(client, recorder=recorder)
         self._settings = settings
         self._now = now
         self._undesired = registry.counter(
@@ -123,8 +131,7 @@ class MemcachedReconciler:
             raise RuntimeError("the environment variable MEMCACHED_IMAGE is not set")
         manifest = await self._keep(manifest)
         this = _Pass(memcached, manifest)
-        deployment = await self._deployment(this)
-        await self._service(this)
+        deployment = await self._make_children(this)
         status = decisions.status_from(
             memcached,
             deployment,
@@ -186,79 +193,30 @@ class MemcachedReconciler:
         finalizers.remove(freed, FINALIZER)
         await self._own(self._client.patch(last, freed, locked=True))
 
-    async def _deployment(self, this: _Pass) -> Manifest:
+    async def _make_children(self, this: _Pass) -> Manifest:
         """The Deployment as it is after this pass; empty when there is none of ours."""
-        wanted = decisions.deployment_for(this.memcached, self._settings.image, self._settings.user)
-        try:
-            found = await self._find(DEPLOYMENT, wanted)
-            if found is not None and not self._is_ours(this, found):
-                return {}
-        except ClusterError as error:
-            self._failed(this, error, is_scaling=False)
-            return {}
-        before = None if found is None else objects.mapping(found.get("spec")).get("replicas")
-        size = this.memcached.spec.size
-        is_other_size = found is not None and before != size
+        wanted = decisions.children_of(this.memcached, self._settings.image, self._settings.user)
+        family = await self._children.apply(this.manifest, wanted)
+        deployment = family.of(DEPLOYMENT)
+        before, size = _replicas(deployment.before), this.memcached.spec.size
+        is_other_size = deployment.before is not None and before != size
         if is_other_size:
             self._undesired.inc()
-        try:
-            made = await self._apply(this, found, wanted)
-        except ClusterError as error:
-            self._failed(this, error, is_scaling=is_other_size)
-            return found or {}
-        if is_other_size:
+        for child in family.children:
+            if child.error is not None:
+                this.add(child.error, is_scaling=is_other_size and child is deployment)
+        if is_other_size and deployment.error is None:
             this.is_scaled = True
-            self._tell(this, "Scaled", "Scale", f"scaled from {before} to {size} pods")
-        return made
-
-    async def _service(self, this: _Pass) -> None:
-        wanted = decisions.service_for(this.memcached, self._settings.image)
-        try:
-            found = await self._find(SERVICE, wanted)
-            if found is None or self._is_ours(this, found):
-                await self._apply(this, found, wanted)
-        except ClusterError as error:
-            self._failed(this, error, is_scaling=False)
-
-    async def _find(self, gvk: GVK, wanted: Manifest) -> Manifest | None:
-        """The child, also one that the cache does not hold since it is not ours."""
-        key = Request(objects.name(wanted), objects.namespace(wanted))
-        return await self._client.get(gvk, key) or await self._client.direct.get(gvk, key)
-
-    def _is_ours(self, this: _Pass, found: Manifest) -> bool:
-        if owners.is_controlled_by(found, this.manifest):
-            return True
-        words = f"a {objects.kind(found)} named {objects.name(found)} belongs to another owner"
-        this.troubles.append(Trouble(decisions.NAME_TAKEN, words))
-        self._recorder.event(this.manifest, WARNING, decisions.NAME_TAKEN, "Create", words)
-        return False
-
-    async def _apply(self, this: _Pass, found: Manifest | None, wanted: Manifest) -> Manifest:
-        """Apply what is wanted, where something of it is missing."""
-        if found is not None and decisions.covers(found, wanted):
-            return found
-        if found is not None and (aligned := decisions.realigned(found, wanted)) != found:
-            await self._client.patch(found, aligned, locked=True)
-        made = await self._client.apply(wanted)
-        kind, name = objects.kind(wanted), objects.name(wanted)
-        _LOG.info("applied", extra={"kind": kind, "child": name})
-        if found is None:
-            self._tell(this, "Created", "Create", f"created {kind} {name}")
-        return made
-
-    def _tell(self, this: _Pass, reason: str, action: str, note: str) -> None:
-        self._recorder.event(this.manifest, NORMAL, reason, action, note)
-
-    def _failed(self, this: _Pass, error: ClusterError, *, is_scaling: bool) -> None:
-        this.troubles.append(Trouble(decisions.RECONCILING, str(error), is_scaling))
-        this.errors.append(error)
+            note = f"scaled from {before} to {size} pods"
+            self._recorder.event(this.manifest, NORMAL, "Scaled", "Scale", note)
+        return deployment.manifest
 
     async def _pods(self, this: _Pass) -> Sequence[Manifest] | None:
         """The pods of one Memcached, of which only metadata is held; None: not known."""
         try:
             informer = await self._cache.synced_informer(POD, metadata_only=True)
         except ClusterError as error:
-            self._failed(this, error, is_scaling=False)
+            this.add(error)
             return None
         found = informer.list(
             namespace=this.memcached.metadata.namespace,
@@ -278,6 +236,10 @@ class MemcachedReconciler:
             return await writing
         except NotFound as error:
             raise _Gone from error
+
+
+def _replicas(deployment: Manifest | None) -> object:
+    return objects.mapping(objects.mapping(deployment).get("spec")).get("replicas")
 
 
 def _typed(manifest: Manifest, spec: object) -> Memcached:

@@ -1,7 +1,7 @@
-"""What the API server asks the operator about Memcacheds before it stores them.
+"""The webhooks that the API server calls for Memcacheds before it stores them.
 
 Only v1alpha1 is registered: the API server converts objects of other versions
-before it asks. The schema refuses what is wrong, and says so best; what is only
+before it calls them. The schema refuses what is wrong, and says so best; what is only
 unwise is warned of.
 """
 

@@ -37,7 +37,7 @@ class MemcachedStatus(Model):
     """Names of the pods that run Memcached, sorted."""
 
     observed_generation: Int64 | None = None
-    """The generation of the object that this status tells of."""
+    """The generation of the object that this status describes."""
 
     replicas: Int32 | None = None
     """How many pods the Deployment has."""

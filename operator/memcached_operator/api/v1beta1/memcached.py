@@ -46,7 +46,7 @@ class MemcachedStatus(Model):
     """The pods that run Memcached, by name."""
 
     observed_generation: Int64 | None = None
-    """The generation of the object that this status tells of."""
+    """The generation of the object that this status describes."""
 
     replicas: Int32 | None = None
     """How many pods the Deployment has."""
