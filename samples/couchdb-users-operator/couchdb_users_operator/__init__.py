@@ -1,0 +1,1 @@
+"""The operator couchdb-users-operator."""

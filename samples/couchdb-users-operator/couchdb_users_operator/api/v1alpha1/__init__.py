@@ -1,0 +1,3 @@
+"""Version v1alpha1 of the group couchdb.example.com."""
+
+# +groupName=couchdb.example.com

@@ -1,0 +1,97 @@
+"""What the operator decides: what a user's document shall say, and what the status says.
+
+Functions of values; neither a cluster nor a database is needed to try them.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping
+from typing import Any
+
+from olmkit.runtime import GVK, Condition, Manifest, conditions, objects
+
+from couchdb_users_operator.api.v1alpha1.databaseuser import DatabaseUser, DatabaseUserStatus
+
+SECRET = GVK(group="", version="v1", kind="Secret")
+FINALIZER = "couchdb.example.com/user"
+READY = "Ready"
+
+# Fields of ours in the document: CouchDB keeps what it does not know.
+OWNER, PASSWORD_VERSION = "kubernetes_owner", "kubernetes_password"
+
+
+class NotReady(Exception):
+    """What keeps a user from being as wanted; `reason` is that of the condition."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+def document_for(
+    user: DatabaseUser, secret: Manifest | None, found: Mapping[str, Any] | None
+) -> dict[str, Any] | None:
+    """The document to write; None when the one that was found is as wanted.
+
+    CouchDB shows no passwords. Which version of the Secret was set is therefore part of the
+    document: the world is compared with what is wanted, and nothing is remembered elsewhere.
+    Raises `NotReady`.
+    """
+    if found is not None and found.get(OWNER) != user.metadata.uid:
+        raise NotReady("NameTaken", f"the user `{user.spec.name}` belongs to someone else")
+    reserved = sorted(role for role in user.spec.roles if role.startswith("_"))
+    if reserved:
+        raise NotReady("InvalidRole", f"the role `{reserved[0]}` belongs to the database")
+    password, version = _password(user, secret)
+    wanted: dict[str, Any] = {
+        "_id": f"org.couchdb.user:{user.spec.name}",
+        "type": "user",
+        "name": user.spec.name,
+        "roles": sorted(user.spec.roles),
+        OWNER: user.metadata.uid,
+        PASSWORD_VERSION: version,
+    }
+    if found is None:
+        return {**wanted, "password": password}
+    if all(found.get(key) == value for key, value in wanted.items()):
+        return None
+    changed = {**found, **wanted}
+    if found.get(PASSWORD_VERSION) != version:
+        changed["password"] = password
+    return changed
+
+
+def status_from(user: DatabaseUser, problem: NotReady | None, now: str) -> DatabaseUserStatus:
+    """The new status; a condition that says the same keeps its time."""
+    old = user.status or DatabaseUserStatus()
+    found = [one.model_dump(by_alias=True, exclude_unset=True) for one in old.conditions]
+    new = conditions.condition(
+        READY,
+        "True" if problem is None else "False",
+        "AsWanted" if problem is None else problem.reason,
+        f"the user `{user.spec.name}` is as wanted" if problem is None else str(problem),
+        observed_generation=user.metadata.generation,
+    )
+    conditions.set_condition(found, new, now=now)
+    return DatabaseUserStatus(
+        conditions=[Condition.model_validate(one) for one in found],
+        observed_generation=user.metadata.generation,
+    )
+
+
+def _password(user: DatabaseUser, secret: Manifest | None) -> tuple[str, str]:
+    """The password and the version of its Secret; messages never contain it."""
+    where = f"the key `{user.spec.password.key}` of the Secret `{user.spec.password.name}`"
+    data = objects.mapping((secret or {}).get("data"))
+    encoded = data.get(user.spec.password.key)
+    if not isinstance(encoded, str) or not encoded:
+        raise NotReady("NoPassword", f"{where} is missing")
+    try:
+        text = base64.b64decode(encoded, validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        # Not `from`: the cause would show bytes of the password.
+        raise NotReady("NoPassword", f"{where} is not text") from None
+    metadata = objects.metadata(secret)
+    return text, f"{metadata.get('uid', '')}/{metadata.get('resourceVersion', '')}"

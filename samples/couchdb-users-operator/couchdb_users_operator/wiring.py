@@ -1,0 +1,93 @@
+"""What runs in this operator: its controllers, what they watch, and its webhooks.
+
+`olmkit create api` and `olmkit create webhook` add theirs here; what stands here
+already is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from olmkit.runtime import (
+    GENERATION_CHANGED,
+    CacheSettings,
+    ConfigurationError,
+    ControllerBuilder,
+    ControllerSettings,
+    Conversions,
+    EnqueueMapped,
+    Manager,
+    Request,
+    Snapshot,
+    WebhookServer,
+    objects,
+)
+
+from couchdb_users_operator.api.v1alpha1.databaseuser import DatabaseUser
+from couchdb_users_operator.couchdb import CouchDB, Settings
+from couchdb_users_operator.decisions import SECRET
+from couchdb_users_operator.reconcilers.databaseuser import DatabaseUserReconciler
+
+# Objects of each watched kind are held in memory; a `KindScope` can hold fewer of a kind.
+CACHE = CacheSettings()
+_SECRET_NAME = "spec.password.name"
+
+
+def add_controllers(manager: Manager, environment: Mapping[str, str], *, workers: int = 2) -> None:
+    """Put the controllers into the manager; the environment is that of the pod."""
+    database = CouchDB(settings(environment))
+    # Opened before the controllers, and closed after them; also in a replica that waits to lead.
+    manager.enter(database)
+    manager.add_controller(
+        ControllerBuilder()
+        .named("databaseuser")
+        .watches_for(DatabaseUser, GENERATION_CHANGED)
+        # Only metadata: passwords are read when they are needed, and not held.
+        .watches(SECRET, EnqueueMapped(users_of_secrets(manager)), metadata_only=True)
+        .with_settings(ControllerSettings(max_concurrent_reconciles=workers))
+        .build(
+            DatabaseUserReconciler(manager.client, database, manager.recorder("databaseuser")),
+            registry=manager.registry,
+        )
+    )
+    # +kubebuilder:scaffold:builder
+
+
+def users_of_secrets(manager: Manager) -> Callable[[Snapshot], list[Request]]:
+    """Which users take their password from a Secret, by an index of the cache."""
+    manager.cache.add_index(DatabaseUser.gvk, _SECRET_NAME, _secret_name)
+    users = manager.cache.informer(DatabaseUser.gvk)
+
+    def users_of(secret: Snapshot) -> list[Request]:
+        namespace, name = secret.key.namespace, secret.key.name
+        return [one.key for one in users.list(namespace=namespace, index=(_SECRET_NAME, name))]
+
+    return users_of
+
+
+def _secret_name(user: Snapshot) -> list[str]:
+    spec = objects.mapping(user.manifest().get("spec"))
+    return [objects.text(objects.mapping(spec.get("password")).get("name"))]
+
+
+def settings(environment: Mapping[str, str]) -> Settings:
+    """Where the database is; what is missing ends the process with its name."""
+    names = ("COUCHDB_URL", "COUCHDB_USER", "COUCHDB_PASSWORD")
+    missing = [name for name in names if not environment.get(name)]
+    if missing:
+        raise ConfigurationError(f"the environment variable {missing[0]} is not set")
+    url, user, password = (environment[name] for name in names)
+    return Settings(url=url.rstrip("/"), name=user, password=password)
+
+
+def add_webhooks(server: WebhookServer) -> None:
+    """Put the webhooks on their server."""
+    server.add_conversions(conversions())
+    # +kubebuilder:scaffold:webhook
+
+
+def conversions() -> Conversions:
+    """What the webhook converts: for each kind its hub, and the versions next to it."""
+    made = Conversions()
+    # +kubebuilder:scaffold:conversion
+    return made

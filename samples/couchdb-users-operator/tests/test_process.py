@@ -1,0 +1,35 @@
+"""The process takes the flags that its Deployment gives it, and starts."""
+
+from __future__ import annotations
+
+import pytest
+from olmkit.runtime import ConfigurationError, parse_flags
+from olmkit.testing import RunOperator
+
+from couchdb_users_operator import wiring
+from couchdb_users_operator.__main__ import operator
+
+
+def test_flags_of_the_deployment_are_known() -> None:
+    flags = parse_flags(
+        operator(),
+        [
+            "--metrics-bind-address=:8443",
+            "--leader-elect",
+            "--health-probe-bind-address=:8081",
+        ],
+    )
+    assert flags.leader_elect
+    assert flags.metrics_secure
+
+
+@pytest.mark.usefixtures("api_server")
+async def test_the_operator_starts_with_its_webhooks(run_operator: RunOperator) -> None:
+    environment = {"COUCHDB_URL": "http://db", "COUCHDB_USER": "me", "COUCHDB_PASSWORD": "no"}
+    manager = await run_operator(operator(), environment=environment)
+    assert manager.ready
+
+
+def test_a_missing_variable_is_named() -> None:
+    with pytest.raises(ConfigurationError, match="COUCHDB_USER"):
+        wiring.settings({"COUCHDB_URL": "http://db"})

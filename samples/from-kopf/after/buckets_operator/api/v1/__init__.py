@@ -1,0 +1,3 @@
+"""Version v1 of the group storage.example.com."""
+
+# +groupName=storage.example.com

@@ -1,0 +1,55 @@
+"""What runs in this operator: its controllers, what they watch, and its webhooks.
+
+`olmkit create api` and `olmkit create webhook` add theirs here; what stands here
+already is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from olmkit.runtime import (
+    GENERATION_CHANGED,
+    CacheSettings,
+    ConfigurationError,
+    ControllerBuilder,
+    ControllerSettings,
+    Conversions,
+    Manager,
+    WebhookServer,
+)
+
+from buckets_operator.api.v1.bucket import Bucket
+from buckets_operator.reconcilers.bucket import BucketReconciler
+from buckets_operator.store import Store
+
+# Objects of each watched kind are held in memory; a `KindScope` can hold fewer of a kind.
+CACHE = CacheSettings()
+
+
+def add_controllers(manager: Manager, environment: Mapping[str, str], *, workers: int = 2) -> None:
+    """Put the controllers into the manager; the environment is that of the pod."""
+    if not environment.get("STORE_URL"):
+        raise ConfigurationError("the environment variable STORE_URL is not set")
+    store = Store(environment["STORE_URL"])
+    manager.add_controller(
+        ControllerBuilder()
+        .named("bucket")
+        .watches_for(Bucket, GENERATION_CHANGED)
+        .with_settings(ControllerSettings(max_concurrent_reconciles=workers))
+        .build(BucketReconciler(manager.client, store), registry=manager.registry)
+    )
+    # +kubebuilder:scaffold:builder
+
+
+def add_webhooks(server: WebhookServer) -> None:
+    """Put the webhooks on their server."""
+    server.add_conversions(conversions())
+    # +kubebuilder:scaffold:webhook
+
+
+def conversions() -> Conversions:
+    """What the webhook converts: for each kind its hub, and the versions next to it."""
+    made = Conversions()
+    # +kubebuilder:scaffold:conversion
+    return made

@@ -1,0 +1,115 @@
+"""`Bucket` objects against a small API server on loopback."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+from olmkit.runtime import Client, Manifest, Request, TerminalError
+
+from buckets_operator.api.v1.bucket import Bucket
+from buckets_operator.reconcilers.bucket import (
+    FINALIZER,
+    KOPF_ANNOTATION,
+    KOPF_FINALIZER,
+    BucketReconciler,
+)
+from buckets_operator.store import Store, StoreError, StoreFull
+
+ONE = Request("one", "default")
+
+
+class Shelf(Store):
+    """A store in memory; `error` is what it raises."""
+
+    def __init__(self) -> None:
+        self.sizes: dict[str, int] = {}
+        self.error: Exception | None = None
+
+    async def ensure(self, name: str, size: int) -> str:
+        if self.error is not None:
+            raise self.error
+        self.sizes[name] = size
+        return f"store/{name}"
+
+    async def remove(self, name: str) -> None:
+        if self.error is not None:
+            raise self.error
+        self.sizes.pop(name, None)
+
+
+Story = Callable[[Client, BucketReconciler, Shelf], Awaitable[None]]
+Play = Callable[[Manifest, Story], Awaitable[None]]
+
+
+@pytest.fixture
+def play(kube_client: Client) -> Play:
+    """Plays a story about one bucket, whose metadata the test adds to."""
+
+    async def played(metadata: Manifest, story: Story) -> None:
+        shelf = Shelf()
+        api = {"apiVersion": Bucket.gvk.api_version, "kind": "Bucket"}
+        metadata_of_one = {"name": "one", "namespace": "default", **metadata}
+        await kube_client.create({**api, "metadata": metadata_of_one, "spec": {"size": 3}})
+        await story(kube_client, BucketReconciler(kube_client, shelf), shelf)
+
+    return played
+
+
+async def test_a_bucket_is_made_and_removed(play: Play) -> None:
+    async def story(client: Client, reconciler: BucketReconciler, shelf: Shelf) -> None:
+        await reconciler.reconcile(ONE)
+        assert shelf.sizes == {"default.one": 3}
+        bucket = await client.require(Bucket, ONE)
+        assert bucket.metadata.finalizers == [FINALIZER]
+        assert bucket.status is not None
+        assert bucket.status.address == "store/default.one"
+        await client.delete(Bucket, ONE)
+        await reconciler.reconcile(ONE)
+        assert shelf.sizes == {}
+        assert await client.get(Bucket, ONE) is None
+
+    await play({}, story)
+
+
+async def test_what_kopf_wrote_is_taken_off(play: Play) -> None:
+    async def story(client: Client, reconciler: BucketReconciler, _: Shelf) -> None:
+        await reconciler.reconcile(ONE)
+        bucket = await client.require(Bucket, ONE)
+        assert bucket.metadata.finalizers == [FINALIZER]
+        assert bucket.metadata.annotations == {"mine": "kept"}
+
+    annotations = {KOPF_ANNOTATION: "{}", "mine": "kept"}
+    await play({"finalizers": [KOPF_FINALIZER], "annotations": annotations}, story)
+
+
+async def test_a_bucket_that_was_deleted_under_kopf_is_removed(play: Play) -> None:
+    async def story(client: Client, reconciler: BucketReconciler, shelf: Shelf) -> None:
+        shelf.sizes["default.one"] = 3
+        await client.delete(Bucket, ONE)
+        await reconciler.reconcile(ONE)
+        assert shelf.sizes == {}
+        assert await client.get(Bucket, ONE) is None
+
+    await play({"finalizers": [KOPF_FINALIZER]}, story)
+
+
+async def test_an_object_stays_until_its_bucket_is_removed(play: Play) -> None:
+    async def story(client: Client, reconciler: BucketReconciler, shelf: Shelf) -> None:
+        await reconciler.reconcile(ONE)
+        await client.delete(Bucket, ONE)
+        shelf.error = StoreError("the store says 500")
+        with pytest.raises(StoreError):
+            await reconciler.reconcile(ONE)
+        assert await client.get(Bucket, ONE) is not None
+
+    await play({}, story)
+
+
+async def test_a_full_store_is_not_tried_again(play: Play) -> None:
+    async def story(_: Client, reconciler: BucketReconciler, shelf: Shelf) -> None:
+        shelf.error = StoreFull("the store is full")
+        with pytest.raises(TerminalError):
+            await reconciler.reconcile(ONE)
+
+    await play({}, story)

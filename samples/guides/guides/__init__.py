@@ -1,0 +1,1 @@
+"""The operators of the how-to guides, one module each."""
