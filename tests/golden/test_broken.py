@@ -194,6 +194,12 @@ def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
     loop.close()
 
 
+def _limit(golden: Path) -> str:
+    """How long a command waits: what is stuck ends earlier, also on a machine with much to do."""
+    is_waited_for = golden.exists() and "after 1 s" in golden.read_text()
+    return "1s" if is_waited_for else "20s"
+
+
 @pytest.mark.parametrize(
     ("world", "command", "name"),
     [((command, name), command, name) for command, name in CASES],
@@ -214,7 +220,8 @@ def test_the_cause_comes_first(
     monkeypatch.chdir(tmp_path)
     write_bundle(tmp_path / "bundle", csv_of(SITUATIONS[name], "1.0.0"))
 
-    words = [command, "--bundle", "bundle", "-n", f"t-{name}", "--timeout", "1s"]
+    golden = HERE / "broken" / name / f"{command}.txt"
+    words = [command, "--bundle", "bundle", "-n", f"t-{name}", "--timeout", _limit(golden)]
     code = main.run([*words, "--kubeconfig", str(world)])
 
     said = capsys.readouterr()
@@ -225,7 +232,6 @@ def test_the_cause_comes_first(
         "account",
     ):  # refused before anything is written
         assert f"upgrading `{SITUATIONS[name]}` in namespace `t-{name}`" in said.err
-    golden = HERE / "broken" / name / f"{command}.txt"
     if os.environ.get("OLMKIT_GOLDEN") == "rewrite":
         golden.parent.mkdir(parents=True, exist_ok=True)
         golden.write_text(seen)

@@ -3,7 +3,8 @@
 `command` has the arguments of `olmkit` (quoted as for a shell), `input/` is the
 folder it runs in, `stdin` its standard input; `expected/` has `stdout`, `stderr`,
 `exit`, and below `files/` every file that the run wrote or changed. `base` names folders of
-`tests/golden/bases`, one a line: inputs that cases share, copied before `input/`.
+`tests/golden/bases`, one a line: inputs that cases share, copied before `input/`. `listed` has
+patterns of written files of which only the names are compared, in `expected/listing`.
 `make golden` rewrites `expected/`.
 """
 
@@ -11,9 +12,11 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import shlex
 import shutil
 import sys
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -42,7 +45,27 @@ def _inputs(case: Path) -> list[Path]:
     return [*shared, *[case / "input"] * (case / "input").is_dir()]
 
 
-def _run(case: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
+def _text(path: Path) -> str:
+    return path.read_text() if path.exists() else ""
+
+
+def _is_listed(case: Path, path: str) -> bool:
+    patterns = case / "listed"
+    return patterns.exists() and any(
+        fnmatch(path, pattern) for pattern in patterns.read_text().split()
+    )
+
+
+def _words(case: Path, *options: str) -> list[str]:
+    """The arguments of a case, with `options` behind the name of the command."""
+    words = shlex.split((case / "command").read_text(), comments=True)
+    length = max((n for n in (1, 2, 3) if " ".join(words[:n]) in main.COMMANDS), default=None)
+    return words if length is None else [*words[:length], *options, *words[length:]]
+
+
+def _run(
+    case: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, *options: str
+) -> dict[str, bytes]:
     for source in _inputs(case):
         shutil.copytree(source, folder, dirs_exist_ok=True)
     before = _files(folder)
@@ -61,7 +84,7 @@ def _run(case: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str,
         io.BytesIO(stdin.read_bytes() if stdin.exists() else b""), encoding="utf-8"
     )
     monkeypatch.setattr(sys, "stdin", text)
-    code = main.run(shlex.split((case / "command").read_text(), comments=True))
+    code = main.run(_words(case, *options))
     seen: dict[str, bytes] = {"exit": f"{int(code)}\n".encode()}
     for name, stream in streams.items():
         stream.flush()
@@ -69,7 +92,11 @@ def _run(case: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str,
         if content:
             seen[name] = content
     after = _files(folder)
-    seen |= {f"files/{path}": data for path, data in after.items() if before.get(path) != data}
+    changed = {path: data for path, data in after.items() if before.get(path) != data}
+    listed = [path for path in changed if _is_listed(case, path)]
+    if listed:
+        seen["listing"] = "".join(f"{path}\n" for path in listed).encode()
+    seen |= {f"files/{path}": data for path, data in changed.items() if path not in listed}
     seen |= {f"removed/{path}": b"" for path in before if path not in after}
     return seen
 
@@ -89,6 +116,38 @@ def test_the_program_says_and_writes_what_is_expected(
             (expected / path).parent.mkdir(parents=True, exist_ok=True)
             (expected / path).write_bytes(data)
     assert seen == _files(expected)
+
+
+# What quiet users still see on stderr: findings and errors.
+FINDING = re.compile(rb"(error|warning|info)(\[[A-Z0-9]+\])?: ")
+
+
+def _talks(case: Path) -> bool:
+    """Whether a run says more than findings, or lists what it has written."""
+    told = _text(case / "expected/stderr").encode()
+    written = (case / "expected/files").exists() or (case / "expected/listing").exists()
+    return bool(told and not FINDING.match(told)) or bool(
+        written and _text(case / "expected/stdout")
+    )
+
+
+TALKING = [case for case in CASES if _talks(case)]
+
+
+@pytest.mark.parametrize("case", TALKING, ids=lambda case: f"{case.parent.name}/{case.name}")
+def test_quiet_leaves_out_what_is_neither_result_nor_finding(
+    case: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = _run(case, tmp_path, monkeypatch, "-q")
+    expected = _files(case / "expected")
+
+    told = seen.pop("stderr", b"")
+    if told:
+        assert FINDING.match(told), told.decode()
+    said = seen.pop("stdout", b"")
+    assert said in (expected.pop("stdout", b""), b""), said.decode()
+    expected.pop("stderr", None)
+    assert seen == expected
 
 
 def test_there_are_golden_cases() -> None:

@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
+from olmkit.runtime import Client, Request, Result
+from olmkit.testing import ApiServer
 
-from olmkit.runtime import Request, Resource, Result
-from olmkit.testing import ApiServer, client_for
-
-from toy_operator.api.v1alpha1.toy import Toy
 from toy_operator.reconcilers.toy import ToyReconciler
 
-RESOURCE = Resource(
-    gvk=Toy.gvk,
-    plural="toys",
-    namespaced=True,
-    subresources=frozenset({"status"}),
-)
+
+async def test_an_object_is_reconciled(api_server: ApiServer, kube_client: Client) -> None:
+    one = {"metadata": {"name": "one"}, "spec": {}}
+    api_server.put("toys", one)
+    key = Request("one", "default")
+    assert await ToyReconciler(kube_client).reconcile(key) == Result()
 
 
-async def reconcile(server: ApiServer, name: str) -> Result:
-    async with server.serving(), client_for(server) as client:
-        return await ToyReconciler(client).reconcile(Request(name, "default"))
-
-
-def test_an_object_is_reconciled() -> None:
-    server = ApiServer.of([RESOURCE])
-    server.put("toys", {"metadata": {"name": "one"}, "spec": {}})
-    assert asyncio.run(reconcile(server, "one")) == Result()
-
-
-def test_an_object_that_is_gone_needs_nothing() -> None:
-    assert asyncio.run(reconcile(ApiServer.of([RESOURCE]), "gone")) == Result()
+async def test_an_object_that_is_gone_needs_nothing(kube_client: Client) -> None:
+    key = Request("gone", "default")
+    assert await ToyReconciler(kube_client).reconcile(key) == Result()

@@ -23,10 +23,9 @@ class ToyReconciler:
 
     async def reconcile(self, request: Request) -> Result:
         """Compare what there is with what is wanted, and act; safe to run again at any time."""
-        manifest = await self._client.get(Toy.gvk, request)
-        if manifest is None:
+        toy = await self._client.get(Toy, request)
+        if toy is None:
             return Result()  # it is gone, and what it owned goes with it
-        toy = Toy.from_manifest(manifest)
         uid = toy.metadata.uid
         _LOG.info("reconciling", extra={"object": str(request), "uid": uid})
         return Result()

@@ -1,1 +1,1 @@
-"""What the API server asks before it stores an object, one module for each kind."""
+"""The webhooks that the API server calls before it stores an object, one module for each kind."""

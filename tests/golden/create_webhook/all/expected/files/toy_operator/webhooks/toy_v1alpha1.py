@@ -1,4 +1,4 @@
-"""What the API server asks about each `Toy` before it stores it.
+"""The webhooks that the API server calls for each `Toy` before it stores it.
 
 Only v1alpha1 is registered: the API server converts objects of other versions first.
 """
@@ -17,7 +17,7 @@ class ToyDefaulter:
     """Fills in what a Toy leaves open."""
 
     async def default(self, toy: Toy, request: AdmissionRequest) -> None:
-        """Change the object in place; it may be asked twice about the same one."""
+        """Change the object in place; it may be called twice for the same one."""
 
 
 # +kubebuilder:webhook:path=/validate-toys-example-com-v1alpha1-toy,mutating=false,failurePolicy=fail,sideEffects=None,groups=toys.example.com,resources=toys,verbs=create;update,versions=v1alpha1,name=vtoy-v1alpha1.kb.io,admissionReviewVersions=v1
@@ -33,5 +33,5 @@ class ToyValidator:
         return ()
 
     async def validate_delete(self, old: Toy, request: AdmissionRequest) -> Sequence[str]:
-        """Judge a deletion; asked only when the marker's verbs have `delete`."""
+        """Check a deletion; called only when the marker's verbs have `delete`."""
         return ()

@@ -1,12 +1,11 @@
-"""The process takes the flags that its Deployment gives it, and builds its controllers."""
+"""The process takes the flags that its Deployment gives it, and starts."""
 
 from __future__ import annotations
 
-from typing import cast
+import pytest
+from olmkit.runtime import parse_flags
+from olmkit.testing import RunOperator
 
-from olmkit.runtime import ClusterConfig, HttpCluster, Manager, WebhookServer, parse_flags
-
-from toy_operator import wiring
 from toy_operator.__main__ import operator
 
 
@@ -23,26 +22,7 @@ def test_flags_of_the_deployment_are_known() -> None:
     assert flags.metrics_secure
 
 
-def test_controllers_go_into_a_manager() -> None:
-    cluster = HttpCluster(ClusterConfig(server="http://127.0.0.1:1"))
-    wiring.add_controllers(Manager(cluster, name=operator().name), {})
-
-
-class Server:
-    """Takes what a webhook server takes, and keeps the paths."""
-
-    def __init__(self) -> None:
-        self.paths: list[str] = []
-
-    def add(self, path: str, *handlers: object) -> None:
-        assert handlers
-        self.paths.append(path)
-
-    def add_conversions(self, conversions: object) -> None:
-        self.add("/convert", conversions)
-
-
-def test_each_webhook_has_a_path_of_its_own() -> None:
-    server = Server()
-    wiring.add_webhooks(cast(WebhookServer, server))
-    assert len(set(server.paths)) == len(server.paths)
+@pytest.mark.usefixtures("api_server")
+async def test_the_operator_starts_with_its_webhooks(run_operator: RunOperator) -> None:
+    manager = await run_operator(operator())
+    assert manager.ready

@@ -1,6 +1,6 @@
 """What runs in this operator: its controllers, what they watch, and its webhooks.
 
-`olmkit create api` and `olmkit create webhook` add theirs here; what stands here
+`olmkit create api` and `olmkit create webhook` add theirs here; what is here
 already is kept.
 """
 
