@@ -3,7 +3,7 @@
 Published bundles get its verdict, each of its findings an answer. Rule vectors,
 one fault each, get its verdict too, and where it errs, what would be right.
 `differences.toml` holds every difference with its reason; one that is not there
-fails, and so does an entry that is not a difference any more. `meanings.toml` says
+fails, and so does an entry that is no longer a difference. `meanings.toml` says
 which of our rules answers which of its messages.
 """
 

@@ -3,7 +3,7 @@
 Published bundles and catalogs give its bytes, in both forms and migrated. Rule
 vectors, one fault each, give its blob or its refusal. `differences.toml` holds
 every difference with its reason; one that is not there fails, and so does an
-entry that is not a difference any more.
+entry that is no longer a difference.
 """
 
 from __future__ import annotations

@@ -1,0 +1,203 @@
+"""The catalogs and the requests of this comparison, and what of an answer is compared."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import http.client
+import json
+import ssl
+from pathlib import Path
+from typing import Any
+
+Row = dict[str, Any]
+
+CATALOGS = ("shop", "edge.v1")
+# `{modified}` is the Last-Modified of `all`; the others lie before and after any run.
+BEFORE, AFTER = "Mon, 01 Jan 2001 00:00:00 GMT", "Fri, 01 Jan 2100 00:00:00 GMT"
+QUERIES = (
+    "",
+    "?schema=olm.package",
+    "?schema=olm.package&name=cog",
+    "?package=cog",
+    "?package=&schema=olm.bundle",
+    "?name=cog.v1.0.0",
+    "?name=cog.v1.0.0&package=gear",
+    "?schema=note",
+    "?schema=olm.package&schema=note",
+    "?schema=note&schema=olm.package",
+    "?name=zork",
+    "?color=red",
+    "?schema=note&color=red",
+    "?Schema=olm.package",
+    "?schema",
+    "?schema=olm%2Epackage",
+    "?schema=olm.package&name=c%6Fg",
+    "?name=%C3%A9",
+    "?name=a+b",
+    "?",
+    "?&",
+    "?=x",
+)
+CONDITIONS: tuple[dict[str, str], ...] = (
+    {"If-Modified-Since": "{modified}"},
+    {"If-Modified-Since": BEFORE},
+    {"If-Modified-Since": AFTER},
+    {"If-Modified-Since": "yesterday"},
+    {"If-Unmodified-Since": "{modified}"},
+    {"If-Unmodified-Since": BEFORE},
+    {"If-Unmodified-Since": AFTER},
+    {"If-None-Match": "*"},
+    {"If-None-Match": '"other"'},
+    {"If-None-Match": '"other"', "If-Modified-Since": "{modified}"},
+    {"If-Match": "*"},
+    {"If-Match": '"other"'},
+    {"If-Match": '"other"', "If-None-Match": '"other"'},
+)
+RANGES: tuple[dict[str, str], ...] = tuple(
+    {"Range": value}
+    for value in (
+        *("bytes=0-9", "bytes=10-", "bytes=-10", "bytes=0-0", "bytes=5-4", "bytes=999999-"),
+        *("bytes=0-999999", "lines=0-1", "bytes=x-y", "bytes=", "bytes=-", "bytes=-0"),
+    )
+)
+ENCODINGS: tuple[dict[str, str], ...] = tuple(
+    {"Accept-Encoding": value}
+    for value in (
+        *("gzip", "identity", "gzip;q=0", "gzip;q=0.5", "br", "*", "br, gzip", "GZIP", "deflate"),
+        *("gzip;q=1.0, identity;q=0.5", "*;q=0"),
+    )
+)
+COMPARED = ("Content-Type", "Content-Encoding", "Content-Range", "Accept-Ranges")
+
+
+def write(folder: Path) -> dict[str, Path]:
+    """The catalogs as folders, by name."""
+    made = {}
+    for number, name in enumerate(CATALOGS):
+        made[name] = folder / name
+        made[name].mkdir()
+        lines = "".join(json.dumps(blob) + "\n" for blob in _blobs(number))
+        (made[name] / "catalog.json").write_text(lines)
+    return made
+
+
+def _blobs(number: int) -> list[Row]:
+    found: list[Row] = []
+    for package in ("cog", "gear")[: 2 - number]:
+        name = f"{package}.v1.0.0"
+        about = {"packageName": package, "version": "1.0.0"}
+        note = {"b": "<é>&\u2028", "a": 1.0, "c": 12345678901234567890}
+        found += [
+            {"schema": "olm.package", "name": package, "defaultChannel": "stable"},
+            {
+                "schema": "olm.channel",
+                "name": "stable",
+                "package": package,
+                "entries": [{"name": name}],
+            },
+            {
+                "schema": "olm.bundle",
+                "name": name,
+                "package": package,
+                "image": f"registry.example/{package}:1",
+                "properties": [
+                    {"type": "olm.package", "value": about},
+                    {"type": "note", "value": note},
+                ],
+            },
+        ]
+    if number:
+        return found
+    return [*found, {"schema": "note", "text": "x" * 2000}, {"schema": "note", "package": "cog"}]
+
+
+def rows() -> list[Row]:
+    """All requests: method, path, headers."""
+    found: list[Row] = []
+
+    def add(method: str, path: str, headers: dict[str, str] | None = None) -> None:
+        given = {"Accept-Encoding": "identity"} | (headers or {})
+        found.append({"method": method, "path": path, "headers": given})
+
+    for catalog in CATALOGS:
+        base = f"/catalogs/{catalog}/api/v1"
+        for method in ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"):
+            add(method, f"{base}/all")
+            add(method, f"{base}/metas")
+        for query in QUERIES:
+            for method in ("GET", "HEAD"):
+                add(method, f"{base}/metas{query}")
+        add("GET", f"{base}/all?schema=olm.package")
+        for path in ("all", "metas", "metas?schema=note", "metas?name=zork"):
+            for headers in (*CONDITIONS, *ENCODINGS):
+                add("GET", f"{base}/{path}", headers)
+        for headers in RANGES:
+            add("GET", f"{base}/all", headers)
+            add("GET", f"{base}/metas", headers)
+        for path in ("graphql", "", "all/", "metas/x", "../all"):
+            add("GET", f"{base}/{path}")
+    for catalog in ("zork", "SHOP", "a_b", "-a", "a..b", "%73hop", "shop%2Fx", "x" * 254, "é"):
+        add("GET", f"/catalogs/{catalog.replace('é', '%C3%A9')}/api/v1/all")
+        add("GET", f"/catalogs/{catalog.replace('é', '%C3%A9')}/api/v1/metas?color=red")
+    for path in ("/", "/catalogs", "/catalogs/", "/catalogs/shop", "/catalogs/shop/api/v2/all"):
+        add("GET", path)
+    return found
+
+
+def ask(address: str, given: list[Row], tls: ssl.SSLContext | None = None) -> list[Row]:
+    """The answers of the server at `HOST:PORT`."""
+    host, _, port = address.rpartition(":")
+    modified = {
+        name: _send(host, int(port), tls, "HEAD", f"/catalogs/{name}/api/v1/all", {})[1].get(
+            "Last-Modified", ""
+        )
+        for name in CATALOGS
+    }
+    return [_answer(host, int(port), tls, row, modified) for row in given]
+
+
+def _answer(
+    host: str, port: int, tls: ssl.SSLContext | None, row: Row, modified: dict[str, str]
+) -> Row:
+    catalog = row["path"].split("/")[2] if row["path"].count("/") > 2 else ""
+    headers = {
+        name: value.replace("{modified}", modified.get(catalog, ""))
+        for name, value in row["headers"].items()
+    }
+    status, found, body = _send(host, port, tls, row["method"], row["path"], headers)
+    answer: Row = {"status": status}
+    if status < 400:
+        kept = {name: found[name] for name in COMPARED if name in found}
+        if row["method"] == "HEAD" or status == 304:
+            kept.pop("Accept-Ranges", None)
+        answer["headers"] = kept
+        if found.get("Content-Encoding") == "gzip":
+            body = gzip.decompress(body) if body else b""
+        text = body.decode()
+        answer["body"] = text if len(text) < 80 else hashlib.sha256(body).hexdigest()
+    return answer
+
+
+def _send(
+    host: str,
+    port: int,
+    tls: ssl.SSLContext | None,
+    method: str,
+    path: str,
+    headers: dict[str, str],
+) -> tuple[int, dict[str, str], bytes]:
+    connection: http.client.HTTPConnection = (
+        http.client.HTTPConnection(host, port, timeout=30)
+        if tls is None
+        else http.client.HTTPSConnection(host, port, timeout=30, context=tls)
+    )
+    try:
+        connection.putrequest(method, path, skip_accept_encoding=True)
+        for name, value in headers.items():
+            connection.putheader(name, value)
+        connection.endheaders()
+        answer = connection.getresponse()
+        return answer.status, dict(answer.getheaders()), answer.read()
+    finally:
+        connection.close()
