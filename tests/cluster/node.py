@@ -52,7 +52,7 @@ class Node:
         return any(name == "node0" for _, name in socket.if_nameindex())
 
     def serve(self) -> None:
-        """Answer one request a connection, for ever."""
+        """Answer one request a connection, without end."""
         os.chdir(self._folder)  # the path of a socket must be short
         signal.signal(signal.SIGCHLD, lambda *_: None)
         with socket.socket(socket.AF_UNIX) as listener:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import shlex
 import shutil
 import subprocess
 import sys
@@ -24,6 +25,7 @@ import pytest
 from olmkit.base.diagnostics import InputError
 from olmkit.jobs.project import generate, overlay
 from olmkit.jobs.project.generate import GenerateOptions, Target
+from olmkit.testing.control_plane import Programs
 
 PROGRAM = Path(__file__).resolve().parent.parent / "cluster"
 
@@ -244,7 +246,7 @@ def same_overlays(kustomize: str) -> Callable[[Path], None]:
                 [kustomize, "build", name], cwd=place, capture_output=True, check=False
             )
             try:
-                found = overlay.stream(overlay.render(place, name))
+                found = overlay.stream(overlay.with_image(overlay.render(place, name), ""))
             except InputError:
                 found = b""
             assert found == done.stdout, name
@@ -293,3 +295,14 @@ def files_of(folder: Path) -> dict[str, bytes]:
         for path in folder.rglob("*")
         if path.is_file()
     }
+
+
+@pytest.fixture(scope="session")
+def assets(tmp_path_factory: pytest.TempPathFactory, control_plane_programs: Programs) -> Path:
+    """The programs of the control plane, as `make envtest` puts them into one folder."""
+    folder = tmp_path_factory.mktemp("assets")
+    (folder / "etcd").symlink_to(control_plane_programs.etcd)
+    server = folder / "kube-apiserver"
+    server.write_text(f'#!/bin/sh\nexec {shlex.join(control_plane_programs.server)} "$@"\n')
+    server.chmod(0o755)
+    return folder

@@ -98,7 +98,7 @@ class Story:
 
 
 def _lacks(found: Any, before: Any) -> bool:
-    """Whether something that was stored is not there any more."""
+    """Whether something that was stored is gone."""
     if isinstance(before, Mapping):
         return not isinstance(found, Mapping) or any(
             key not in found or _lacks(found[key], value)

@@ -212,7 +212,7 @@ def test_a_feature_is_built_as_kustomize_builds_it(
 ) -> None:
     wanted = built(kustomize, BUILT[feature], tmp_path)
     assert wanted
-    assert overlay.stream(overlay.render(tmp_path, ".")) == wanted
+    assert overlay.stream(overlay.with_image(overlay.render(tmp_path, "."), "")) == wanted
 
 
 @pytest.mark.parametrize("feature", BOTH_REFUSE)

@@ -126,7 +126,9 @@ def test_what_is_made_of_a_project_is_what_the_reference_tools_make(
     same_overlays(tmp_path)
     options = GenerateOptions(version="0.0.1", channels="a,b", default_channel="a")
     try:
-        rendered = overlay.stream(overlay.render(tmp_path, "config/manifests"))
+        rendered = overlay.stream(
+            overlay.with_image(overlay.render(tmp_path, "config/manifests"), "")
+        )
     except InputError as error:  # as kustomize did
         with pytest.raises(InputError, match=re.escape(error.message)):
             bundle.generate(tmp_path, options)

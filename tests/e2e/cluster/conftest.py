@@ -206,7 +206,7 @@ def namespace(cluster: Any) -> Iterator[str]:
 
 @pytest.fixture
 def emptied(cluster: Any, eventually: Callable[..., Any]) -> Callable[[str], None]:
-    """Waits until the API shows nothing of the operator in a namespace any more."""
+    """Waits until the API shows nothing of the operator in a namespace."""
 
     def wait(namespace: str) -> None:
         # The garbage collector and the copies of other tests take their time.
@@ -221,7 +221,7 @@ def emptied(cluster: Any, eventually: Callable[..., Any]) -> Callable[[str], Non
     return wait
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def eventually() -> Callable[..., Any]:
     """Asks again and again until there is an answer that counts as true."""
 

@@ -17,6 +17,8 @@ from typing import Any
 
 import pytest
 
+from olmkit.runtime.serve import self_signed
+
 pytestmark = pytest.mark.e2e
 
 CLUSTER = Path(__file__).parents[2] / "cluster"
@@ -123,6 +125,68 @@ def test_a_rolling_update_fails_no_call_and_mixes_no_answer(
     sys.stdout.write(f"  {sum(text.count('seen') for text in said)} answers\n")
     budget = cluster.get("poddisruptionbudget", "shared", "-n", namespace)
     assert budget["status"]["disruptionsAllowed"] == 1
+
+
+FETCH = """
+import ssl, sys, urllib.request
+where, authority, path = sys.argv[1:]
+tls = ssl.create_default_context(cafile=authority)
+tls.check_hostname = False
+with urllib.request.urlopen(where + path, context=tls, timeout=20) as answer:
+    print(answer.read().decode())
+"""
+
+
+def test_one_deployment_serves_two_catalogs_over_both_protocols(
+    cluster: Any,
+    typist: Any,
+    namespace: str,
+    eventually: Callable[..., Any],
+    base: str,
+    wheels: Path,
+    tmp_path: Path,
+) -> None:
+    stable, edge = (
+        typist("catalog", "build", catalog(tmp_path / name, version), "--push", "--server",
+               "olmkit", "-t", f"{cluster.registry}/several-{name}:v1", "--base", base,
+               "--wheels", wheels).strip()
+        for name, version in (("stable", "1.0.0"), ("edge", "2.0.0"))
+    )  # fmt: skip
+    cluster.kubectl("create", "namespace", namespace)
+    certificate, key = self_signed.make()
+    (tmp_path / "tls.crt").write_bytes(certificate)
+    (tmp_path / "tls.key").write_bytes(key)
+    cluster.kubectl("create", "secret", "tls", "web", "-n", namespace,
+                    f"--cert={tmp_path}/tls.crt", f"--key={tmp_path}/tls.key")  # fmt: skip
+    typist("catalog", "deploy", stable, "--name", "stable", "-n", namespace, "--replicas", "1",
+           "--max-replicas", "1", "--also", f"edge={edge}", "--http-port", "8080",
+           "--metrics-port", "9090", "--tls-secret", "web")  # fmt: skip
+
+    def is_ready(name: str) -> bool:
+        source = cluster.get("catalogsource", name, "-n", namespace)
+        state = source.get("status", {}).get("connectionState", {})
+        return bool(state.get("lastObservedState") == "READY")
+
+    for name in ("stable", "edge"):
+        eventually(lambda name=name: is_ready(name), what=f"OLM is connected to {name}")
+    address = cluster.get("service", "stable", "-n", namespace)["spec"]["clusterIP"]
+
+    def fetch(port: int, path: str) -> str:
+        where = [f"https://{address}:{port}", str(tmp_path / "tls.crt"), path]
+        return subprocess.run(
+            [sys.executable, str(CLUSTER), "exec", sys.executable, "-c", FETCH, *where],
+            env={**os.environ, "OLMKIT_CLUSTER": str(cluster.folder)},
+            stdout=subprocess.PIPE,
+            check=True,
+            text=True,
+        ).stdout
+
+    for number, (name, version) in enumerate((("stable", "1.0.0"), ("edge", "2.0.0"))):
+        lines = fetch(8080 + number, f"/catalogs/{name}/api/v1/metas?schema=olm.bundle")
+        found = [json.loads(line)["name"] for line in lines.split("\n") if line]
+        assert len(found) == BUNDLES
+        assert all(one.endswith(version) for one in found)
+        assert f'catalog="{name}"' in fetch(9090 + number, "/metrics")
 
 
 def _others(cluster: Any, namespace: str, image: str) -> list[str]:

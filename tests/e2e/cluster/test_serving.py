@@ -7,6 +7,7 @@ By OLM's own pod from an image of ours with olmkit or with opm inside (its probe
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -42,7 +43,7 @@ def installed(cluster: Any, typist: Any, namespace: str) -> Iterator[Callable[..
     typist.try_("uninstall", PACKAGE, "-n", namespace, "--delete-crds", "--yes", code=None)
 
 
-@pytest.mark.parametrize("server", ["none", "olmkit", "opm"])
+@pytest.mark.parametrize("server", ["none", "olmkit", "opm", "opm-cached"])
 def test_by_olms_own_pod_from_our_image(
     cluster: Any,
     typist: Any,
@@ -54,13 +55,54 @@ def test_by_olms_own_pod_from_our_image(
 ) -> None:
     tag = f"{cluster.registry}/catalog:server-{server}"
     more = {
-        "none": [],
-        "olmkit": ["--base", base, "--wheels", wheels],
-        "opm": ["--base", f"{cluster.registry}/opm:1"],
+        "none": ["--server", "none"],
+        "olmkit": ["--server", "olmkit", "--base", base, "--wheels", wheels],
+        "opm": ["--server", "opm", "--base", f"{cluster.registry}/opm:1"],
+        "opm-cached": ["--server", f"{cluster.registry}/opm:1", "--opm-cache"],
     }[server]
-    typist("catalog", "build", folder, "-t", tag, "--push", "--server", server, *more)
+    typist("catalog", "build", folder, "-t", tag, "--push", *more)
 
     installed("--catalog", tag)
+
+
+def test_from_files_and_a_cache_by_the_opm_of_the_cluster(
+    cluster: Any,
+    typist: Any,
+    namespace: str,
+    folder: Path,
+    eventually: Callable[..., Any],
+) -> None:
+    """OLM copies both folders out of the image; its opm ends when the cache does not fit."""
+    tag = f"{cluster.registry}/catalog:with-cache"
+    pinned = typist("catalog", "build", folder, "-t", tag, "--push", "--opm-cache").strip()
+    cluster.kubectl("create", "namespace", namespace)
+    source = {
+        "apiVersion": "operators.coreos.com/v1alpha1",
+        "kind": "CatalogSource",
+        "metadata": {"name": "cached", "namespace": namespace},
+        "spec": {
+            "sourceType": "grpc",
+            "image": pinned,
+            "grpcPodConfig": {
+                "securityContextConfig": "restricted",
+                "extractContent": {"catalogDir": "/configs", "cacheDir": "/cache"},
+            },
+        },
+    }
+    cluster.apply(json.dumps(source))
+
+    def is_ready() -> bool:
+        found = cluster.get("catalogsource", "cached", "-n", namespace)
+        state = found.get("status", {}).get("connectionState", {})
+        return bool(state.get("lastObservedState") == "READY")
+
+    eventually(is_ready, what="OLM is connected")
+    pods = json.loads(cluster.kubectl("get", "pods", "-n", namespace, "-o", "json"))["items"]
+    (container,) = pods[0]["spec"]["containers"]
+    assert "--cache-dir=/extracted-catalog/cache" in container["args"]
+    log = cluster.kubectl("logs", "-n", namespace, pods[0]["metadata"]["name"])
+    assert "found existing cache contents" in log
+    assert "building cache" not in log
 
 
 def test_by_olmkit_on_this_machine(

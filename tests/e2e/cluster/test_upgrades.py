@@ -11,6 +11,7 @@ import copy
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -196,6 +197,119 @@ def test_what_a_plain_uninstall_leaves_goes_later_without_any_webhook(
     typist(*words, *both, "--remove-finalizers")
     assert cluster.get("crd", "things.hub.example.com") is None
     assert cluster.get("operators.operators.coreos.com", f"hub.{namespace}") is None
+
+
+_WIDE = ("clusterrole", "clusterrolebinding", "crd", "apiservice", "priorityclass",
+         "validatingwebhookconfiguration", "mutatingwebhookconfiguration",
+         "operators.operators.coreos.com")  # fmt: skip
+_NEAR = ("lease", "role", "rolebinding", "serviceaccount", "secret", "configmap", "service",
+         "deployment", "pod", "job", "subscription", "csv", "installplan", "operatorgroup",
+         "catalogsource", "operatorcondition")  # fmt: skip
+
+
+def listing(cluster: Any, namespace: str) -> set[str]:
+    """All objects that an operator and OLM could leave, by kind and name."""
+    wide = cluster.kubectl("get", ",".join(_WIDE), "-o", "name").split()
+    return {*wide, *cluster.kubectl("get", ",".join(_NEAR), "-n", namespace, "-o", "name").split()}
+
+
+def hooked(version: str, image: str) -> Manifest:
+    """A CSV whose conversion webhook leads to a Deployment that serves nothing."""
+    made = csv("gear", version, image, ("AllNamespaces",))
+    made["spec"]["webhookdefinitions"] = [{
+        "type": "ConversionWebhook", "generateName": "convert.gear.example.com",
+        "admissionReviewVersions": ["v1"], "sideEffects": "None", "deploymentName": "gear",
+        "containerPort": 443, "targetPort": 9443, "webhookPath": "/convert",
+        "conversionCRDs": ["things.gear.example.com"],
+    }]  # fmt: skip
+    return made
+
+
+@pytest.mark.parametrize("webhook", ["without a Service", "without a server"])
+def test_objects_that_nothing_converts_are_the_cause_and_can_be_removed(
+    cluster: Any,
+    typist: Any,
+    served: Any,
+    image: str,
+    namespace: str,
+    eventually: Any,
+    webhook: str,
+) -> None:
+    """A version stored differently, and a webhook that is gone: by its Service, or by its pods."""
+    has_service = webhook == "without a server"
+    bundles = [
+        (hooked(version, image) if has_service else csv("gear", version, image), crd("gear"))
+        for version in ("1.0.0", "1.1.0")
+    ]
+    at = [served(catalog("gear", *bundles[:count])) for count in (1, 2)]
+    place = ("gear", "-n", namespace)
+    cluster.kubectl("create", "namespace", namespace)
+    eventually(lambda: "configmap/kube-root-ca.crt" in listing(cluster, namespace))
+    before = listing(cluster, namespace)
+    typist("install", *place, "--catalog-address", at[0])
+    cluster.apply(thing("gear", namespace))
+    pod = cluster.list("pod", "-n", namespace, "-l", "app=gear")[0]["metadata"]["name"]
+    lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+             "metadata": {"name": "gear-lock", "namespace": namespace},
+             "spec": {"holderIdentity": f"{pod}_1"}}  # fmt: skip
+    cluster.apply(json.dumps(lease))
+    versions = copy.deepcopy(crd("gear")["spec"]["versions"])
+    for one in versions:
+        one["storage"] = one["name"] == "v2"
+    spec: Manifest = {"versions": versions}
+    if not has_service:
+        service = {"name": "gone", "namespace": namespace, "path": "/convert"}
+        hook = {"conversionReviewVersions": ["v1"], "clientConfig": {"service": service}}
+        spec["conversion"] = {"strategy": "Webhook", "webhook": hook}
+    words = ("patch", "crd", "things.gear.example.com", "--type=merge", "-p")
+    cluster.kubectl(*words, json.dumps({"spec": spec}))
+    eventually(lambda: "conversion webhook" in cluster.refused("get", "things", "-n", namespace))
+
+    cause = "connection refused" if has_service else 'service "gone" not found'
+    eventually(lambda: typist.try_("why", *place, code=None).code == 1, seconds=90)
+    for command in (("why", *place), ("status", *place)):
+        done = typist.try_(*command, code=None)
+        assert "the objects of `things.gear.example.com` cannot be read" in done.out
+        assert cause in done.out
+    if not has_service:  # the next version of the other one would bring a webhook that may answer
+        refused = typist.try_("upgrade", *place, "--catalog", at[1], "--timeout", "60s", code=1)
+        assert "OLM cannot check the objects of `things.gear.example.com`" in refused.err
+        assert cause in refused.err
+    kept = cluster.get("csv", "gear.v1.0.0", "-n", namespace)
+    assert kept["status"]["phase"] == "Succeeded"
+
+    begin = time.monotonic()
+    away = ("uninstall", *place, "--yes", "--timeout", "60s")
+    for option, other in (("crds", "operands"), ("operands", "crds")):
+        refused = typist.try_(*away, f"--delete-{option}", code=1)
+        assert "the objects of things.gear.example.com cannot be listed" in refused.err
+        assert f"`--delete-{other}` too" in refused.err
+        assert time.monotonic() - begin < 2 * 75
+    begin = time.monotonic()
+    stays = " ".join(typist.try_(*away, "-o", "json").json["result"]["stays"])
+    assert time.monotonic() - begin < 75
+
+    def unnamed() -> set[str]:
+        # The APIService and the roles of OLM belong to the CRD, which is named.
+        new = (one.partition("/") for one in listing(cluster, namespace) - before)
+        owned = ("apiservice.apiregistration.k8s.io", "clusterrole.rbac.authorization.k8s.io")
+        return {
+            name
+            for kind, _, name in new
+            if name not in stays and not (kind in owned and "gear.example.com" in name)
+        }
+
+    eventually(lambda: not unnamed(), seconds=60, what=lambda: f"only {stays}: {unnamed()}")
+    assert "the objects of things.gear.example.com" in stays
+    assert f"the Operator gear.{namespace}" in stays
+    again = typist.try_(*away, code=1)
+    assert "`--delete-crds --delete-operands` removes that too" in again.err
+    typist(*away, "--delete-crds", "--delete-operands")
+
+    def new() -> set[str]:
+        return listing(cluster, namespace) - before
+
+    eventually(lambda: not new(), seconds=60, what=lambda: f"nothing is left: {new()}")
 
 
 def test_the_bundle_of_another_namespace_is_not_the_cause(

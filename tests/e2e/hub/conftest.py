@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
+from olmkit.hub import comparison
+from olmkit.hub.comparison import Fact
 from olmkit.hub.looks import environment, files, pages
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -34,6 +36,14 @@ def write_site(folder: Path, *, hostile: bool = False) -> None:
         (folder / files.FOLDER / name).write_bytes(data)
     search = [{k: change(v) for k, v in entry.items()} for entry in sample["SEARCH"]]
     (folder / "index.js").write_text(files.index_script(json.dumps(search)), "utf-8")
+    words = json.dumps([change(text) for text in sample["DESCRIPTIONS"]])
+    (folder / "descriptions.js").write_text(files.descriptions_script(words), "utf-8")
+    facts = comparison.Facts()
+    for bundle, found in sample["facts"]():
+        changed = {Fact(one.area, change(one.key), change(one.value)) for one in found}
+        facts.add(bundle, frozenset(changed))
+    script = comparison.script(facts.data())
+    (folder / f"p/{sample['NAME']}/compare/facts.js").write_text(script, "utf-8")
 
 
 class _Handler(SimpleHTTPRequestHandler):

@@ -41,6 +41,7 @@ def shipped(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / name).write_bytes(data)
     index = json.dumps(made.data["index.json"]["packages"])
     (folder / "index.js").write_text(files.index_script(index), "utf-8")
+    (folder / "descriptions.js").write_text(files.descriptions_script("[]"), "utf-8")
     return folder
 
 
@@ -94,6 +95,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, data in files.shared().items():
         (folder / files.FOLDER / name).write_bytes(data)
     (folder / "index.js").write_text(files.index_script(json.dumps(index)), "utf-8")
+    (folder / "descriptions.js").write_text(files.descriptions_script("[]"), "utf-8")
     return folder
 
 

@@ -36,6 +36,16 @@ def test_search_ranks(watched: Any, site: str, query: str, names: list[str]) -> 
     expect(page.locator("#empty")).to_be_visible(visible=not names)
 
 
+def test_words_of_descriptions_are_found(watched: Any, site: str) -> None:
+    page = watched.page
+    page.goto(site)
+    page.get_by_role("searchbox").fill("superseded")
+    expect(page.locator("#count")).to_have_text("1 of 3 operators")
+    assert _shown(page) == ["Old Cache"]
+    page.goto(site + "index.html?q=key-value")
+    expect(page.locator("#count")).to_have_text("1 of 3 operators")
+
+
 def test_what_is_similar_is_called_so(watched: Any, site: str) -> None:
     watched.page.goto(site)
     watched.page.get_by_role("searchbox").fill("promethues")

@@ -75,7 +75,8 @@ def test_a_hostile_catalog_is_harmless(watched: Any, hostile_site: str, path: st
         if details.is_visible():
             details.click()
     assert page.evaluate("window.hacked") is None
-    assert page.locator("script:not([src]), iframe, [onerror], [onload], [style]").count() == 0
+    active = "script:not([src], [type='application/ld+json']), iframe, [onerror], [onload], [style]"
+    assert page.locator(active).count() == 0
     assert page.locator("img").count() == page.locator("img[src*=favicon]").count()
 
 
@@ -112,9 +113,11 @@ def test_everything_is_legible_without_a_script(browser: Browser, site: str) -> 
     page.locator(".choices label", has_text="Own namespace").click()
     shown = page.locator(".variant:visible")
     expect(shown).to_have_count(1)
-    expect(shown).to_contain_text("OLM v0 on openshift, OwnNamespace")
+    expect(shown).to_contain_text("OLM v0 on openshift, OwnNamespace", use_inner_text=True)
     page.locator(".choices label", has_text="OLM v1").click()
-    expect(page.locator(".variant:visible")).to_contain_text("OLM v1 cannot install this version")
+    expect(page.locator(".variant:visible")).to_contain_text(
+        "OLM v1 cannot install this version", use_inner_text=True
+    )
     for path in PATHS:
         page.goto(site + path)
         expect(page.locator("h1")).to_be_visible()
@@ -127,6 +130,11 @@ def test_manifests_are_copied_and_downloaded_as_written(watched: Any, site: str)
     page.locator(".variant:visible").get_by_role("button", name="Copy manifests").click()
     expect(page.locator("#live")).to_have_text("Copied to the clipboard")
     assert page.evaluate("navigator.clipboard.readText()") == SAMPLE["MANIFESTS"]
+    page.locator(".variant:visible").get_by_role("button", name="Copy kubectl command").click()
+    expect(page.locator("#live")).to_have_text("Copied to the clipboard")
+    command = f"kubectl apply -f - <<'EOF'\n{SAMPLE['MANIFESTS']}EOF"
+    page.wait_for_function("navigator.clipboard.readText().then(text => text.endsWith('EOF'))")
+    assert page.evaluate("navigator.clipboard.readText()") == command
     with page.expect_download() as waiting:
         page.locator(".variant:visible").get_by_role("button", name="Download").click()
     assert waiting.value.suggested_filename == "memcached-operator.yaml"
@@ -144,7 +152,7 @@ def test_hops_from_the_readers_version(watched: Any, site: str) -> None:
 def test_the_menu_of_channels_navigates(watched: Any, site: str) -> None:
     page = watched.page
     page.goto(site + OPERATOR)
-    page.locator("select[data-goto]").first.select_option(label="candidate: 1.3.2")
+    page.get_by_label("Channel").select_option(label="candidate: 1.4.0")
     page.wait_for_url("**/p/memcached-operator/index.html?channel=candidate")
 
 
@@ -164,3 +172,81 @@ def test_print_has_the_text_and_not_the_controls(watched: Any, site: str) -> Non
     expect(page.locator(".top")).to_be_hidden()
     expect(page.locator("#description h2")).to_be_visible()
     assert len(page.pdf()) > 5000
+
+
+def test_the_channel_of_the_address_is_in_the_instructions(watched: Any, site: str) -> None:
+    page = watched.page
+    page.goto(site + OPERATOR + "?channel=candidate")
+    shown = page.locator(".variant:visible")
+    manifests = shown.locator("pre.yaml")
+    expect(page.locator("#channel")).to_have_value(
+        "../../p/memcached-operator/index.html?channel=candidate"
+    )
+    expect(manifests).to_contain_text("channel: candidate", use_inner_text=True)
+    # It is not the head of that channel.
+    expect(manifests).to_contain_text("startingCSV: memcached-operator.v1.3.2", use_inner_text=True)
+    expect(manifests).to_contain_text("installPlanApproval: Manual", use_inner_text=True)
+    expect(shown).to_contain_text("patch installplan NAME", use_inner_text=True)
+    expect(shown).to_contain_text("--channel candidate", use_inner_text=True)
+    expect(page.locator("#newer")).to_contain_text("candidate: 1.4.0")
+    expect(page.get_by_text("Channel candidate is deprecated.")).to_be_visible()
+    page.goto(site + OPERATOR)
+    expect(page.locator("#newer")).to_be_hidden()
+    expect(page.get_by_text("Channel candidate is deprecated.")).to_be_hidden()
+    expect(page.locator(".variant:visible pre.yaml")).not_to_contain_text(
+        "startingCSV", use_inner_text=True
+    )
+
+
+def test_an_unknown_channel_is_said(watched: Any, site: str) -> None:
+    watched.page.goto(site + OPERATOR + "?channel=%3Cb%3Egone")
+    expect(watched.page.locator("#unknown-channel")).to_contain_text("no channel <b>gone")
+    expect(watched.page.locator(".variant:visible pre.yaml")).to_contain_text(
+        "channel: stable", use_inner_text=True
+    )
+
+
+def test_a_reader_changes_namespaces_and_approval(watched: Any, site: str) -> None:
+    page = watched.page
+    page.goto(site + OPERATOR)
+    page.locator(".choices label", has_text="Own namespace").click()
+    page.get_by_label("Namespace", exact=True).fill("on")
+    page.get_by_label("Approval of upgrades").select_option("Manual")
+    manifests = page.locator(".variant:visible pre.yaml")
+    expect(manifests).to_contain_text("namespace: 'on'")  # YAML reads a plain one as true
+    expect(manifests).to_contain_text("installPlanApproval: Manual", use_inner_text=True)
+    expect(page.locator(".variant:visible")).to_contain_text(
+        "kubectl -n on patch installplan", use_inner_text=True
+    )
+    expect(page.locator(".variant:visible")).to_contain_text(
+        "--approval manual", use_inner_text=True
+    )
+    for part in ("namespace=on", "approval=manual", "mode=OwnNamespace"):
+        assert part in page.url
+    page.reload()
+    expect(page.get_by_label("Namespace", exact=True)).to_have_value("on")
+    expect(page.locator(".variant:visible pre.yaml")).to_contain_text(
+        "namespace: 'on'", use_inner_text=True
+    )
+    page.get_by_label("Namespace", exact=True).fill("Not valid")
+    expect(page.get_by_role("alert")).to_be_visible()
+    expect(page.locator(".variant:visible pre.yaml")).to_contain_text(
+        "namespace: memcached", use_inner_text=True
+    )
+    assert _violations(page) == []
+
+
+def test_two_versions_are_compared_from_disk(watched: Any, site_folder: Path) -> None:
+    page = watched.page
+    name = SAMPLE["NAME"]
+    page.goto(f"file://{site_folder}/p/{name}/compare/index.html?from={name}.v1.0.0")
+    expect(page.locator("#comparison-count")).to_have_text("2 differences.")
+    differences = page.locator("#differences")
+    expect(differences).to_contain_text("may use secrets")
+    expect(differences).to_contain_text(
+        "quay.io/example/manager:v1.0.0 → quay.io/example/manager:v1.3.2"
+    )
+    page.get_by_role("button", name="Swap").click()
+    expect(differences.locator("li", has_text="may use secrets")).to_contain_text("gone")
+    page.get_by_label("From version").select_option(label="1.0.0")
+    expect(page.locator("#comparison-count")).to_have_text("Choose two different versions.")

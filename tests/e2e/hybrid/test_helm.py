@@ -19,7 +19,7 @@ import pytest
 
 from olmkit.edges.cluster import kubeconfig
 from olmkit.edges.cluster.client import HttpCluster
-from olmkit.hybrid import releases
+from olmkit.hybrid.helm import releases
 from olmkit.kube.api import AlreadyExists, NoSuchKind, NotFound, PatchType
 from olmkit.kube.objects import GVK, Manifest
 from olmkit.runtime.client import Client

@@ -81,6 +81,12 @@ def test_both_images_behave_alike(
                     {key: options[key] for key in ("User", "Env", "Entrypoint", "WorkingDir")},
                 )
             )
+        # Ours has bytecode where this machine has the base's Python; an engine runs it.
+        compiled = [[file for file in files if file.endswith(".pyc")] for _, files, _ in seen]
+        assert len(compiled[0]) == 3
+        assert compiled[1] in ([], compiled[0])
+        for _, files, _ in seen:
+            files[:] = [file for file in files if not file.endswith(".pyc")]
         assert seen[0] == seen[1]
         assert seen[0][0] == "py3-none-any 65532 /opt/operator ['a', 'b']\n"
     finally:

@@ -21,7 +21,7 @@ from olmkit.edges.images import transfer
 from olmkit.edges.images.layout import Layout
 from olmkit.edges.images.registry import Registry
 from olmkit.edges.images.transports import Access
-from olmkit.edges.web import Web, WebOptions
+from olmkit.edges.network.web import Web, WebOptions
 from olmkit.jobs.image import copy as job
 from olmkit.oci import image, layer, store
 from olmkit.oci.image import Index

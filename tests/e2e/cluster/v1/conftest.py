@@ -12,7 +12,7 @@ import os
 import subprocess
 import sys
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -47,8 +47,9 @@ def olm_v1(cluster: Any, root: Path) -> Any:
 class Toy:
     """One version of a toy operator. `fields` are those of the spec of its kind.
 
-    `bundle_image`: what the catalog names instead of the bundle that is built. `is_plain`: its
-    operator gets no roles, so that many may be installed at once.
+    `properties` are those that its catalog has of it, by type. `bundle_image`: what the catalog
+    names instead of the bundle that is built. `is_plain`: its operator gets no roles, so that
+    many may be installed at once.
     """
 
     version: str
@@ -59,6 +60,7 @@ class Toy:
     fields: Sequence[str] = ("size",)
     required: Sequence[str] = ()
     needs: Sequence[str] = ()
+    properties: Mapping[str, Any] = field(default_factory=dict)
     webhooks: bool = False
     rules: Sequence[Manifest] = ()
     others: Sequence[Manifest] = ()
@@ -115,6 +117,8 @@ class Shop:
         for one in toy.needs:
             value = {"group": "example.com", "kind": one.title(), "version": "v1"}
             properties.append({"type": "olm.gvk.required", "value": value})
+        for type_, value in toy.properties.items():
+            properties.append({"type": type_, "value": value})
         return {
             "schema": "olm.bundle",
             "name": name,
@@ -310,6 +314,12 @@ def shop(olm_v1: Any, tmp_path: Path, namespace: str) -> Iterator[Shop]:
         f"clusterrolebinding/{namespace}-{ACCOUNT}",
     )
     olm_v1.kubectl("delete", "--ignore-not-found", "--timeout=60s", *own)
+
+
+@pytest.fixture(scope="session")
+def shop_of() -> Callable[[Any, Path], Shop]:
+    """A shop that pushes to the registry of a cluster, from a folder."""
+    return lambda cluster, folder: Shop(cluster=cluster, folder=folder)
 
 
 @pytest.fixture

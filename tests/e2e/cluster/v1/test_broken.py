@@ -179,7 +179,7 @@ def test_catalogs(shop: Any, toy: Any, why: Any, namespace: str, catalog_of_imag
         return str(made["metadata"]["name"])
 
     apply(**wide)
-    why("no-such-package", says=shop.name, code=1)
+    why("no-such-catalog", says=shop.name, code=1)
     name = shelf("", f"{image}-typo")
     found = why("catalog-not-ready", says="manifest unknown", code=3)
     assert f"ClusterCatalog `{name}`" in found["hint"]
@@ -273,13 +273,16 @@ def test_bundles(shop: Any, toy: Any, typist: Any, why: Any, namespace: str) -> 
 def test_olm_that_does_not_run(shop: Any, toy: Any, why: Any, namespace: str) -> None:
     cluster = shop.cluster
     shop.serve(shop.build(toy(version="1.0.0")))
-    shop.account(namespace)
+    cluster.kubectl("create", "namespace", namespace)
+    cluster.apply(json.dumps(extension(shop, namespace)))
+    why("service-account")
     controller = ("operator-controller-controller-manager", "-n", "olmv1-system")
     cluster.kubectl("scale", "deployment", *controller, "--replicas=0")
     try:
         cluster.kubectl("wait", "pod", "--for=delete", "-l", f"control-plane={controller[0]}",
                         *controller[1:], "--timeout=60s")  # fmt: skip
-        cluster.apply(json.dumps(extension(shop, namespace)))
+        # The condition of the controller stays, and no longer counts.
+        shop.account(namespace)
         why("controller-not-running", says="scaled to 0")
     finally:
         cluster.kubectl("scale", "deployment", *controller, "--replicas=1")

@@ -26,7 +26,7 @@ def test_ready_means_that_the_pods_run(shop: Any, toy: Any, typist: Any, namespa
         "availableReplicas"
     ] == 1  # fmt: skip
 
-    done = typist.try_("upgrade", shop.name, *V1, "--to", "1.1.0", "--timeout", "10s",
+    done = typist.try_("upgrade", shop.name, *V1, "--to", "1.1.0", "--timeout", "30s",
                        "-o", "json", code=3)  # fmt: skip
     assert done.json["result"]["cause"] == "image-cannot-be-pulled"
     done = typist.try_("why", shop.name, *V1, "-o", "json", code=3)
@@ -186,4 +186,4 @@ def test_a_served_catalog_is_read_back_through_the_api_server(
     shop.account(namespace)
     refused = typist.try_("install", "other", *V1, "--catalog", catalog, "-n", namespace,
                           ACCOUNT, code=1)  # fmt: skip
-    assert 'package "other" not found' in refused.err
+    assert "does not have the package `other`" in refused.err

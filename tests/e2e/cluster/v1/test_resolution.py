@@ -274,7 +274,7 @@ def _our_answer(
 
 async def _settled(reader: ClusterObjects, name: str, generation: int) -> Manifest:
     """The ClusterExtension when the controller has processed that generation."""
-    end = time.monotonic() + 120
+    end = time.monotonic() + 600  # one worker processes all, on a machine that may be busy
     while True:
         there = await reader.find(v1.CLUSTER_EXTENSION, name)
         condition = mapping(kinds.any_condition(there, "Progressing"))

@@ -1,0 +1,114 @@
+"""An operator crosses an air gap: first registry → folder → second registry → cluster.
+
+The first registry is off before the cluster hears of the operator. The cluster's containerd finds
+the images by the `hosts.toml` that `image mirror` writes, and OLM the catalog by its CatalogSource.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from olmkit.testing.registry import RegistryServer
+
+pytestmark = pytest.mark.e2e
+
+PACKAGE = "memcached-operator"
+VERSION = "0.0.1"
+
+
+@pytest.fixture
+def rules(cluster: Any) -> Iterator[Callable[[Path], None]]:
+    """Gives containerd the rules for a registry, which it reads at each pull."""
+    added: list[Path] = []
+
+    def add(folder: Path) -> None:
+        for source in folder.iterdir():
+            target = cluster.folder / "certs.d" / source.name
+            shutil.copytree(source, target)
+            added.append(target)
+
+    yield add
+    for path in added:
+        shutil.rmtree(path)
+
+
+def furnish(host: str, typist: Any, release: Any, cluster: Any, folder: Path) -> str:
+    """Operator, bundle and catalog in a registry, each named there by its digest; the catalog."""
+    operator = typist(
+        *("image", "copy", f"{release.image}:v{VERSION}", f"{host}/shop/{PACKAGE}:v{VERSION}")
+    ).strip()
+    operand = typist(
+        *("image", "copy", f"{cluster.registry}/memcached:1", f"{host}/shop/memcached:1")
+    ).strip()
+    shutil.copytree(release.folders[VERSION], folder / "bundle")
+    (csv,) = (folder / "bundle").glob("manifests/*clusterserviceversion.yaml")
+    text = csv.read_text()
+    for old, new in (
+        (f"{release.image}:v{VERSION}", operator),
+        (f"{cluster.registry}/memcached:1", operand),
+    ):
+        assert old in text
+        text = text.replace(old, new)
+    csv.write_text(text)
+    bundle = typist(
+        *("bundle", "build", folder / "bundle", "--push"),
+        *("-t", f"{host}/shop/{PACKAGE}-bundle:v{VERSION}"),
+    ).strip()
+    (folder / "catalog").mkdir()
+    (folder / "catalog/catalog.yaml").write_text(typist("catalog", "init", PACKAGE, "-c", "alpha"))
+    typist("catalog", "add", folder / "catalog", bundle, "--channel", "alpha")
+    typist("catalog", "build", folder / "catalog", "-t", f"{host}/shop/catalog:v1", "--push")
+    return f"{host}/shop/catalog:v1"
+
+
+def test_an_operator_is_installed_from_a_mirror_while_the_first_registry_is_off(
+    cluster: Any,
+    typist: Any,
+    release: Any,
+    namespace: str,
+    rules: Callable[[Path], None],
+    tmp_path: Path,
+) -> None:
+    usb = f"oci:{tmp_path / 'usb'}"
+    with RegistryServer(folder=tmp_path / "first") as first:
+        catalog = furnish(first.host, typist, release, cluster, tmp_path)
+        needed = typist("catalog", "images", catalog).split()
+        assert {image.partition("/")[0] for image in needed} == {first.host}
+        typist("image", "mirror", catalog, usb)
+        origin = first.host
+    typist.try_("image", "inspect", catalog, code=3)  # it is off
+
+    cluster.kubectl("create", "namespace", namespace)
+    typist(
+        *("image", "mirror", usb, f"{cluster.registry}/gap-{namespace}", "--target-plain-http"),
+        *("--manifests-dir", tmp_path / "cluster", "--catalog-namespace", namespace),
+    )
+    rules(tmp_path / "cluster/certs.d")
+    text = (tmp_path / "cluster/catalog-source.yaml").read_text()
+    cluster.apply(text)
+    (source,) = cluster.list("catalogsources", "-n", namespace)
+    typist(
+        *("install", PACKAGE, "-n", namespace, "--catalog", source["metadata"]["name"]),
+        *("--catalog-namespace", namespace),
+    )
+    try:
+        csv = cluster.get("csv", f"{PACKAGE}.v{VERSION}", "-n", namespace)
+        assert csv["status"]["phase"] == "Succeeded"
+        pods = cluster.list("pods", "-n", namespace)
+        # Images have the names of the first registry, and were pulled from the second one.
+        images = [
+            container["image"]
+            for pod in pods
+            for container in pod["spec"]["containers"]
+            if PACKAGE in container["image"]
+        ]
+        assert images
+        assert {image.partition("/")[0] for image in images} == {origin}
+        assert set(images) <= set(needed)
+    finally:
+        typist.try_("uninstall", PACKAGE, "-n", namespace, "--delete-crds", "--yes", code=None)

@@ -1,0 +1,81 @@
+"""The chart of an overlay, rendered and installed by the real helm."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from olmkit.base import documents
+from olmkit.jobs.project import overlay
+from olmkit.kube import objects
+from olmkit.project.chart import ChartRequest
+
+pytestmark = pytest.mark.e2e
+
+SYSTEM = "memcached-operator-system"
+LABEL = "app.kubernetes.io/managed-by"
+KEEP = "helm.sh/resource-policy"
+
+
+@pytest.fixture(scope="module", params=["helm", "helm4"])
+def helm(request: pytest.FixtureRequest, built_program: Callable[[str], str]) -> str:
+    return str(Path(built_program(request.param)).parent / "helm")
+
+
+def by_name(found: Any) -> dict[tuple[str, str], Any]:
+    """The objects by kind and name, without what Helm says about itself."""
+    result = {}
+    for one in found:
+        metadata = dict(one["metadata"])
+        labels = {key: value for key, value in objects.labels_of(one).items() if key != LABEL}
+        notes = {key: value for key, value in objects.annotations_of(one).items() if key != KEEP}
+        metadata |= {"labels": labels, "annotations": notes}
+        result[one["kind"], one["metadata"]["name"]] = {**one, "metadata": metadata}
+    return result
+
+
+def rendered(helm: str, chart: Path, *words: str) -> dict[tuple[str, str], Any]:
+    command = [helm, "template", "release", str(chart), *words]
+    text = subprocess.run(command, check=True, capture_output=True).stdout
+    return by_name(one.value for one in documents.load_all(text, "") if one.value)
+
+
+@pytest.mark.parametrize("name", ["config/default", "config/with-webhooks"])
+def test_helm_makes_the_objects_of_the_overlay(
+    helm: str, root: Path, tmp_path: Path, name: str
+) -> None:
+    found = overlay.with_image(overlay.render(root / "operator", name), "")
+    overlay.write_chart(tmp_path, Path("chart"), found, ChartRequest(name="memcached"))
+    wanted = by_name(one for one in found if objects.kind(one) != "Namespace")
+    assert rendered(helm, tmp_path / "chart", "-n", SYSTEM) == wanted
+
+
+def test_values_change_what_they_name(helm: str, root: Path, tmp_path: Path) -> None:
+    found = overlay.with_image(overlay.render(root / "operator"), "")
+    overlay.write_chart(tmp_path, Path("chart"), found, ChartRequest(name="memcached"))
+    words = (
+        "image.digest=sha256:abc,replicas=3,crds.enabled=false,nodeSelector.disk=ssd,"
+        "tolerations[0].key=dedicated,imagePullSecrets[0].name=pull,image.pullPolicy=Always"
+    )
+    chart = rendered(helm, tmp_path / "chart", "-n", "123", "--set", words)
+    (deployment,) = (one for (kind, _), one in chart.items() if kind == "Deployment")
+    pod = deployment["spec"]["template"]["spec"]
+    (manager,) = pod["containers"]
+    assert deployment["spec"]["replicas"] == 3
+    assert deployment["metadata"]["namespace"] == "123"
+    assert manager["image"].endswith("@sha256:abc")
+    assert manager["imagePullPolicy"] == "Always"
+    assert pod["nodeSelector"] == {"disk": "ssd"}
+    assert pod["tolerations"] == [{"key": "dedicated"}]
+    assert pod["imagePullSecrets"] == [{"name": "pull"}]
+    assert not [kind for kind, _ in chart if kind == "CustomResourceDefinition"]
+
+
+def test_helm_finds_no_fault(helm: str, root: Path, tmp_path: Path) -> None:
+    found = overlay.with_image(overlay.render(root / "operator"), "")
+    overlay.write_chart(tmp_path, Path("chart"), found, ChartRequest(name="memcached"))
+    subprocess.run([helm, "lint", "--strict", str(tmp_path / "chart")], check=True)

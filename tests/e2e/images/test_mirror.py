@@ -1,0 +1,117 @@
+"""A catalog and its images through a folder to another network, and what other programs see."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from olmkit.testing.registry import RegistryServer
+
+pytestmark = pytest.mark.e2e
+
+Olmkit = Callable[..., str]
+
+
+def furnish(host: str, root: Path, folder: Path, olmkit: Olmkit, image: str) -> str:
+    """The shipped operator: its image, its bundle and a catalog with both, by digest."""
+    operator = olmkit("image", "copy", image, f"{host}/shipped/memcached-operator:v0.0.2")
+    shutil.copytree(root / "bundle", folder / "bundle")
+    csv = next((folder / "bundle").glob("**/*clusterserviceversion.yaml"))
+    lines = csv.read_text().splitlines(keepends=True)
+    csv.write_text(
+        "".join(
+            line.partition("image: ")[0] + f"image: {operator}\n"
+            if "image: quay.io/example/memcached-operator" in line
+            else line
+            for line in lines
+        )
+    )
+    bundle = olmkit(
+        *("bundle", "build", csv.parent.parent, "-C", folder, "--push"),
+        *("-t", f"{host}/shipped/memcached-operator-bundle:v0.0.2"),
+    )
+    (folder / "catalog").mkdir()
+    rendered = olmkit("catalog", "render", bundle)
+    name = json.loads(olmkit("catalog", "render", bundle, "-o", "json"))["name"]
+    (folder / "catalog" / "catalog.yaml").write_text(
+        "---\nschema: olm.package\nname: memcached-operator\ndefaultChannel: alpha\n"
+        "---\nschema: olm.channel\npackage: memcached-operator\nname: alpha\n"
+        f"entries:\n- name: {name}\n{rendered}\n"
+    )
+    return olmkit(
+        *("catalog", "build", folder / "catalog", "-C", folder, "--push"),
+        *("-t", f"{host}/shipped/catalog:v1"),
+    )
+
+
+def digests(olmkit: Olmkit, host: str, prefix: str, names: list[str]) -> dict[str, str]:
+    return {
+        name: json.loads(olmkit("image", "inspect", f"{host}/{prefix}{name}", "-o", "json"))[
+            "result"
+        ]["digest"]
+        for name in names
+    }
+
+
+def test_the_shipped_operator_crosses_an_air_gap(
+    root: Path, tmp_path: Path, olmkit: Olmkit, base_image: str, skopeo: Callable[..., bytes]
+) -> None:
+    usb = f"oci:{tmp_path / 'usb'}"
+    with RegistryServer(folder=tmp_path / "first") as first:
+        catalog = furnish(first.host, root, tmp_path, olmkit, base_image)
+        listed = olmkit("catalog", "images", catalog).splitlines()
+        assert all("@sha256:" in image for image in listed)
+        olmkit("image", "mirror", f"{first.host}/shipped/catalog:v1", usb)
+        names = ["shipped/catalog:v1", *(image.partition("/")[2] for image in listed)]
+        before = digests(olmkit, first.host, "", names)
+        origin = first.host
+
+    with RegistryServer(folder=tmp_path / "second") as second:
+        made = json.loads(
+            olmkit(
+                *("image", "mirror", usb, f"{second.host}/gap", "-o", "json"),
+                *("--manifests-dir", tmp_path / "cluster", "--catalog-namespace", "olm"),
+            )
+        )["result"]
+        assert digests(olmkit, second.host, "gap/", names) == before
+        # All that pods and OLM pull is there, by the rules for Podman, CRI-O and ourselves.
+        rules = {"CONTAINERS_REGISTRIES_CONF": str(tmp_path / "cluster" / "registries.conf")}
+        for image in listed:
+            facts = json.loads(olmkit("image", "inspect", image, "-o", "json", **rules))
+            assert facts["result"]["digest"] == image.partition("@")[2]
+        assert origin in (tmp_path / "cluster" / "registries.conf").read_text()
+        (catalog_image,) = made["catalogs"]
+        assert catalog_image in (tmp_path / "cluster" / "catalog-source.yaml").read_text()
+        assert olmkit("catalog", "images", catalog_image).splitlines() == listed
+        raw = skopeo("inspect", "--tls-verify=false", "--raw", f"docker://{catalog_image}")
+        assert json.loads(raw)["manifests"]
+
+
+def test_a_mirror_that_is_killed_continues(
+    root: Path, tmp_path: Path, olmkit: Olmkit, base_image: str
+) -> None:
+    usb = tmp_path / "usb"
+    with RegistryServer(folder=tmp_path / "first") as first:
+        furnish(first.host, root, tmp_path, olmkit, base_image)
+        words = ("image", "mirror", f"{first.host}/shipped/catalog:v1", f"oci:{usb}")
+        process = subprocess.Popen([sys.executable, "-m", "olmkit", *words], env=os.environ)
+        deadline = time.monotonic() + 60
+        while not any(usb.glob("blobs/sha256/*")):
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+        process.kill()
+        process.wait()
+
+        result = json.loads(olmkit(*words, "-o", "json"))["result"]
+        again = json.loads(olmkit(*words, "-o", "json"))["result"]
+
+    assert {one["outcome"] for one in again["images"]} == {"present"}
+    assert [one["digest"] for one in result["images"]] == [one["digest"] for one in again["images"]]
