@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from olmkit.testing import control_plane
 from olmkit.testing.control_plane import ControlPlane, ControlPlaneError, Programs
@@ -22,12 +23,24 @@ from olmkit.testing.registry import RegistryServer
 from olmkit.testing.registry import program as registry_program
 
 ROOT = Path(__file__).resolve().parent.parent
+PLUGIN = "-p olmkit.testing.pytest_plugin"  # where this installation does not announce it yet
+
+
+# Tests never judge how quick a machine is.
+settings.register_profile("olmkit", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("olmkit")
 
 
 def pytest_configure() -> None:
     # In the background of a shell SIGINT is ignored, and so it would be by what tests start.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    # Packed bytes may hold the time. Processes that run tests together compare the names.
+    packed = isinstance(val, bytes) and not val.isascii()
+    return argname if packed else None
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -41,7 +54,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     skip = pytest.mark.skip(reason="needs real servers or much time: run with --e2e")
     for item in items:
-        if "e2e" in item.keywords:
+        if item.get_closest_marker("e2e"):  # not of a folder of that name
             item.add_marker(skip)
 
 
@@ -264,7 +277,7 @@ class Reader:
                 **{key: value for key, value in os.environ.items() if key[:7] != "OLMKIT_"},
                 "PATH": f"{self.tools}:{os.environ['PATH']}",
                 "VENV": ".venv",
-                "PYTEST_ADDOPTS": "-p no:cacheprovider",
+                "PYTEST_ADDOPTS": f"-p no:cacheprovider {PLUGIN} --control-plane=off",
                 **(variables or {}),
             },
         )

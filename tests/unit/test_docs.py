@@ -60,7 +60,9 @@ def test_every_command_in_the_documents_exists(root: Path) -> None:
         _check(words)
 
 
-@pytest.mark.parametrize("page", ["commands_page", "markers_page", "types_page", "library_pages"])
+@pytest.mark.parametrize(
+    "page", ["commands_page", "markers_page", "types_page", "library_pages", "man_pages"]
+)
 def test_a_page_of_the_reference_is_what_the_program_says(
     page: str, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -37,11 +37,16 @@ PHRASES = {
     r"\blies? (?:in|there|beside|below|at|on|under|outside|within)\b": "is in",
     r"\bnot (?:said|told) (?:what|which|where|how|who)\b": "name what is missing",
     r"\b(?:takes|took|taking) back\b": "revert",
-    r"\bforeign\b": "external, third-party",
+    r"\bforeign\b(?!\.diff\.tar)": "external, third-party",
     r"\bwhims?\b|\bdoubts?\b|\bleavings\b": "the field's word",
     r"\bno form in a CRD\b|\bmade anything of\b": "cannot be expressed in a CRD",
     r"\bround in (?:a )?circles?\b": "a cycle",
     r"\bset up wrongly\b": "misconfigured",
+    r"\bfor ever\b": "forever, without end",
+    r"\bany more\b": "no longer",
+    r"\b(?:time|hour) of birth\b": "time of creation",
+    r"\b(?:where|as|how) (?:it|they) stands?\b": "where it is, its state",
+    r"\b(?:is|are|was|were) made again\b": "is created again",
     r"\b(?:looks|look) after (?:it|them|its|the)\b": "manages",
 }
 

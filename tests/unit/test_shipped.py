@@ -23,7 +23,7 @@ def _files(folder: Path) -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def rebuilt(tmp_path_factory: pytest.TempPathFactory, root: Path) -> Path:
-    """A copy of the repository whose shipped parts were made again."""
+    """A copy of the repository whose shipped parts were built again."""
     copy = tmp_path_factory.mktemp("repository")
     shutil.copytree(root / "operator", copy / "operator")
     shutil.copytree(root / "scripts", copy / "scripts")

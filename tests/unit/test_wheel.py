@@ -26,7 +26,10 @@ def wheel(tmp_path_factory: pytest.TempPathFactory, root: Path) -> Path:
 def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path, root: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     tops = {name.split("/")[0] for name in names}
-    assert {top for top in tops if not top.endswith(".dist-info")} == {"olmkit"}
+    assert {top for top in tops if not top.endswith((".dist-info", ".data"))} == {"olmkit"}
+    data = [name for name in names if ".data/" in name]
+    assert data
+    assert all(name.split("/", 1)[1].startswith("data/share/man/man1/olmkit") for name in data)
     assert "olmkit/py.typed" in names
     assert any(name.startswith("olmkit/edges/") and name.endswith(".binpb") for name in names)
     templates = Path("olmkit/project/templates")
