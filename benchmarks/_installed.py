@@ -18,3 +18,8 @@ def prepare() -> None:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     compileall.compile_dir(str(Path(olmkit.__file__).parent), quiet=2)
     print("olmkit's bytecode is compiled beforehand, as in an installation")
+
+
+def catalogs() -> list[Path]:
+    """The whole catalogs that OLMKIT_CATALOGS names, separated by colons."""
+    return [Path(name) for name in os.environ.get("OLMKIT_CATALOGS", "").split(":") if name]

@@ -3,6 +3,7 @@
 Both sides run on this machine in one run, in turn, and the medians are printed. OPM names
 the reference program (default: `opm` on PATH); without it only our side is measured.
 OLMKIT_CASES names the folder of real bundles. What the two print is compared too.
+OLMKIT_CATALOGS names folders of whole catalogs, separated by colons, which are measured too.
 
     python benchmarks/catalog_render.py [--rounds 7] [-o json|yaml]
 """
@@ -63,6 +64,8 @@ def main() -> int:
     )
     compare(f"{len(bundles)} bundle folders", bundles, arguments.output, arguments.rounds)
     compare("1 bundle folder", bundles[:1], arguments.output, arguments.rounds)
+    for folder in _installed.catalogs():
+        compare(f"{folder.name}, as published", [str(folder)], arguments.output, arguments.rounds)
     return 0
 
 

@@ -4,6 +4,7 @@ Both sides run on this machine in one run, in turn, and the medians are printed.
 the reference program (default: `opm` on PATH); without it only our side is measured.
 OLMKIT_CASES names the folder of real catalogs; a large one is made of copies of them
 under other names, as one JSON file with everything in it, or as a file for each package.
+OLMKIT_CATALOGS names folders of whole catalogs, separated by colons, which are measured too.
 
     python benchmarks/catalog_validate.py [--rounds 7] [--megabytes 100]
 """
@@ -55,6 +56,9 @@ def main() -> None:
             print(f"  {shape}, {size / 1e6:.0f} MB")
             compare(folder, arguments.rounds)
             shutil.rmtree(folder)
+    for folder in _installed.catalogs():
+        print(f"  {folder.name}, as published")
+        compare(folder, arguments.rounds)
 
 
 def write(shape: str, folder: Path, wanted: int) -> int:

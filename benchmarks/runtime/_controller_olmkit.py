@@ -10,6 +10,7 @@ import asyncio
 import gc
 import logging
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import _probe
@@ -22,8 +23,10 @@ from olmkit.runtime import (
     Client,
     ControllerBuilder,
     ControllerSettings,
+    Flags,
     Group,
     Manager,
+    Reconciler,
     Registry,
     Request,
     RestClientMetrics,
@@ -49,18 +52,24 @@ class ThingReconciler:
         await self._client.patch(thing, wanted, subresource="status")
 
 
-def add_controllers(manager: Manager, flags: Any, _: object) -> None:
-    manager.add(_probe.start, Group.SERVERS)
-    manager.add_controller(
-        ControllerBuilder()
-        .watches_for(THING, GENERATION_CHANGED)
-        .with_settings(ControllerSettings(max_concurrent_reconciles=flags.workers))
-        .build(ThingReconciler(manager.client), registry=manager.registry)
-    )
-
-
-async def main(address: str, workers: str) -> None:
+async def main(
+    address: str,
+    workers: str,
+    *,
+    kind: Any = THING,
+    reconciler: Callable[[Client], Reconciler] = ThingReconciler,
+) -> None:
     """What the process of an operator does in a pod, where the cluster's address is known."""
+
+    def add_controllers(manager: Manager, flags: Flags, _: object) -> None:
+        manager.add(_probe.start, Group.SERVERS)
+        manager.add_controller(
+            ControllerBuilder()
+            .watches_for(kind, GENERATION_CHANGED)
+            .with_settings(ControllerSettings(max_concurrent_reconciles=flags.workers))
+            .build(reconciler(manager.client), registry=manager.registry)
+        )
+
     own = Operator(name="bench", lock="bench", add_controllers=add_controllers)
     words = ["--max-concurrent-reconciles", workers, "--health-probe-bind-address", "0"]
     registry = Registry()

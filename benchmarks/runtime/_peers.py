@@ -45,6 +45,9 @@ def available(folder: Path, *, only: str | None = None) -> list[Peer]:
     if only in (None, "olmkit"):
         modules = "olmkit.runtime.process, olmkit.runtime.work.builder"
         peers.append(_python(sys.executable, "olmkit", modules, events=60_000, writes=6_000))
+    if only in (None, "olmkit-typed"):
+        modules = "olmkit.runtime.process, olmkit.runtime.work.builder, olmkit.runtime.kinds"
+        peers.append(_python(sys.executable, "olmkit-typed", modules, events=60_000, writes=6_000))
     if only in (None, "kopf") and (python := _kopf(folder)):
         peers.append(_python(python, "kopf", "kopf", events=6_000, writes=2_000))
     if only in (None, "controller-runtime") and (program := _controller_runtime()):
@@ -67,7 +70,7 @@ def _python(python: str, name: str, modules: str, *, events: int, writes: int) -
     )
     return Peer(
         name=name,
-        command=[python, str(HERE / f"_controller_{name}.py")],
+        command=[python, str(HERE / f"_controller_{name.replace('-', '_')}.py")],
         import_command=[python, "-c", measure],
         probed=True,
         events=events,

@@ -1,0 +1,93 @@
+"""What it takes to start: CPU time and imported modules of each command's help, and small work.
+
+Each process runs several times and the least CPU time counts, which other work on the machine
+changes least. OPM and OPERATOR_SDK name the reference programs (default: on PATH); what is
+missing is left out. OLMKIT_CASES names the folder of real bundles, for the small work.
+
+    python benchmarks/start_up.py [--rounds 5]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import _installed
+
+from olmkit.cli.main import COMMANDS
+
+ROOT = Path(__file__).resolve().parent.parent
+CASES = Path(os.environ.get("OLMKIT_CASES", ROOT / ".." / "shared" / "cases"))
+OPM = shutil.which(os.environ.get("OPM", "opm"))
+OPERATOR_SDK = shutil.which(os.environ.get("OPERATOR_SDK", "operator-sdk"))
+# Prints how many modules a command has imported, after what the command itself prints.
+COUNT = (
+    "import sys\n"
+    "from olmkit.cli import main\n"
+    "main.run(sys.argv[1:])\n"
+    "print(len(sys.modules), file=sys.stderr)\n"
+)
+
+
+def main() -> None:
+    _installed.prepare()
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rounds", type=int, default=5)
+    rounds = parser.parse_args().rounds
+    print(f"start-up, Python {platform.python_version()}, least CPU time of {rounds} runs")
+    tell("python -c pass", [sys.executable, "-c", "pass"], rounds)
+    for line in ("--help", "--version", *(f"{path} --help" for path in COMMANDS)):
+        words = line.split()
+        tell(f"olmkit {line}", ours(*words), rounds, f"{modules(words):5} modules")
+    for program in (OPM, OPERATOR_SDK):
+        if program:
+            tell(f"{Path(program).name} --help", [program, "--help"], rounds)
+    bundle = next(iter(sorted((CASES / "bundles").rglob("manifests"))), None)
+    if bundle is not None:
+        small_work(str(bundle.parent), rounds)
+
+
+def small_work(bundle: str, rounds: int) -> None:
+    """One bundle validated and rendered, next to the reference."""
+    tell("olmkit bundle validate", ours("bundle", "validate", bundle), rounds)
+    if OPERATOR_SDK:
+        words = [OPERATOR_SDK, "bundle", "validate", bundle]
+        tell("operator-sdk bundle validate", words, rounds)
+    tell("olmkit catalog render", ours("catalog", "render", bundle), rounds)
+    if OPM:
+        tell("opm render", [OPM, "render", bundle], rounds)
+
+
+def ours(*words: str) -> list[str]:
+    return [sys.executable, "-m", "olmkit", *words]
+
+
+def modules(words: Sequence[str]) -> int:
+    done = subprocess.run(
+        [sys.executable, "-c", COUNT, *words], capture_output=True, text=True, check=True
+    )
+    return int(done.stderr.split()[-1])
+
+
+def tell(name: str, words: Sequence[str], rounds: int, more: str = "") -> None:
+    print(f"  {name:<42} {min(cpu(words) for _ in range(rounds)) * 1000:6.0f} ms {more}")
+
+
+def cpu(words: Sequence[str]) -> float:
+    """Seconds of CPU time of one process."""
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return usage.ru_utime + usage.ru_stime
+
+
+if __name__ == "__main__":
+    main()
