@@ -6,7 +6,7 @@ STAMP := $(VENV)/.olmkit-ready
 PYTEST := $(BIN)/python -m pytest
 WORKERS ?= 2
 
-.PHONY: help demo test check fix golden shipped e2e cluster cluster-down hub lock docs bench clean
+.PHONY: help demo test check fix golden shipped e2e cluster cluster-down hub lock docs man site dist release-check release-notes wheel-test image bench clean
 .DEFAULT_GOAL := help
 
 help: ## list what can be made
@@ -36,8 +36,25 @@ golden: $(STAMP) ## rewrite the expected files of the golden tests; review the d
 shipped: $(STAMP) ## rebuild operator/config, bundle/ and catalog/ with our own commands
 	@OLMKIT=$(abspath $(BIN))/olmkit sh scripts/shipped
 
-docs: $(STAMP) ## rewrite the generated pages of docs/reference
+docs: $(STAMP) ## rewrite the generated pages: docs/reference and man
 	$(BIN)/python scripts/reference_docs.py
+
+man: docs ## rewrite the man pages; `man -l man/olmkit.1` shows one
+
+site: $(STAMP) ## the documentation as a site, in dist/site; broken links and anchors fail
+	$(BIN)/python scripts/docs_site.py build dist/site $(if $(SITE_VERSION),--version $(SITE_VERSION))
+
+dist: $(STAMP) ## what is released, in dist/: wheels, sdists, bills of materials, checksums
+	@$(BIN)/python scripts/release.py dist
+
+release-check: $(STAMP) ## whether the sources are ready for TAG (and REPOSITORY, its address)
+	@$(BIN)/python scripts/release.py check "$(TAG)" "$(REPOSITORY)"
+
+release-notes: $(STAMP) ## the part of CHANGELOG.md on TAG
+	@$(BIN)/python scripts/release.py notes "$(TAG:v%=%)"
+
+wheel-test: $(STAMP) ## install the wheel in a new environment of each Python here, and try all commands
+	$(PYTEST) -q -n $(WORKERS) --e2e tests/e2e/test_installed_wheel.py
 
 e2e: $(STAMP) ## against real servers: registry, Docker engine, a cluster with OLM (built once, half an hour)
 	@sh scripts/system-packages --e2e
@@ -57,10 +74,21 @@ hub: $(STAMP) ## the shipped catalog as web pages, served on this machine
 bench: $(STAMP) ## compare with the reference tools (OPM and OPERATOR_SDK name their programs)
 	@for file in benchmarks/*.py benchmarks/*/*.py; do case $$file in */_*) ;; *) echo "== $$file"; $(BIN)/python $$file || exit 1;; esac; done
 
-lock: $(STAMP) ## write requirements.lock again from pyproject.toml
+lock: $(STAMP) ## write requirements.lock and image.lock again from pyproject.toml
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	  --all-extras --group dev --no-emit-package olmkit \
 	  --custom-compile-command "make lock" -o requirements.lock pyproject.toml
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	  $(IMAGE_EXTRAS:%=--extra %) --constraint requirements.lock --no-emit-package olmkit \
+	  --custom-compile-command "make lock" -o image.lock pyproject.toml
+
+# What the image of olmkit has; the runtime of operators is not in it.
+IMAGE_EXTRAS := serve go docker sbom sign hub
+IMAGE ?= oci:dist/oci:olmkit
+IMAGE_ARGS ?=
+
+image: $(STAMP) ## the image of olmkit itself: IMAGE names it, IMAGE_ARGS adds options such as --push
+	@$(BIN)/olmkit image build --sbom --bytecode -t $(IMAGE) $(IMAGE_ARGS)
 
 clean: ## remove what was made
 	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks

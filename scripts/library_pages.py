@@ -35,6 +35,7 @@ TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
     "Kinds and objects": (
         "olmkit.kube.objects",
         "olmkit.runtime.kinds",
+        "olmkit.runtime.typed",
         "olmkit.kube.labels",
         "olmkit.runtime.watch.snapshot",
     ),
@@ -52,6 +53,11 @@ TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "The client": (
         "olmkit.runtime.client",
+        "olmkit.runtime.manifest_client",
+        "olmkit.runtime.direct.subresources",
+        "olmkit.runtime.direct.following",
+        "olmkit.runtime.direct.pods",
+        "olmkit.runtime.children",
         "olmkit.kube.api",
         "olmkit.edges.cluster.client",
         "olmkit.edges.cluster.kubeconfig",
@@ -68,6 +74,7 @@ TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
         "olmkit.runtime.watch.predicate",
         "olmkit.runtime.watch.cache",
         "olmkit.runtime.watch.scope",
+        "olmkit.runtime.watch.transforms",
     ),
     "The process": (
         "olmkit.runtime.process",
@@ -75,6 +82,7 @@ TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
         "olmkit.runtime.manager",
         "olmkit.runtime.lead.leader",
         "olmkit.runtime.metrics",
+        "olmkit.runtime.traces",
         "olmkit.base.diagnostics",
     ),
     "Webhooks": (
@@ -89,7 +97,9 @@ TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
         "olmkit.testing.apiserver.built_in_kinds",
         "olmkit.testing.clients",
     ),
-    "A real control plane": ("olmkit.testing.control_plane",),
+    "A real control plane": ("olmkit.testing.control_plane", "olmkit.testing.installing"),
+    "Operators in tasks": ("olmkit.testing.tasks", "olmkit.testing.waiting"),
+    "Types of fixtures": ("olmkit.testing.fixture_types",),
     "Permissions": ("olmkit.testing.rbac",),
     "Time, faults and registries": (
         "olmkit.testing.clock",
@@ -97,6 +107,16 @@ TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
         "olmkit.testing.registry",
     ),
 }
+
+
+# Modules with the base classes of a public class.
+LAYERS: Final = frozenset(
+    {
+        "olmkit.runtime.manifest_client",
+        "olmkit.runtime.direct.subresources",
+        "olmkit.runtime.direct.following",
+    }
+)
 
 
 LIBRARY: Final = """\
@@ -119,10 +139,10 @@ JOBS: Final[Mapping[str, tuple[str, ...]]] = {
     "Projects": ("scaffold", "generate", "overlay", "run"),
     "Bundles": ("generate", "validate", "facts", "fix", "build"),
     "Catalogs": (
-        *("catalogs", "render", "add", "check", "filter", "path", "resolve"),
+        *("catalogs", "render", "add", "check", "filter", "images", "mirror", "path", "resolve"),
         *("cluster_catalog", "image", "serve"),
     ),
-    "Images": ("build", "publish", "copy"),
+    "Images": ("build", "publish", "copy", "signatures"),
     "Clusters": ("bundle", "deploy", "olm", "operands", "read", "status", "wait"),
     "OLM v0": ("install", "upgrade", "uninstall", "retry"),
     "OLM v1": ("extension", "removal", "state"),
@@ -229,7 +249,8 @@ def described(module: str, name: str) -> Name:
             continue
         if isinstance(node, ast.ClassDef):
             doc = ast.get_docstring(node) or ""
-            return Name(name, module, _class(node), doc, tuple(_members(module, node)))
+            members = [*_members(module, node), *_inherited(module, node)]
+            return Name(name, module, _class(node), doc, tuple(members))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             return Name(name, module, _function(node), ast.get_docstring(node) or "")
         return Name(name, module, _assigned(node), _text_after(body, at))
@@ -239,6 +260,22 @@ def described(module: str, name: str) -> Name:
                 if (alias.asname or alias.name) == name:
                     return described(node.module, alias.name)
     raise KeyError(f"{module}.{name}")
+
+
+def _inherited(module: str, node: ast.ClassDef) -> Iterator[Name]:
+    """What a class has of the classes of the runtime that it is built on, each name once."""
+    seen = {_defined(one) for one in node.body}
+    for base in node.bases:
+        try:
+            found = described(module, _text(base))
+        except (KeyError, FileNotFoundError):
+            continue  # a class of a library
+        if found.module not in LAYERS:
+            continue
+        for member in found.members:
+            if member.name not in seen:
+                seen.add(member.name)
+                yield member
 
 
 @functools.cache
@@ -264,6 +301,10 @@ def _text(node: ast.AST) -> str:
 
 
 def _defined(node: ast.stmt) -> str:
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and any(
+        isinstance(each, ast.Name) and each.id == "overload" for each in node.decorator_list
+    ):
+        return ""  # the definition after it has the text
     if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
         return node.name
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):

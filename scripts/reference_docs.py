@@ -1,4 +1,4 @@
-"""Rewrites the generated pages of docs/reference from the program itself."""
+"""Rewrites the generated pages of docs/reference and man from the program itself."""
 
 from __future__ import annotations
 
@@ -52,8 +52,17 @@ def library_pages() -> Tree:
     return Tree({path: text.encode() for path, text in pages_of().items()})
 
 
+def man_pages() -> Tree:
+    """The man pages, by `scripts/man_pages.py`."""
+    pages_of = runpy.run_path(str(ROOT / "scripts/man_pages.py"))["pages"]
+    return Tree({path: text.encode() for path, text in pages_of().items()})
+
+
 def _help(path: str) -> str:
-    context = click.Context(program.root, info_name="olmkit", terminal_width=_WIDTH)
+    root = program.root
+    context = click.Context(
+        root, info_name="olmkit", terminal_width=_WIDTH, **root.context_settings
+    )
     command: click.Command = program.root
     for word in path.split(" "):
         assert isinstance(command, click.Group)
@@ -69,6 +78,9 @@ def main() -> None:
     folder = ROOT / pages.FOLDER
     found = disk.read_tree(folder).at(pages.FOLDER) if folder.is_dir() else Tree()
     disk.apply(ROOT, tree.diff(wanted, found, stale=frozenset(found)))
+    man = ROOT / "man"
+    found = disk.read_tree(man).at("man") if man.is_dir() else Tree()
+    disk.apply(ROOT, tree.diff(man_pages(), found, stale=frozenset(found)))
     for page in (commands_page(), markers_page(), types_page(), library_pages()):
         found = Tree({path: (ROOT / path).read_bytes() for path in page if (ROOT / path).exists()})
         disk.apply(ROOT, tree.diff(page, found))
