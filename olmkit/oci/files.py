@@ -307,7 +307,10 @@ class Files:
                 continue
             links += 1
             if links > _MAX_LINKS:
-                raise InputError(f"image: the link `{archives.shown(path)}` is part of a cycle")
+                raise InputError(
+                    f"image: the link `{archives.shown(path)}` leads through more than "
+                    f"{_MAX_LINKS} links, or in a circle"
+                )
             if child.link.startswith("/"):
                 names.clear()
                 del nodes[1:]

@@ -126,6 +126,10 @@ TABLE: Final = {
     "exceeded maximum simple key length": Problem(
         "the key is longer than 1,024 characters", "shorten it, or quote the string"
     ),
+    "exceeded maximum nesting depth": Problem(
+        "nested more than 1,000 levels deep",
+        "real manifests need a few dozen levels; look for a repeated bracket",
+    ),
     "control characters are not allowed": Problem("a control character is in the text", _CONTROL),
     "invalid leading UTF-8 octet": Problem("the text is not UTF-8", _UTF_8),
     "invalid trailing UTF-8 octet": Problem("the text is not UTF-8", _UTF_8),

@@ -101,6 +101,7 @@ def test_a_made_value_has_no_place() -> None:
         (b"{a: 1,\n b: ]", "f:2:5: not valid YAML: expected a value"),
         (b"a: {{ x }}\n", "f:1:5: a list or a map cannot be a key"),
         (b"[" * 1000, "f:1:501: nested more than 500 levels deep"),
+        (b"a: " + b"[" * 5000, "f:1:1003: not valid YAML: nested more than 1,000 levels deep"),
         (b'{"a":' * 1000, "f:1:2501: nested more than 500 levels deep"),
     ],
 )

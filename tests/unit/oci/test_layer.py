@@ -172,7 +172,7 @@ def _named(value: object) -> str:
         (archive([("../evil", b"")]), "leaves the image"),
         (archive([("a/../../evil", b"")]), "leaves the image"),
         (archive([link("a", "../../etc/passwd")]), "leaves the image"),
-        (archive([link("a", "b"), link("b", "a")]), "is part of a cycle"),
+        (archive([link("a", "b"), link("b", "a")]), "or in a circle"),
         (archive([link("a", "/nothing")]), "which is not there"),
         (archive([link("a", "nothing", tarfile.LNKTYPE)]), "which is not there"),
         (b"this is not an archive at all" * 100, "not an intact archive"),
