@@ -142,7 +142,11 @@ class Reader:
         if char == "`":
             end = text.find("`", start + 1)
             if end < 0:
-                raise MarkerError("the backtick is not closed", start)
+                raise MarkerError(
+                    "the backtick is not closed",
+                    start,
+                    "end it with a backtick; write a text with backticks in double quotes",
+                )
             return "raw", end + 1
         if char.isascii() and (char.isdigit() or char == "."):
             match = _NUMBER.match(text, start)
@@ -163,7 +167,7 @@ class Reader:
             if char == '"':
                 return position + 1
             position += 1
-        raise MarkerError("the double quote is not closed", start)
+        raise MarkerError("the double quote is not closed", start, "end it with a double quote")
 
     # Values
 
