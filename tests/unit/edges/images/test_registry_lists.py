@@ -22,7 +22,8 @@ from olmkit.oci.store import RegistryError
 from olmkit.testing.loopback import serving
 
 T = TypeVar("T")
-IMPATIENT = WebOptions(read_timeout=0.5, connect_timeout=0.2, attempts=1)
+ONCE = WebOptions(attempts=1)
+IMPATIENT = WebOptions(read_timeout=0.5, attempts=1)
 SUBJECT = Digest.of(b"subject")
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -30,14 +31,14 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 def run(work: Coroutine[Any, Any, T]) -> T:
     async def limited() -> T:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(120):
             return await work
 
     return asyncio.run(limited())
 
 
 def ask(
-    handler: Handler, work: Callable[[Registry], Awaitable[T]], options: WebOptions = IMPATIENT
+    handler: Handler, work: Callable[[Registry], Awaitable[T]], options: WebOptions = ONCE
 ) -> T:
     async def asked() -> T:
         async with serving(handler) as host, Web(options) as client:
@@ -99,7 +100,7 @@ def test_pages_that_grow_are_given_up_at_the_limit() -> None:
         lambda page: [f"v{page}-{i}" for i in range(min(2**page, 100_000))],
     )
     with pytest.raises(RegistryError, match="lists more than 500000 tags"):
-        ask(handler, tags, WebOptions(attempts=1))
+        ask(handler, tags)
     handler, _ = listing(itertools.repeat(""), lambda _: ["x" * 129])
     with pytest.raises(RegistryError, match="a tag of more than 128 characters"):
         ask(handler, tags)
@@ -139,7 +140,7 @@ def test_token_server_that_is_slow_is_given_up(drop: bytes) -> None:
         return response
 
     with pytest.raises(OlmkitError, match=r"does not answer in time|less than 1 kB per second"):
-        ask(handler, tags)
+        ask(handler, tags, IMPATIENT)
 
 
 async def page_for_people(_: web.Request) -> web.StreamResponse:

@@ -61,10 +61,10 @@ def test_what_is_not_a_request_uri_is_refused(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["a" * 990, "a " * 490, "ü" * 990, '"' * 990, "a." * 490, "<" * 990]
 )
-def test_hostile_texts_take_no_time(text: str) -> None:
-    start = time.perf_counter()
+def test_hostile_texts_take_little_time(text: str) -> None:
+    start = time.process_time()
 
     assert not hub_fields.is_address(text)
     hub_fields.is_request_uri(text * 100)
 
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 30, "quadratic time would need hours"
