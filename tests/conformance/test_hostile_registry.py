@@ -199,7 +199,7 @@ def running(hostile: Hostile) -> Iterator[None]:
         yield
     finally:
         loop.call_soon_threadsafe(end.set)
-        thread.join(10)
+        thread.join(60)
         loop.close()
 
 

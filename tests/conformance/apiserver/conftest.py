@@ -236,7 +236,7 @@ def double() -> Iterator[Server]:
         handlers=server.handlers,
     )
     loop.call_soon_threadsafe(stop.set)
-    thread.join(10)
+    thread.join(60)
     loop.close()
 
 

@@ -31,7 +31,7 @@ def play(*there: Any, knows: bool = True) -> tuple[bool, ApiServer]:
     server = ApiServer.of([resource] if knows else [])
 
     async def work() -> bool:
-        async with asyncio.timeout(10), server.serving():
+        async with asyncio.timeout(60), server.serving():
             for one in there:
                 server.put("operatorconditions", one)
             async with HttpCluster(ClusterConfig(server=server.url)) as cluster:

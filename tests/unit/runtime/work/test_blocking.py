@@ -47,7 +47,7 @@ class _Copier:
 
 async def _until(holds: object) -> None:
     assert callable(holds)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not holds():  # noqa: ASYNC110 - what changes is on the server
             await asyncio.sleep(0.01)
 

@@ -349,7 +349,7 @@ def _block(reconciler: _Blocking, *keys: Request, **settings: Any) -> str:
         await asyncio.sleep(0)
         for key in keys:
             controller.queue.add(key)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while len(reconciler.calls) < len(keys):  # noqa: ASYNC110 - threads bring it about
                 await asyncio.sleep(0.005)
         await asyncio.sleep(0.05)

@@ -16,8 +16,8 @@ def test_a_thread_is_used_again_and_no_more_are_started_than_allowed() -> None:
     threads = Threads(2, "t")
     first = threads.run(threading.get_ident).result(5)
     gate = threading.Barrier(3)
-    both = [threads.run(lambda: (gate.wait(5), threading.get_ident())[1]) for _ in range(2)]
-    gate.wait(5)
+    both = [threads.run(lambda: (gate.wait(60), threading.get_ident())[1]) for _ in range(2)]
+    gate.wait(60)
     used = {future.result(5) for future in both}
     assert len(used) == 2
     assert first in used
@@ -47,11 +47,11 @@ def test_what_waits_at_the_end_is_not_begun() -> None:
 
     def hold() -> bool:
         begun.set()
-        return gate.wait(5)
+        return gate.wait(60)
 
     running = threads.run(hold)
     waiting = threads.run(lambda: 1)
-    begun.wait(5)
+    begun.wait(60)
     threads.end()
     gate.set()
     assert running.result(5)
