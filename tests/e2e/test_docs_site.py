@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
+pytestmark = pytest.mark.e2e
+
 
 class _Handler(SimpleHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
