@@ -32,7 +32,7 @@ def commands_page() -> Tree:
         _SAME,
     ]
     for path in sorted(program.COMMANDS):
-        parts += [f"## olmkit {path}", f"```\n{_help(path)}\n```"]
+        parts += [f"## olmkit {path}", f"```text\n{_help(path)}\n```"]
     return Tree({COMMANDS: ("\n\n".join(parts) + "\n").encode()})
 
 

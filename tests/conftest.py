@@ -262,9 +262,14 @@ class Reader:
         file.chmod(0o755)
 
     def run(
-        self, script: str, *, folder: Path | None = None, variables: Mapping[str, str] | None = None
+        self,
+        script: str,
+        *,
+        folder: Path | None = None,
+        variables: Mapping[str, str] | None = None,
+        code: int = 0,
     ) -> str:
-        """What the commands say; each must succeed. In another `folder`, they stay there."""
+        """What the commands say; they end with `code`. In another `folder`, they stay there."""
         end = f'\nexport -p | grep -v "PWD=" >"{self._state}"\npwd >"{self._state}.folder"\n'
         done = subprocess.run(
             ["/bin/sh", "-e", "-c", f'. "{self._state}"\n{script}{end}'],
@@ -273,18 +278,34 @@ class Reader:
             text=True,
             check=False,
             timeout=420,
-            env={
-                **{key: value for key, value in os.environ.items() if key[:7] != "OLMKIT_"},
-                "PATH": f"{self.tools}:{os.environ['PATH']}",
-                "VENV": ".venv",
-                "PYTEST_ADDOPTS": f"-p no:cacheprovider {PLUGIN} --control-plane=off",
-                **(variables or {}),
-            },
+            env=self._environment(variables),
         )
-        assert done.returncode == 0, f"{script}\n{done.stdout}\n{done.stderr}"
-        if folder is None:
+        assert done.returncode == code, f"{script}\n{done.stdout}\n{done.stderr}"
+        if folder is None and code == 0:
             self.folder = Path(Path(f"{self._state}.folder").read_text().strip())
         return done.stdout + done.stderr
+
+    def start(
+        self, command: str, *, variables: Mapping[str, str] | None = None
+    ) -> subprocess.Popen[str]:
+        """A command that runs until it is stopped; its output and errors are one stream."""
+        return subprocess.Popen(
+            ["/bin/sh", "-c", f'. "{self._state}"\nexec {command}'],
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env=self._environment(variables),
+        )
+
+    def _environment(self, variables: Mapping[str, str] | None) -> dict[str, str]:
+        return {
+            **{key: value for key, value in os.environ.items() if key[:7] != "OLMKIT_"},
+            "PATH": f"{self.tools}:{os.environ['PATH']}",
+            "VENV": ".venv",
+            "PYTEST_ADDOPTS": f"-p no:cacheprovider {PLUGIN} --control-plane=off",
+            **(variables or {}),
+        }
 
     def follow(self, language: str, text: str) -> str:
         """Do what one block says; what was said last."""

@@ -27,7 +27,8 @@ def push(app: App, *, references: tuple[str, ...], access: Access) -> None:
     """Push the image of a bundle to a registry.
 
     REF is an image, or the directory of a bundle. Default: the image that was built into
-    `dist/oci`. Without TARGET, the name of the image decides. Prints the pinned reference.
+    `dist/oci`; of several, the one with the name TARGET. Without TARGET, the name of the image
+    decides. Prints the pinned reference.
     """
     from olmkit.jobs.image import publish as job
 

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 def push(app: App, *, references: tuple[str, ...], access: Access) -> None:
     """Push an image to a registry.
 
-    REF is an image. Default: the image of the operator that was built into `dist/oci`. Without
-    TARGET, the name of the image decides. Prints the pinned reference.
+    REF is an image. Default: the image of the operator that was built into `dist/oci`; of
+    several, the one with the name TARGET. Without TARGET, the name of the image decides. Prints
+    the pinned reference.
     """
     from olmkit.jobs.image import publish as job
 

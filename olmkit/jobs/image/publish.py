@@ -181,7 +181,7 @@ async def publish(
 async def _push(
     source: str, target: str, access: Access, report: Report, project: Path, noun: _Noun
 ) -> Published:
-    origin = transports.parse(source) if source else await _built(project, access, noun)
+    origin = transports.parse(source) if source else await _built(project, access, noun, target)
     wanted = _target(target, origin)
     steps: list[Step] = []
     if isinstance(origin, FolderReference):
@@ -333,8 +333,8 @@ def _find_containerfile(bundle: Path) -> Path | None:
     return next((path for path in places if paths.is_file(path)), None)
 
 
-async def _built(project: Path, access: Access, noun: _Noun) -> LayoutReference:
-    """The only image of this kind in the project's layout."""
+async def _built(project: Path, access: Access, noun: _Noun, target: str) -> LayoutReference:
+    """The only image of this kind in the project's layout; of several, the one named `target`."""
     folder = project / DEFAULT_LAYOUT
     hint = f"build one first: `{noun.command}`"
     if not paths.is_file(folder / "index.json"):
@@ -349,6 +349,8 @@ async def _built(project: Path, access: Access, noun: _Noun) -> LayoutReference:
                 found[name] = LayoutReference(str(folder), name)
     if not found:
         raise ConfigurationError(f"there is no {noun.word} image in `{folder}`", hint=hint)
+    if len(found) > 1 and target in found:
+        return found[target]
     if len(found) > 1:
         names = ", ".join(f"`{reference}`" for reference in found.values())
         raise ConfigurationError(

@@ -1,0 +1,125 @@
+"""The blocks of commands in the documents: what they type, and what they say is printed."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+# Generated from the program: `commands.md` has its examples, the others have code alone.
+GENERATED = "docs/reference/"
+OTHERS = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md")
+TYPED = ("sh", "console")
+
+_BLOCK = re.compile(r"^( *)```(\w*)(?: (\w+))?\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
+_EXAMPLES = re.compile(r"^Examples?:\n((?:  .*\n)+)", re.MULTILINE)
+_INNER = re.compile(r"\$\(([^()]*)\)")
+_OPERATORS = {"|", "||", "&&", ";", "&", "(", ")"}
+_BEFORE = {"!", "until", "do"}  # what follows is the program
+_REDIRECTIONS = {">", ">>", "<", ">&", "2>", "<<"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Statement:
+    """One line that is typed, continuations joined, and what the page says it prints."""
+
+    text: str
+    printed: tuple[str, ...] = ()
+
+    def commands(self) -> list[list[str]]:
+        """The programs that it runs, each with its arguments."""
+        inner = _INNER.findall(self.text)
+        found = [words for one in inner for words in Statement(text=one).commands()]
+        text = re.sub(r"\bxargs (.*)$", r"\1 INPUT", _INNER.sub("INNER", self.text))
+        lexer = shlex.shlex(text, posix=True, punctuation_chars="|&;()<>")
+        lexer.commenters = ""
+        lexer.whitespace_split = True
+        words: list[str] = []
+        skip = False
+        for word in [*lexer, ";"]:
+            if word in _OPERATORS:
+                found += [words] if words else []
+                words = []
+            elif not words and word in _BEFORE:
+                continue
+            elif skip or word in _REDIRECTIONS:
+                skip = not skip
+            elif words or not re.fullmatch(r"[A-Za-z_]+=.*", word):
+                words.append(word)
+        return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Block:
+    """A fenced block of a page; `where` is the second word after the fence."""
+
+    page: str
+    line: int
+    language: str
+    where: str
+    text: str
+
+    @property
+    def place(self) -> str:
+        """The page and the line of the fence, for messages."""
+        return f"{self.page}:{self.line}"
+
+    def statements(self) -> list[Statement]:
+        """What is typed, in order; in a `console` block the lines that begin with `$`."""
+        if self.language == "sh":
+            lines = _joined(self.text.splitlines())
+            return [Statement(text=line) for line in map(_without_comment, lines) if line]
+        found: list[tuple[str, list[str]]] = []
+        for line in _joined(self.text.splitlines()):
+            if line.startswith("$ "):
+                found.append((_without_comment(line[2:]), []))
+            else:
+                found[-1][1].append(line)
+        return [Statement(text=text, printed=tuple(printed)) for text, printed in found]
+
+
+def _joined(lines: list[str]) -> list[str]:
+    """Lines that end with a backslash together with the next one, and documents in the shell."""
+    return re.sub(r"\\\n\s*", "", "\n".join(lines)).splitlines()
+
+
+def _without_comment(line: str) -> str:
+    return re.sub(r"(^|\s)#( .*)?$", "", line).strip()
+
+
+def blocks(root: Path) -> list[Block]:
+    """All fenced blocks of the documents that people write."""
+    pages = [root / name for name in OTHERS] + sorted((root / "docs").rglob("*.md"))
+    return [
+        block
+        for page in pages
+        if not page.relative_to(root).as_posix().startswith(GENERATED)
+        for block in blocks_of(page, root)
+    ]
+
+
+def blocks_of(page: Path, root: Path) -> list[Block]:
+    """The fenced blocks of one page."""
+    text = page.read_text("utf-8")
+    return [
+        Block(
+            page=page.relative_to(root).as_posix(),
+            line=text.count("\n", 0, match.start()) + 1,
+            language=match[2],
+            where=match[3] or "",
+            text=_unindented(match[4], match[1]),
+        )
+        for match in _BLOCK.finditer(text)
+    ]
+
+
+def _unindented(text: str, indent: str) -> str:
+    return "".join(line.removeprefix(indent) for line in text.splitlines(keepends=True))
+
+
+def examples(root: Path) -> list[Statement]:
+    """The examples in the help of all commands, as the reference shows them."""
+    text = (root / GENERATED / "commands.md").read_text("utf-8")
+    lines = [line.strip() for found in _EXAMPLES.findall(text) for line in found.splitlines()]
+    return [Statement(text=one) for one in map(_without_comment, _joined(lines)) if one]
