@@ -100,6 +100,7 @@ TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
     "A real control plane": ("olmkit.testing.control_plane", "olmkit.testing.installing"),
     "Operators in tasks": ("olmkit.testing.tasks", "olmkit.testing.waiting"),
     "Types of fixtures": ("olmkit.testing.fixture_types",),
+    "Conversions": ("olmkit.testing.conversions",),
     "Permissions": ("olmkit.testing.rbac",),
     "Time, faults and registries": (
         "olmkit.testing.clock",

@@ -7,6 +7,7 @@ line is run; its page is in `WALKED_ELSEWHERE`, and the test that is named there
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import shutil
@@ -19,6 +20,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from olmkit.base.tree import Tree
+from olmkit.edges.images import transfer
+from olmkit.edges.images.layout import Layout
+from olmkit.edges.images.transports import DATABASE_LABEL
+from olmkit.oci import image, layer
+from olmkit.oci.store import MemoryStore
 from olmkit.testing.registry import free_port
 from tests import index_databases
 from tests.command_blocks import TYPED, Statement, blocks_of
@@ -248,8 +255,8 @@ def _grow(place: Place) -> None:
 
 def _catalog(place: Place) -> None:
     for version in ("1.0.0", "1.1.0", "1.2.0", "1.5.0"):
-        image = f"{place.host}/example/cog@sha256:{'0' * 64}"
-        _bundle(place, version, "cog", version, relatedImages=[{"name": "cog", "image": image}])
+        cog = f"{place.host}/example/cog@sha256:{'0' * 64}"
+        _bundle(place, version, "cog", version, relatedImages=[{"name": "cog", "image": cog}])
         tag = f"{place.host}/example/cog-bundle:v{version}"
         place.run(f"olmkit catalog add published $(olmkit bundle build {version} -t {tag} --push)")
     _bundle(place, "pot", "pot", "1.0.0")
@@ -265,9 +272,14 @@ def _catalog(place: Place) -> None:
     place.before["olmkit catalog graph"] = [
         lambda: place.copy("catalog/memcached-operator", "catalog/memcached-operator")
     ]
-    place.before["olmkit catalog render-template"] = [lambda: _templates(place)]
+    place.before["olmkit catalog render-template"] = [lambda: _rendered_catalog(place)]
     place.before["olmkit catalog convert basic catalog"] = [lambda: _databases(place)]
     place.before["olmkit catalog render deploy"] = [lambda: _old_packages(place)]
+
+
+def _rendered_catalog(place: Place) -> None:
+    shutil.rmtree(place.folder / "catalog/cog")  # the page renders the same bundles again
+    _templates(place)
 
 
 def _templates(place: Place) -> None:
@@ -288,7 +300,15 @@ def _templates(place: Place) -> None:
 
 def _databases(place: Place) -> None:
     rows = index_databases.cog()
-    index_databases.write(place.folder / "index.db", rows)
+    database = index_databases.write(place.folder / "index.db", rows)
+    made = image.data_image(
+        layer.write(Tree({"index.db": database.read_bytes()})),
+        {DATABASE_LABEL: "index.db"},
+        created_by="test",
+    )
+    layout = Layout(place.folder / "old-index")
+    asyncio.run(transfer.copy(MemoryStore.of(made), layout, made.descriptor, tag="v1"))
+    place.run(f"olmkit image copy oci:old-index:v1 {place.host}/old/index:v4.10")
 
 
 def _old_packages(place: Place) -> None:
@@ -297,6 +317,7 @@ def _old_packages(place: Place) -> None:
     place.write("deploy/olm-catalog/cog/1.0.0/cog.clusterserviceversion.yaml", csv)
     channels = "packageName: cog\nchannels: [{name: stable, currentCSV: cog.v1.0.0}]\n"
     place.write("deploy/olm-catalog/cog/cog.package.yaml", channels)
+    (place.folder / "catalog/cog").mkdir()
 
 
 def _mirror(place: Place) -> None:
@@ -324,6 +345,8 @@ def _push(place: Place) -> None:
     place.before["olmkit bundle build bundle/*"] = [lambda: _two_bundles(place)]
     key = "openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out cosign.key"
     place.run(f"{key} 2>openssl.log && openssl pkey -in cosign.key -pubout -out cosign.pub")
+    named = f"olmkit bundle build bundle/0.0.2 -t {place.host}/example/ref:v1"
+    place.before["olmkit image sign"] = [lambda: place.run(named)]
     place.before["olmkit catalog images"] = [lambda: _signed_catalog(place)]
     place.before["olmkit catalog render"] = [lambda: place.run("olmkit bundle build bundle/0.0.2")]
 

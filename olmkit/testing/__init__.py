@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from olmkit.testing.control_plane import ControlPlane as ControlPlane
     from olmkit.testing.control_plane import ControlPlaneError as ControlPlaneError
     from olmkit.testing.control_plane import Programs as Programs
+    from olmkit.testing.conversions import conversion_losses as conversion_losses
     from olmkit.testing.faults import ALL_FAULTS as ALL_FAULTS
     from olmkit.testing.faults import Fault as Fault
     from olmkit.testing.faults import FaultProxy as FaultProxy
@@ -52,6 +53,7 @@ _NAMES = {
         "ControlPlaneError",
         "Programs",
     ),
+    "olmkit.testing.conversions": ("conversion_losses",),
     "olmkit.testing.faults": (
         "ALL_FAULTS",
         "Fault",

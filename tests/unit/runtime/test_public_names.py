@@ -35,7 +35,7 @@ updates_without validating validating_plain webhook_path
 TESTING = """
 ALL_FAULTS Access ApiServer BUILT_IN ClockLoop ControlPlane ControlPlaneError Fault FaultProxy
 Programs Refusal RegistryServer Report Rule RunManager RunOperator Running Until client_for
-free_port install load_manifest rbac running running_operator until
+conversion_losses free_port install load_manifest rbac running running_operator until
 """
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -184,7 +185,7 @@ def files(place: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize(
-    "name", ["an image", "all webhooks", "external kinds", "external webhooks alone"]
+    "name", ["an image", "a default", "external kinds", "external webhooks alone"]
 )
 def test_a_scaffolded_project_passes_its_own_make_test(
     tmp_path: Path, lend_environment: Callable[[Path], None], name: str
@@ -201,6 +202,42 @@ def test_a_scaffolded_project_passes_its_own_make_test(
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert " passed" in done.stdout
+
+
+def conversion_test(place: Path) -> str:
+    """What the scaffolded test of the conversion prints."""
+    generating.generate(place)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]
+        + ["-k", "nothing_is_lost"],
+        cwd=place,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(place), "PYTHONDONTWRITEBYTECODE": "1"},
+    )
+    return done.stdout + done.stderr
+
+
+def test_the_test_of_a_conversion_fails_until_nothing_is_lost(tmp_path: Path) -> None:
+    place = scaffolded(tmp_path, {}, [DEPLOY, V1, hooks(version="v1", conversion=True)])
+    assert "the conversion from v1alpha1 to v1 is not written yet" in conversion_test(place)
+
+    module = place / "toy_operator/conversions/memcached_v1alpha1.py"
+    module.write_text(re.sub(r"raise CannotConvert\(.*\)", "return manifest", module.read_text()))
+    found = conversion_test(place)
+    assert "`.spec.foo` is lost" in found
+    assert "`.spec.containerPort` is lost" in found
+    assert "2 failed" in found
+
+    types = (place / "toy_operator/api/v1alpha1/memcached.py").read_text()
+    hub = place / "toy_operator/api/v1/memcached.py"
+    marked = "# +kubebuilder:storageversion\nclass Memcached(CustomResource)"
+    assert marked in hub.read_text()
+    hub.write_text(
+        types.replace("v1alpha1", "v1").replace("class Memcached(CustomResource)", marked)
+    )
+    assert "2 passed" in conversion_test(place)
 
 
 def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
