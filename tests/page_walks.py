@@ -254,11 +254,14 @@ def _grow(place: Place) -> None:
 
 
 def _catalog(place: Place) -> None:
+    before: dict[str, object] = {}
     for version in ("1.0.0", "1.1.0", "1.2.0", "1.5.0"):
         cog = f"{place.host}/example/cog@sha256:{'0' * 64}"
-        _bundle(place, version, "cog", version, relatedImages=[{"name": "cog", "image": cog}])
+        images = [{"name": "cog", "image": cog}]
+        _bundle(place, version, "cog", version, relatedImages=images, **before)
         tag = f"{place.host}/example/cog-bundle:v{version}"
         place.run(f"olmkit catalog add published $(olmkit bundle build {version} -t {tag} --push)")
+        before = {"replaces": f"cog.v{version}"}
     _bundle(place, "pot", "pot", "1.0.0")
     place.push_bundle("pot", "example/pot-bundle:v1.0.0")
     place.run(f"olmkit catalog add published {place.host}/example/pot-bundle:v1.0.0")
@@ -300,6 +303,22 @@ def _templates(place: Place) -> None:
 
 def _databases(place: Place) -> None:
     rows = index_databases.cog()
+    # As the rules of a semver template make them.
+    rows["package"] = [{"name": "cog", "default_channel": "stable-v2"}]
+    rows["channel"] = [
+        {
+            "name": f"stable-v{major}",
+            "package_name": "cog",
+            "head_operatorbundle_name": f"cog.v{major}.0.0",
+        }
+        for major in (1, 2)
+    ]
+    rows["channel_entry"] = [
+        index_databases.entry(1, "cog.v2.0.0", channel="stable-v2"),
+        index_databases.entry(2, "cog.v1.0.0", channel="stable-v1"),
+    ]
+    for row in rows["operatorbundle"]:
+        del row["skiprange"]
     database = index_databases.write(place.folder / "index.db", rows)
     made = image.data_image(
         layer.write(Tree({"index.db": database.read_bytes()})),

@@ -77,6 +77,7 @@ OPTIONAL_MODULES: Mapping[str, frozenset[str]] = {
     "publishing.olmv1": frozenset({"olmv1"}),
     "publishing.openshift": frozenset({"openshift"}),
     "publishing.openshift_limits": frozenset({"community"}),
+    "publishing.placeholders": frozenset({"placeholders"}),
     "publishing.protective_objects": frozenset({"object"}),
     "publishing.required_fields": frozenset({"required-fields", "yaml-lint"}),
 }
@@ -186,6 +187,7 @@ _HUB_SUITES = frozenset(
         "categories",
         "removed-apis",
         "good-practices",
+        "placeholders",
         "submission",
     }
 )

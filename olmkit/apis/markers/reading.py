@@ -83,4 +83,6 @@ def _warn_unknown(comment: Comment, level: Level, findings: Findings) -> None:
         hint = f"did you mean `+{VALIDATION}{last[:1].upper()}{last[1:]}`?"
     elif REGISTRY.find(name + "=", level):
         hint = "it needs a value"
-    findings.add("API004", f"`+{name}` is not a known marker", comment.at, hint=hint)
+    # Up to the first `=`, a name may have an argument in it; the marker that is meant has none.
+    shown = ":".join(name.split(":")[: meant.count(":") + 1]) if meant else name
+    findings.add("API004", f"`+{shown}` is not a known marker", comment.at, hint=hint)

@@ -273,3 +273,11 @@ def test_a_package_of_the_project_is_known_by_its_name_not_by_its_folder(go_proj
     properties = made.schema()["properties"]["spec"]["properties"]
     assert list(properties["a"]["properties"]) == ["x"]
     assert list(properties["b"]["properties"]) == ["y"]
+
+
+def test_an_unknown_marker_is_named_without_its_arguments(go_projects: Any) -> None:
+    marker = "// +kubebuilder:printcolumm:name=A,type=string,JSONPath=.spec.foo"
+    made = go_projects.module(f"{marker}\ntype Unused struct {{\n    A string\n}}\n")
+    (found,) = made.findings
+    assert found.message == "`+kubebuilder:printcolumm` is not a known marker"
+    assert found.hint == "did you mean `+kubebuilder:printcolumn`?"

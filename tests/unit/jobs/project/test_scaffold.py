@@ -208,8 +208,7 @@ def conversion_test(place: Path) -> str:
     """What the scaffolded test of the conversion prints."""
     generating.generate(place)
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]
-        + ["-k", "nothing_is_lost"],
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "nothing_is_lost"],
         cwd=place,
         capture_output=True,
         text=True,
@@ -232,11 +231,10 @@ def test_the_test_of_a_conversion_fails_until_nothing_is_lost(tmp_path: Path) ->
 
     types = (place / "toy_operator/api/v1alpha1/memcached.py").read_text()
     hub = place / "toy_operator/api/v1/memcached.py"
-    marked = "# +kubebuilder:storageversion\nclass Memcached(CustomResource)"
-    assert marked in hub.read_text()
-    hub.write_text(
-        types.replace("v1alpha1", "v1").replace("class Memcached(CustomResource)", marked)
-    )
+    status = "# +kubebuilder:subresource:status\n"
+    stored = f"{status}# +kubebuilder:storageversion\n"
+    assert status in types
+    hub.write_text(types.replace('version="v1alpha1"', 'version="v1"').replace(status, stored))
     assert "2 passed" in conversion_test(place)
 
 

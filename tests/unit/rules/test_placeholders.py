@@ -1,0 +1,72 @@
+"""Placeholders: what is scaffolded is found, and what an author wrote is not."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+
+import pytest
+
+from olmkit.jobs.bundle import generate, validate
+from olmkit.jobs.bundle.generate import GenerateOptions
+from olmkit.jobs.bundle.validate import CheckOptions
+from olmkit.jobs.project import scaffold
+from olmkit.project.scaffold.api import ApiRequest
+from olmkit.project.scaffold.project import InitRequest
+from olmkit.rules.publishing import placeholders
+
+BASE = "init/config/manifests/bases/_project_.clusterserviceversion.yaml.tmpl"
+
+
+def found(bundle: Path, profile: str = "operatorhub") -> list[str]:
+    options = CheckOptions(profile=profile)
+    (checked,) = validate.validate_bundles([str(bundle)], options)
+    return [one.message for one in checked.diagnostics if one.rule == "HUB066"]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    place = tmp_path / "pond-operator"
+    scaffold.init(place, InitRequest(domain="example.com", name="pond-operator"))
+    scaffold.create_api(place, ApiRequest(group="nature", version="v1", kind="Pond"))
+    return place
+
+
+def test_all_that_is_scaffolded_is_found(project: Path) -> None:
+    generate.generate(project, GenerateOptions(version="0.1.0"))
+    messages = found(project / "bundle")
+    for place in (
+        "`metadata.annotations.description`",
+        "`spec.description`",
+        "`spec.links[0].url`",
+        "`spec.maintainers[0].name`",
+        "`spec.maintainers[0].email`",
+        "the icon",
+    ):
+        assert [one for one in messages if one.startswith(place)], place
+    assert found(project / "bundle", "default") == []
+
+
+def test_what_the_author_wrote_is_not_found(project: Path) -> None:
+    base = project / "config/manifests/bases/pond-operator.clusterserviceversion.yaml"
+    text = base.read_text()
+    for pattern, written in (
+        (r"What Pond Operator does, in one sentence", "Keeps ponds"),
+        (r"(?s)What Pond Operator does, for people.*?first example\.", "Keeps ponds clean."),
+        (r"url: https://example\.com", "url: https://ponds.example.com/docs"),
+        (r"pond-operator@example\.com", "alex@example.com"),
+        (r"Pond Operator maintainers", "Alex"),
+        (r"base64data: \S+", "base64data: PHN2Zy8+"),
+    ):
+        text, count = re.subn(pattern, written, text)
+        assert count, pattern
+    base.write_text(text)
+    generate.generate(project, GenerateOptions(version="0.1.0"))
+    assert found(project / "bundle") == []
+
+
+def test_the_icon_is_that_of_the_template(root: Path) -> None:
+    text = (root / "olmkit/project/templates" / BASE).read_text()
+    (data,) = re.findall(r"base64data: (\S+)", text)
+    assert hashlib.sha256(data.encode()).hexdigest() == placeholders.ICON
