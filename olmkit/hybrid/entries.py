@@ -27,6 +27,9 @@ _NAMES = {
     "WCH005": "repeated-watch",
 }
 
+Choice = Callable[[frozenset[str]], bool]
+"""Whether an entry with these keys, in lower case, is read."""
+
 Read = Callable[[Any, Mapping[str, str]], Any]
 """Reads a value, with the environment; raises `ValueError` with what is wrong with it."""
 
@@ -66,9 +69,16 @@ class Form(Generic[W]):
     make: Callable[[GVK, Location, Mapping[str, Any]], W]
 
 
-def read(form: Form[W], data: bytes, environment: Mapping[str, str], *, path: str) -> Reading[W]:
-    """The entries of a file; raises `InputError` for what is not YAML."""
-    reader = _Reader(documents.load(data, path), environment, form)
+def read(
+    form: Form[W],
+    data: bytes,
+    environment: Mapping[str, str],
+    *,
+    path: str,
+    only: Choice | None = None,
+) -> Reading[W]:
+    """The entries of a file, or `only` some; raises `InputError` for what is not YAML."""
+    reader = _Reader(documents.load(data, path), environment, form, only)
     entries = tuple(reader.entries())
     return Reading(entries, tuple(sorted(reader.findings, key=Diagnostic.sort_key)))
 
@@ -78,6 +88,7 @@ class _Reader(Generic[W]):
     document: Document
     environment: Mapping[str, str]
     form: Form[W]
+    only: Choice | None = None
     findings: list[Diagnostic] = field(default_factory=list)
 
     def entries(self) -> Iterator[W]:
@@ -92,16 +103,13 @@ class _Reader(Generic[W]):
             if not isinstance(entry, Mapping):
                 self._say("WCH001", "an entry has no keys", self.document.at(index))
                 continue
+            if self.only is not None and not self.only(frozenset(str(k).lower() for k in entry)):
+                continue
             watch = self._entry(index, entry)
             if watch is None:
                 continue
             if watch.gvk in seen:
-                self._say(
-                    "WCH005",
-                    f"`{watch.gvk.kind}` of `{watch.gvk.api_version}` is listed more than once",
-                    watch.at,
-                    "keep one entry for each kind",
-                )
+                self.findings.append(repeated(watch))
                 continue
             seen[watch.gvk] = watch.at
             yield watch
@@ -144,6 +152,18 @@ class _Reader(Generic[W]):
     def _say(self, code: str, message: str, at: Location, hint: str = "") -> None:
         severity = Severity.WARNING if code == "WCH002" else Severity.ERROR
         self.findings.append(Diagnostic(code, _NAMES[code], severity, message, at=at, hint=hint))
+
+
+def repeated(watch: Watch) -> Diagnostic:
+    """What is wrong with a second entry for a kind."""
+    return Diagnostic(
+        "WCH005",
+        _NAMES["WCH005"],
+        Severity.ERROR,
+        f"`{watch.gvk.kind}` of `{watch.gvk.api_version}` is listed more than once",
+        at=watch.at,
+        hint="keep one entry for each kind",
+    )
 
 
 def text(value: Any, _: Mapping[str, str]) -> str:

@@ -12,7 +12,7 @@ import os
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -71,15 +71,17 @@ class Program:
     """What differs between the kinds of operators.
 
     `describe` gets flags, environment and a private folder; it raises `ConfigurationError` and
-    `InputError`. `period`, in seconds, is how often each object is looked at.
+    `InputError`. `period`, in seconds, is how often each object is looked at; None where that
+    depends on the entry. `around`: the operator in whose process the controllers work.
     """
 
     name: str
     workers: int
-    period: float
+    period: float | None
     add_flags: Callable[[argparse.ArgumentParser], None]
     describe: Callable[[Flags, Mapping[str, str], Path], Awaitable[Described]]
     shutdown: float = 8.0
+    around: Operator | None = None
 
 
 def main(
@@ -106,17 +108,9 @@ def main(
             _tell(error)
             return 3
 
-        def add_controllers(manager: Manager, _: Flags, __: Mapping[str, str]) -> None:
-            described.add_controllers(manager)
-
-        operator = Operator(
-            name=program.name,
-            lock=given.own.leader_election_id,
-            add_controllers=add_controllers,
-            add_flags=_adder(program),
-            workers=program.workers,
-            graceful_shutdown_timeout=program.shutdown,
-        )
+        operator = _operator(program, described.add_controllers)
+        if program.around is None:
+            operator = replace(operator, lock=given.own.leader_election_id)
         try:
             return process.main(operator, words, found)
         finally:
@@ -131,14 +125,28 @@ async def _described(
 
 def parse_flags(program: Program, words: Sequence[str]) -> Flags:
     """The flags of a command line, those of the originals among them."""
-    operator = Operator(
+    return process.parse_flags(_operator(program, _none), words)
+
+
+def _operator(program: Program, add: Callable[[Manager], None]) -> Operator:
+    """The process as the runtime knows it; `add` puts the controllers of the entries into it."""
+    around = program.around
+
+    def add_controllers(manager: Manager, flags: Flags, environment: Mapping[str, str]) -> None:
+        if around is not None:
+            around.add_controllers(manager, flags, environment)
+        add(manager)
+
+    if around is not None:
+        return replace(around, add_controllers=add_controllers, add_flags=_adder(program))
+    return Operator(
         name=program.name,
         lock=program.name,
-        add_controllers=_none,
+        add_controllers=add_controllers,
         add_flags=_adder(program),
         workers=program.workers,
+        graceful_shutdown_timeout=program.shutdown,
     )
-    return process.parse_flags(operator, words)
 
 
 def read_watches(
@@ -173,7 +181,7 @@ def say(text: str, hint: str = "") -> None:
     print(text, *([f"hint: {hint}"] if hint else []), sep="\n", file=sys.stderr)  # noqa: T201
 
 
-def _none(_: Manager, __: Flags, ___: Mapping[str, str]) -> None:
+def _none(_: Manager) -> None:
     """Flags are read before there are controllers."""
 
 
@@ -194,13 +202,17 @@ def _adder(program: Program) -> Callable[[argparse.ArgumentParser], None]:
             action="store_true",
             help="with --once: show what would change, change nothing",
         )
+        program.add_flags(parser)
+        if program.around is not None:
+            if program.around.add_flags is not None:
+                program.around.add_flags(parser)
+            return
         add("--leader-election-id", default=program.name, metavar="NAME", help="name of the lease")
         add(
             "--metrics-require-rbac",
             nargs="?",
             help="accepted, without effect: RBAC is required",
         )
-        program.add_flags(parser)
 
     return add_flags
 

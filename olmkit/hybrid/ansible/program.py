@@ -6,7 +6,7 @@ import argparse
 import os
 import shlex
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from olmkit.base.diagnostics import ConfigurationError
@@ -25,10 +25,12 @@ from olmkit.runtime import process as runtime
 from olmkit.runtime.flags import Flags
 
 _NAME = "ansible-operator"
+_PERIOD = 36_000.0  # seconds
 _MOST_VERBOSE = 7
 
 
-def _add_flags(parser: argparse.ArgumentParser) -> None:
+def add_flags(parser: argparse.ArgumentParser) -> None:
+    """The flags that only an Ansible operator has."""
     add = parser.add_argument
     add("--ansible-verbosity", type=int, choices=range(8), default=2, metavar="N")
     add("--ansible-roles-path", default="", metavar="FOLDERS", help="where roles are looked up")
@@ -69,15 +71,20 @@ def _truth(text: str) -> bool:
 
 
 async def _described(given: Flags, environment: Mapping[str, str], home: Path) -> AnsibleOperator:
+    listed = process.read_watches(ansible_watches.read, given.own.watches_file, environment)
+    return await described(listed, given, environment, home)
+
+
+async def described(
+    listed: Sequence[AnsibleWatch], given: Flags, environment: Mapping[str, str], home: Path
+) -> AnsibleOperator:
+    """The operator of these entries; raises `ConfigurationError` without role or Ansible."""
     file: Path = given.own.watches_file
     variables = dict(environment)
     for name in ("roles", "collections"):
         if said := getattr(given.own, f"ansible_{name}_path"):
             variables[f"ANSIBLE_{name.upper()}_PATH"] = said
-    entries = [
-        _entry(one, file.parent, variables, given)
-        for one in process.read_watches(ansible_watches.read, file, environment)
-    ]
+    entries = [_entry(one, file.parent, variables, given) for one in listed]
     runner = await ansible.runner(variables)
     files = [given.kubeconfig] if given.kubeconfig else []
     config = kubeconfig.load(paths=files, environment=environment)
@@ -87,7 +94,7 @@ async def _described(given: Flags, environment: Mapping[str, str], home: Path) -
         proxy=RunProxy(Connection(config, user_agent=runtime.user_agent(_NAME))),
         settings=RunSettings(
             folder=home / "runner",
-            period=given.own.reconcile_period,
+            period=_PERIOD if given.own.reconcile_period is None else given.own.reconcile_period,
             timeout=given.own.run_timeout,
             log_events=given.own.ansible_log_events,
             sets_owner=given.own.inject_owner_ref,
@@ -165,8 +172,8 @@ def _words(text: str) -> tuple[str, ...]:
 PROGRAM = Program(
     name=_NAME,
     workers=os.cpu_count() or 1,
-    period=36_000.0,
-    add_flags=_add_flags,
+    period=_PERIOD,
+    add_flags=add_flags,
     describe=_described,
     shutdown=12.0,
 )

@@ -13,7 +13,7 @@ from typing import Any
 
 from olmkit.base.diagnostics import Location
 from olmkit.hybrid import entries
-from olmkit.hybrid.entries import FILE, Form, Reading
+from olmkit.hybrid.entries import FILE, Choice, Form, Reading
 from olmkit.kube.labels import LabelSelector
 from olmkit.kube.objects import GVK
 
@@ -57,11 +57,17 @@ class AnsibleWatch:
     timeout: float | None = None
 
 
-def read(data: bytes, environment: Mapping[str, str], *, path: str = FILE) -> Reading[AnsibleWatch]:
-    """The entries of a file; raises `InputError` for what is not YAML."""
+def read(
+    data: bytes,
+    environment: Mapping[str, str],
+    *,
+    path: str = FILE,
+    only: Choice | None = None,
+) -> Reading[AnsibleWatch]:
+    """The entries of a file, or `only` some; raises `InputError` for what is not YAML."""
     text = expanded(data.decode("utf-8", "surrogateescape"), environment)
     changed = text.encode("utf-8", "surrogateescape")
-    return entries.read(_FORM, changed, environment, path=path)
+    return entries.read(_FORM, changed, environment, path=path, only=only)
 
 
 def expanded(text: str, environment: Mapping[str, str]) -> str:

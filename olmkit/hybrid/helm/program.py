@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from olmkit.edges import helm, paths
@@ -16,10 +16,12 @@ from olmkit.hybrid.process import Program
 from olmkit.runtime import process as runtime
 from olmkit.runtime.flags import Flags
 
+_PERIOD = 60.0  # seconds
 _MOST_WORKERS = 4  # each may run a helm of 80 MB
 
 
-def _add_flags(parser: argparse.ArgumentParser) -> None:
+def add_flags(parser: argparse.ArgumentParser) -> None:
+    """The flags that only a Helm operator has."""
     add = parser.add_argument
     add("--helm", default="helm", metavar="PROGRAM", help="the helm program, version 3 or 4")
     add(
@@ -30,11 +32,16 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
 
 
 async def _described(given: Flags, environment: Mapping[str, str], home: Path) -> HelmOperator:
+    listed = process.read_watches(watches.read, given.own.watches_file, environment)
+    return await described(listed, given, environment, home)
+
+
+async def described(
+    listed: Sequence[HelmWatch], given: Flags, environment: Mapping[str, str], home: Path
+) -> HelmOperator:
+    """The operator of these entries; raises `ConfigurationError` without chart or helm."""
     file: Path = given.own.watches_file
-    entries = [
-        (one, helm.chart(_place(file, one)))
-        for one in process.read_watches(watches.read, file, environment)
-    ]
+    entries = [(one, helm.chart(_place(file, one))) for one in listed]
     program = await helm.helm(
         given.own.helm, environment=environment, home=home, kubeconfig=given.kubeconfig
     )
@@ -42,7 +49,7 @@ async def _described(given: Flags, environment: Mapping[str, str], home: Path) -
         entries=entries,
         helm=program,
         now=runtime.timestamp,
-        period=given.own.reconcile_period,
+        period=_PERIOD if given.own.reconcile_period is None else given.own.reconcile_period,
         workers=given.workers,
         hides_overrides=given.own.suppress_override_values,
     )
@@ -56,7 +63,7 @@ def _place(file: Path, watch: HelmWatch) -> Path:
 PROGRAM = Program(
     name="helm-operator",
     workers=min(_MOST_WORKERS, os.cpu_count() or 1),
-    period=60.0,
-    add_flags=_add_flags,
+    period=_PERIOD,
+    add_flags=add_flags,
     describe=_described,
 )

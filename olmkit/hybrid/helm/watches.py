@@ -14,7 +14,7 @@ from typing import Any
 
 from olmkit.base.diagnostics import Location
 from olmkit.hybrid import entries
-from olmkit.hybrid.entries import FILE, Form, Reading
+from olmkit.hybrid.entries import FILE, Choice, Form, Reading
 from olmkit.kube.labels import LabelSelector
 from olmkit.kube.objects import GVK
 
@@ -39,9 +39,15 @@ class HelmWatch:
     max_concurrent_reconciles: int | None = None
 
 
-def read(data: bytes, environment: Mapping[str, str], *, path: str = FILE) -> Reading[HelmWatch]:
-    """The entries of a file; raises `InputError` for what is not YAML."""
-    return entries.read(_FORM, data, environment, path=path)
+def read(
+    data: bytes,
+    environment: Mapping[str, str],
+    *,
+    path: str = FILE,
+    only: Choice | None = None,
+) -> Reading[HelmWatch]:
+    """The entries of a file, or `only` some; raises `InputError` for what is not YAML."""
+    return entries.read(_FORM, data, environment, path=path, only=only)
 
 
 def expanded(text: str, environment: Mapping[str, str]) -> str:

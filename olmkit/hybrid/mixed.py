@@ -1,0 +1,127 @@
+"""An operator with code of its own and a `watches.yaml`: all kinds in one process.
+
+Its file may have entries with charts and entries with roles or playbooks. Their controllers work
+in the manager of the operator, next to those in Python.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from olmkit.base.diagnostics import Diagnostic
+from olmkit.hybrid import entries, process
+from olmkit.hybrid.ansible import program as ansible_program
+from olmkit.hybrid.ansible import watches as ansible_watches
+from olmkit.hybrid.ansible.watches import AnsibleWatch
+from olmkit.hybrid.entries import FILE, Reading
+from olmkit.hybrid.helm import program as helm_program
+from olmkit.hybrid.helm import watches as helm_watches
+from olmkit.hybrid.helm.watches import HelmWatch
+from olmkit.hybrid.process import Described, EntryReconciler, Program
+from olmkit.runtime.client import Client
+from olmkit.runtime.flags import Flags
+from olmkit.runtime.manager import Manager
+from olmkit.runtime.process import Operator
+
+
+def main(
+    operator: Operator,
+    words: Sequence[str] | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> int:
+    """Run the operator with the kinds of its `watches.yaml`; the exit code.
+
+    The flags are those of the operator, of Helm and of Ansible operators. `--once` makes one pass
+    over the kinds of `watches.yaml` alone.
+    """
+    program = Program(
+        name=operator.name,
+        workers=operator.workers,
+        period=None,
+        add_flags=_add_flags,
+        describe=_described,
+        around=operator,
+    )
+    return process.main(program, sys.argv[1:] if words is None else words, environment)
+
+
+def read(
+    data: bytes, environment: Mapping[str, str], *, path: str = FILE
+) -> Reading[HelmWatch | AnsibleWatch]:
+    """The entries of both kinds; raises `InputError` for what is not YAML."""
+    charts = helm_watches.read(data, environment, path=path, only=_has_chart)
+    others = ansible_watches.read(data, environment, path=path, only=_has_no_chart)
+    known = {one.gvk for one in charts.entries}
+    twice = [entries.repeated(one) for one in others.entries if one.gvk in known]
+    faults = [_said_of_all(one) for one in others.findings]
+    found = sorted({*charts.findings, *faults, *twice}, key=Diagnostic.sort_key)
+    return Reading((*charts.entries, *others.entries), tuple(found))
+
+
+def _said_of_all(found: Diagnostic) -> Diagnostic:
+    """A finding of an entry that has nothing to run: here it may have a chart, too."""
+    missing = "`role` and no `playbook`"
+    if not found.message.endswith(missing):
+        return found
+    return found._replace(message=found.message.replace(missing, f"`chart`, no {missing}"))
+
+
+def _has_chart(keys: frozenset[str]) -> bool:
+    return "chart" in keys
+
+
+def _has_no_chart(keys: frozenset[str]) -> bool:
+    return "chart" not in keys
+
+
+def _add_flags(parser: argparse.ArgumentParser) -> None:
+    helm_program.add_flags(parser)
+    ansible_program.add_flags(parser)
+
+
+async def _described(given: Flags, environment: Mapping[str, str], home: Path) -> MixedOperator:
+    listed = process.read_watches(read, given.own.watches_file, environment)
+    charts = [one for one in listed if isinstance(one, HelmWatch)]
+    others = [one for one in listed if isinstance(one, AnsibleWatch)]
+    parts: list[Described] = []
+    # What no entry needs need not be installed.
+    if charts:
+        parts.append(await helm_program.described(charts, given, environment, home))
+    if others:
+        parts.append(await ansible_program.described(others, given, environment, home))
+    return MixedOperator(tuple(parts))
+
+
+@dataclass(frozen=True, slots=True)
+class MixedOperator:
+    """The parts by what runs their entries."""
+
+    parts: tuple[Described, ...]
+
+    def add_controllers(self, manager: Manager) -> None:
+        """Put the controllers of all parts into a manager."""
+        for one in self.parts:
+            one.add_controllers(manager)
+
+    def reconcilers(self, client: Client) -> Iterable[EntryReconciler]:
+        """One for each entry."""
+        for one in self.parts:
+            yield from one.reconcilers(client)
+
+    def close(self) -> None:
+        """End what is left when the manager has ended."""
+        for one in self.parts:
+            one.close()
+
+    @contextlib.asynccontextmanager
+    async def working(self) -> AsyncIterator[None]:
+        """What the reconcilers of all parts need while they work without a manager."""
+        async with contextlib.AsyncExitStack() as stack:
+            for one in self.parts:
+                await stack.enter_async_context(one.working())
+            yield
