@@ -43,8 +43,8 @@ def main(
         name=operator.name,
         workers=operator.workers,
         period=None,
-        add_flags=_add_flags,
-        describe=_described,
+        add_flags=add_flags,
+        describe=described,
         around=operator,
     )
     return process.main(program, sys.argv[1:] if words is None else words, environment)
@@ -79,12 +79,12 @@ def _has_no_chart(keys: frozenset[str]) -> bool:
     return "chart" not in keys
 
 
-def _add_flags(parser: argparse.ArgumentParser) -> None:
+def add_flags(parser: argparse.ArgumentParser) -> None:
     helm_program.add_flags(parser)
     ansible_program.add_flags(parser)
 
 
-async def _described(given: Flags, environment: Mapping[str, str], home: Path) -> MixedOperator:
+async def described(given: Flags, environment: Mapping[str, str], home: Path) -> MixedOperator:
     listed = process.read_watches(read, given.own.watches_file, environment)
     charts = [one for one in listed if isinstance(one, HelmWatch)]
     others = [one for one in listed if isinstance(one, AnsibleWatch)]

@@ -28,11 +28,24 @@ if TYPE_CHECKING:
 
 PROJECT_FILE = "PROJECT"
 PYPROJECT_FILE = "pyproject.toml"
+WATCHED_LAYOUTS = {
+    "helm": "helm.sdk.operatorframework.io/v1",
+    "ansible": "ansible.sdk.operatorframework.io/v1",
+}
+"""Layouts of projects whose operator a `watches.yaml` describes."""
+
+
+IDENTITY = ("domain", "group", "kind", "version")
+"""The keys by which a plugin names a kind that it has made."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Api:
-    """One API that the project has or uses: an entry of `resources`."""
+    """One API that the project has or uses: an entry of `resources`.
+
+    `runner` is `helm` or `ansible` where an entry of `watches.yaml` says what runs for its objects
+    in a project that is written in another language.
+    """
 
     group: str
     domain: str
@@ -46,6 +59,7 @@ class Api:
     has_controller: bool = False
     is_core: bool = False
     is_external: bool = False
+    runner: str = ""
 
     @property
     def is_defined_elsewhere(self) -> bool:
@@ -107,6 +121,12 @@ class Project:
             if language in ("python", "go", "helm", "ansible"):
                 return language
         return ""
+
+    @property
+    def runners(self) -> tuple[str, ...]:
+        """What runs for the objects of kinds in its `watches.yaml`: `helm`, `ansible` or both."""
+        named = {api.runner for api in self.apis} | {self.language}
+        return tuple(one for one in WATCHED_LAYOUTS if one in named)
 
     def own_apis(self) -> tuple[Api, ...]:
         """The APIs whose types are the project's own."""
@@ -254,6 +274,7 @@ class _Reader:
         if not isinstance(listed, list):
             self._wrong("PRJ001", "`resources` is not a list", self.document.at("resources"))
             return
+        runners = self._runners()
         for index, entry in enumerate(listed):
             at = self.document.at("resources", index)
             if not isinstance(entry, Mapping):
@@ -278,7 +299,18 @@ class _Reader:
                 has_controller=entry.get("controller") is True or bool(entry.get("controllers")),
                 is_core=entry.get("core") is True,
                 is_external=entry.get("external") is True,
+                runner=runners.get(tuple(entry.get(key, "") for key in IDENTITY), ""),
             )
+
+    def _runners(self) -> dict[tuple[Any, ...], str]:
+        """The kinds that a plugin says it has made, with what runs for them."""
+        found = {}
+        for runner, plugin in WATCHED_LAYOUTS.items():
+            listed = self.document.get("plugins", plugin, "resources")
+            for entry in listed if isinstance(listed, list) else []:
+                if isinstance(entry, Mapping):
+                    found[tuple(entry.get(key, "") for key in IDENTITY)] = runner
+        return found
 
     def _text(self, *keys: str | int) -> str:
         value = self.document.get(*keys)

@@ -14,7 +14,7 @@ from olmkit.base import names
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.kube import objects
 from olmkit.kube.objects import GVK, Manifest
-from olmkit.project.config import Project
+from olmkit.project.config import WATCHED_LAYOUTS, Project
 
 WATCH_NAMESPACE = "WATCH_NAMESPACE"
 _PYTHONS = frozenset({"python", "python3"})
@@ -70,7 +70,7 @@ def plan(
     )
 
 
-WATCHES_LANGUAGES = ("helm", "ansible")
+WATCHES_LANGUAGES = tuple(WATCHED_LAYOUTS)
 """Languages of projects whose operator a `watches.yaml` describes."""
 
 
@@ -85,7 +85,7 @@ def kinds(project: Project) -> tuple[GVK, ...]:
         dict.fromkeys(
             GVK(group=api.qualified_group, version=api.version, kind=api.kind)
             for api in project.own_apis()
-            if api.has_controller or project.language in WATCHES_LANGUAGES
+            if api.has_controller or api.runner or project.language in WATCHES_LANGUAGES
         )
     )
 

@@ -60,15 +60,14 @@ def requirements(language: str, version: str) -> tuple[str, ...]:
     return (f"olmkit[{content.extras}]>={version}", *content.more)
 
 
-def code(language: str, files: Tree) -> Tree:
+def code(files: Tree, target: str) -> Tree:
     """The layer with the project's own files; raises `ConfigurationError` without watches."""
-    content = CONTENTS[language]
     if _WATCHES not in files:
         raise ConfigurationError(
             f"`{_WATCHES}` does not exist", hint="`olmkit create api` writes it"
         )
     kept = Tree({path: file for path, file in files.items() if "__pycache__" not in path})
-    return kept.at(content.target.lstrip("/"))
+    return kept.at(target.lstrip("/"))
 
 
 def helm_program(data: bytes, platform: Platform, *, path: str) -> Tree:

@@ -58,14 +58,14 @@ if TYPE_CHECKING:
     default="",
     metavar="FILE",
     envvar="OLMKIT_HELM",
-    help="In a Helm project, the helm program for the image; `{arch}` in FILE is the architecture. "
-    "Default: the one on the path.",
+    help="With kinds of Helm, the helm program for the image; `{arch}` in FILE is the "
+    "architecture. Default: the one on the path.",
 )
 @click.option(
     "--collections",
     default="",
     metavar="FOLDER",
-    help="In an Ansible project, the directory with the collections of `requirements.yml`. "
+    help="With kinds of Ansible, the directory with the collections of `requirements.yml`. "
     "Default: `collections`, if it exists.",
 )
 @engine_option("the Containerfile")

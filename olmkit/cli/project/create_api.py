@@ -9,6 +9,7 @@ import click
 from click.core import ParameterSource
 
 from olmkit.base.diagnostics import ConfigurationError
+from olmkit.cli.frame import option_values
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.registry_options import registry_options
 from olmkit.cli.project import scaffolding
@@ -37,6 +38,7 @@ _OF_WATCHED = ("helm_chart", "helm_chart_version", "generate_role", "generate_pl
     olmkit create api --helm-chart ./nginx
     olmkit create api --helm-chart oci://registry.example.com/charts/nginx:1.2.0
     olmkit create api --group cache --version v1alpha1 --kind Memcached --generate-role
+    olmkit create api --plugins helm --helm-chart ./nginx
     """,
 )
 @free_kind_options
@@ -60,17 +62,25 @@ _OF_WATCHED = ("helm_chart", "helm_chart_version", "generate_role", "generate_pl
 )
 @click.option("--run-as-user", type=int, default=None, help="User ID of the pods; not 0.")
 @click.option(
+    "--plugins",
+    "plugins",
+    default="",
+    metavar="PLUGIN",
+    help="In a Python project, `helm` or `ansible`: the kind is that of a chart, or of a role or "
+    "playbook.",
+)
+@click.option(
     "--helm-chart",
     default="",
     metavar="CHART",
-    help="In a Helm project, the chart: a directory, a packed chart or `oci://…`. "
+    help="For a Helm kind, the chart: a directory, a packed chart or `oci://…`. "
     "Default: a small new one.",
 )
 @click.option(
     "--helm-chart-version", default="", help="Version of a chart in a registry, if CHART has none."
 )
-@click.option("--generate-role", is_flag=True, help="In an Ansible project, create a role.")
-@click.option("--generate-playbook", is_flag=True, help="In an Ansible project, create a playbook.")
+@click.option("--generate-role", is_flag=True, help="For an Ansible kind, create a role.")
+@click.option("--generate-playbook", is_flag=True, help="For an Ansible kind, create a playbook.")
 @registry_options
 @dry_run_option
 def create(
@@ -80,6 +90,7 @@ def create(
     image_container_command: str,
     image_container_port: int,
     run_as_user: int | None,
+    plugins: str,
     helm_chart: str,
     helm_chart_version: str,
     generate_role: bool,
@@ -94,18 +105,21 @@ def create(
     A kind of Kubernetes needs only its group (`apps`, `batch`, `core`, `networking`), a kind of
     another operator its group and `--external-api-domain`.
 
-    In a Helm project: the chart, its entry in `watches.yaml`, the CRD with the chart's schema, and
-    the rights that its templates need. In an Ansible project: a role or a playbook, the entry and
-    an open CRD. There, version and, with a chart, group and kind have defaults.
+    In a Helm project, or with `--plugins helm`: the chart, its entry in `watches.yaml`, the CRD
+    with the chart's schema, and the rights that its templates need. In an Ansible project, or with
+    `--plugins ansible`: a role or a playbook, the entry and an open CRD. There, version and, with
+    a chart, group and kind have defaults.
     """
     from olmkit.jobs.project import scaffold as project
     from olmkit.jobs.project.scaffold import WatchedApi
     from olmkit.project.scaffold.api import ApiRequest, DeployImage
 
     opened = project.open_project(app.project)
-    if opened.project.language in ("helm", "ansible"):
-        _refuse(_OF_PYTHON, "Helm and Ansible projects do not have it")
+    runner = _runner(plugins)
+    if runner or opened.project.language in ("helm", "ansible"):
+        _refuse(_OF_PYTHON, "kinds of Helm and Ansible do not have it")
         wanted = WatchedApi(
+            runner=runner,
             group=given["group"],
             version=given["version"] or "",
             kind=given["kind"] or "",
@@ -122,7 +136,7 @@ def create(
         )
         scaffolding.emit(app, app.run(made), dry_run=dry_run)
         return
-    _refuse(_OF_WATCHED, "only Helm and Ansible projects have it")
+    _refuse(_OF_WATCHED, "pass `--plugins helm` or `--plugins ansible`")
     for name in ("version", "kind"):
         if not given[name]:
             raise click.UsageError(f"Missing option '--{name}'.")
@@ -139,6 +153,18 @@ def create(
     request = ApiRequest(deploy=deploy, **given)
     result = project.create_api(app.project, request, opened=opened, dry_run=dry_run)
     scaffolding.emit(app, result, dry_run=dry_run)
+
+
+def _runner(plugins: str) -> str:
+    """`helm` or `ansible`, of a plugin by its short or its whole name; empty: the project's own."""
+    if plugins in ("", option_values.LAYOUT):
+        return ""
+    runner = plugins.partition(".")[0].partition("/")[0]
+    if runner not in ("helm", "ansible"):
+        raise ConfigurationError(
+            f"the plugin `{plugins}` is not supported", hint="use `helm` or `ansible`"
+        )
+    return runner
 
 
 def _refuse(names: tuple[str, ...], why: str) -> None:

@@ -72,8 +72,9 @@ def plan(options: ImageBuildOptions) -> ImagePlan:
     project = options.publish.project
     pyproject = disk.read_if_there(project / config.PYPROJECT_FILE)
     settings, _ = config.parse_settings(pyproject)
-    if language := watched.language(project):
-        return _watched_plan(options, language, settings)
+    found = watched.read(project)
+    if found.language:
+        return _watched_plan(options, found.language, settings)
     application = image_plan.application(pyproject, settings, disk.python_packages(project))
     if (name := image_plan.version_file(pyproject)) and not application.version:
         version = image_plan.version_in(disk.read_if_there(project / name))
@@ -88,6 +89,7 @@ def plan(options: ImageBuildOptions) -> ImagePlan:
         lock=settings.image_lock or _lock(project),
         wheels=options.wheels,
         sbom=options.sbom,
+        variables={"HOME": "/tmp"} if found.runners else {},  # noqa: S108 - as below
     )
 
 
@@ -120,14 +122,12 @@ async def build(
     wanted = plan(options)
     cache = BuildCache(build_cache.folder(access.environment))
     project, created = options.publish.project, options.publish.created
-    language = watched.language(project)
-    code = (
-        watched.code(project, language)
-        if language
-        else image_plan.code_tree(
-            {folder: disk.read_tree(project / folder) for folder in wanted.application.packages}
-        )
+    kinds = watched.read(project)
+    code = image_plan.code_tree(
+        {folder: disk.read_tree(project / folder) for folder in wanted.application.packages}
     )
+    if kinds.runners:
+        code = code.merge(watched.code(project, kinds))
     async with contextlib.AsyncExitStack() as stack:
         bases, store = await parts.bases(
             wanted.base, wanted.platforms, access, cache, stack, report, say, pull=options.pull
@@ -152,7 +152,7 @@ async def build(
         more = [
             await watched.layers_of(
                 project,
-                language,
+                kinds,
                 platform,
                 access.environment,
                 helm=options.helm,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import olmkit
@@ -16,20 +17,33 @@ from olmkit.edges.images import transports
 from olmkit.oci import layer as layers
 from olmkit.oci.content import Digest, Platform
 from olmkit.oci.layer import Layer
-from olmkit.project import config, watched_image
+from olmkit.project import config, image_plan, watched_image
 from olmkit.project.image_plan import Application
 
 _HELM_LABEL = "dev.olmkit.helm.digest"
 _MOST = 256 << 20  # bytes of the helm program
 
 
-def language(project: Path) -> str:
-    """`helm` or `ansible`; empty for any other project, or without a PROJECT file."""
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """What the PROJECT file says of kinds in `watches.yaml`.
+
+    `language` is `helm` or `ansible` where the whole project is; empty for any other. `runners`
+    run for such kinds.
+    """
+
+    language: str = ""
+    runners: tuple[str, ...] = ()
+
+
+def read(project: Path) -> Watched:
+    """That of a project; without a PROJECT file, nothing."""
     data = disk.read_if_there(project / config.PROJECT_FILE)
     if data is None:
-        return ""
-    found = config.of_any_version(config.document(data)).language
-    return found if found in watched_image.CONTENTS else ""
+        return Watched()
+    found = config.of_any_version(config.document(data))
+    language = found.language if found.language in watched_image.CONTENTS else ""
+    return Watched(language, found.runners)
 
 
 def application(project: Path, language: str) -> Application:
@@ -45,24 +59,27 @@ def application(project: Path, language: str) -> Application:
     )
 
 
-def code(project: Path, language: str) -> Tree:
+def code(project: Path, found: Watched) -> Tree:
     """The project's own files, where the image has them."""
-    content = watched_image.CONTENTS[language]
     files: dict[str, File | bytes] = {}
-    for name in content.files:
-        data = disk.read_if_there(project / name)
-        if data is not None:
-            files[name] = data
-    tree = Tree(files)
-    for folder in content.folders:
-        if paths.is_folder(project / folder):
-            tree = tree.merge(disk.read_tree(project / folder).at(folder))
-    return watched_image.code(language, tree)
+    tree = Tree()
+    for runner in found.runners:
+        content = watched_image.CONTENTS[runner]
+        for name in content.files:
+            data = disk.read_if_there(project / name)
+            if data is not None:
+                files[name] = data
+        for folder in content.folders:
+            if paths.is_folder(project / folder):
+                tree = tree.merge(disk.read_tree(project / folder).at(folder))
+    language = found.language
+    target = watched_image.CONTENTS[language].target if language else image_plan.HOME
+    return watched_image.code(tree.merge(Tree(files)), target)
 
 
 async def layers_of(
     project: Path,
-    language: str,
+    found: Watched,
     platform: Platform,
     environment: Mapping[str, str],
     *,
@@ -72,26 +89,24 @@ async def layers_of(
 ) -> tuple[dict[str, Layer], dict[str, str]]:
     """The layers below the code by what they hold, and labels of the image.
 
-    None of either in a project of another language; options of the other kind are an error.
+    None of either in a project without such kinds; options of a kind that it lacks are an error.
     """
     for name, value, needs in (("--helm", helm, "helm"), ("--collections", collections, "ansible")):
-        if value and language != needs:
+        if value and needs not in found.runners:
             raise ConfigurationError(
-                f"`{name}` has no effect here: it is for {needs.capitalize()} projects"
+                f"`{name}` has no effect here: it is for kinds of {needs.capitalize()}"
             )
-    if not language:
-        return {}, {}
     trees: dict[str, Tree] = {}
     labels: dict[str, str] = {}
-    if language == "helm":
+    if "helm" in found.runners:
         file = _helm(helm, platform, environment)
         data = await asyncio.to_thread(disk.read_file, file, limit=_MOST)
         trees["helm"] = watched_image.helm_program(data, platform, path=str(file))
         labels[_HELM_LABEL] = str(Digest.of(data))
-    else:
+    if "ansible" in found.runners:
         trees["programs"] = watched_image.ansible_programs()
-        if found := _collections(project, collections):
-            trees["collections"] = found
+        if installed := _collections(project, collections):
+            trees["collections"] = installed
     made = {
         name: await asyncio.to_thread(layers.write, tree, mtime=created)
         for name, tree in trees.items()

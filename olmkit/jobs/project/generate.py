@@ -20,7 +20,7 @@ from olmkit.apis.crds.schema import Options
 from olmkit.apis.findings import Findings
 from olmkit.apis.model import Sources
 from olmkit.apis.python import source
-from olmkit.base import documents
+from olmkit.base import documents, names
 from olmkit.base.diagnostics import (
     ConfigurationError,
     Diagnostic,
@@ -242,7 +242,7 @@ def _wanted(
             path = f"{folder}/{name}"
             _stamp(crd, _read_if_there(workspace, path), project.settings.controller_gen_version)
             files[path] = header + _stream([crd])
-        notes += _unclaimed_crds(workspace, folder, sources, files)
+        notes += _unclaimed_crds(workspace, project, folder, sources, files)
     if Target.RBAC in chosen.targets:
         roles.check(sources, findings)
         found = roles.roles(sources, role_name=project.settings.role_name)
@@ -295,13 +295,24 @@ def _stamp(crd: dict[str, Any], present: bytes | None, version: str) -> None:
 
 
 def _unclaimed_crds(
-    workspace: Workspace, folder: str, sources: Sources, files: dict[str, File | bytes]
+    workspace: Workspace,
+    project: Project,
+    folder: str,
+    sources: Sources,
+    files: dict[str, File | bytes],
 ) -> tuple[Diagnostic, ...]:
     """CRD files of our groups that no kind defines now; they stay: the user may own them."""
     found = Findings()
     groups = {package.group for package in sources.packages if package.kinds() and package.group}
     bases = workspace.folder / folder
+    watched = {
+        f"{api.qualified_group}_{api.plural or names.plural_of_kind(api.kind)}.yaml"
+        for api in project.apis
+        if api.runner
+    }
     for path in paths.matching(bases, "*.yaml"):
+        if path.name in watched:
+            continue
         if f"{folder}/{path.name}" in files or path.name.partition("_")[0] not in groups:
             continue
         found.add(
@@ -324,7 +335,8 @@ def _base_csv(
         )
     path = f"{CSV_FOLDER}/{project.name}.clusterserviceversion.yaml"
     data = _read_if_there(workspace, path)
-    own = () if project_sources.has_no_types(project) else project.own_apis()
+    is_watched = project_sources.has_no_types(project)
+    own = [api for api in project.own_apis() if not (is_watched or api.runner)]
     wanted = {GVK(api.qualified_group, api.version, api.kind): api.at for api in own}
     generated = csv_markers.owned(sources, wanted, findings)
     if data is None:

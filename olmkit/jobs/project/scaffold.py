@@ -22,7 +22,7 @@ from olmkit.edges.workspace import Workspace
 from olmkit.jobs.project import charts
 from olmkit.jobs.project import generate as generating
 from olmkit.kube.objects import GVK
-from olmkit.project import config
+from olmkit.project import config, watched_image
 from olmkit.project.config import Project
 from olmkit.project.scaffold import api as scaffold_api
 from olmkit.project.scaffold import edit as scaffold_edit
@@ -98,11 +98,13 @@ def create_api(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchedApi:
-    """A kind for a Helm or Ansible project; what is empty comes from the chart or a default.
+    """A kind of a chart, a role or a playbook; what is empty comes from the chart or a default.
 
-    `chart`: a folder, a packed chart or `oci://…`. Without `has_role` and `has_playbook`, a role.
+    `runner` is `helm` or `ansible`, and needed in a Python project alone. `chart`: a folder, a
+    packed chart or `oci://…`. Without `has_role` and `has_playbook`, a role.
     """
 
+    runner: str = ""
     group: str = ""
     version: str = ""
     kind: str = ""
@@ -138,7 +140,9 @@ async def create_watched_api(
     opened: Opened | None = None,
     dry_run: bool = False,
 ) -> ScaffoldResult:
-    """Add a kind to a Helm or Ansible project: entry, content, CRD, sample and rights.
+    """Add a kind of a chart, a role or a playbook: entry, content, CRD, sample and rights.
+
+    In a Python project, also what starts it in the operator's process and what that needs.
 
     `opened`: what `open_project` gave, if it was called.
 
@@ -146,14 +150,18 @@ async def create_watched_api(
     """
     opened = opened or open_project(folder)
     project, top = opened.project, opened.top
-    parts = (watched_project.WATCHES_FILE, "config", "helm-charts", "roles", "playbooks")
+    runner = _runner(project, wanted.runner)
+    parts = [watched_project.WATCHES_FILE, "config", "helm-charts", "roles", "playbooks"]
+    if project.language not in watched_project.LAYOUTS:
+        package = scaffold.package_of(project).partition(".")[0]
+        parts += ["Containerfile", watched_image.REQUIREMENTS_FILE, package, f"src/{package}"]
     present = top.merge(_read(folder, parts))
     templates = _templates()
     chart: Chart | None = None
     kinds: tuple[GVK, ...] = ()
-    if project.language == "helm":
+    if runner == "helm":
         if wanted.has_role or wanted.has_playbook:
-            raise ConfigurationError("roles and playbooks belong to Ansible projects")
+            raise ConfigurationError("roles and playbooks belong to Ansible, not to Helm")
         if not wanted.chart and not wanted.kind:
             raise ConfigurationError(
                 "neither a kind nor a chart is named", hint="pass `--kind` or `--helm-chart`"
@@ -166,11 +174,11 @@ async def create_watched_api(
         kinds = await charts.rendered(chart, environment)
     elif wanted.chart or not wanted.kind:
         raise ConfigurationError(
-            "charts belong to Helm projects" if wanted.chart else "no kind is named",
+            "charts belong to Helm, not to Ansible" if wanted.chart else "no kind is named",
             hint="" if wanted.chart else "pass `--kind`",
         )
     request = WatchedRequest(
-        group=wanted.group or "charts" * (chart is not None),
+        group=wanted.group or _group(project) or "charts" * (chart is not None),
         version=wanted.version or "v1alpha1",
         kind=wanted.kind or (chart.kind if chart is not None else ""),
         plural="" if wanted.plural == names.plural_of_kind(wanted.kind) else wanted.plural,
@@ -183,6 +191,31 @@ async def create_watched_api(
     )
     draft = watched_api.create_api(request, project, present, templates)
     return _finish(folder, draft, project, dry_run=dry_run, generate=True)
+
+
+def _runner(project: Project, asked: str) -> str:
+    """What runs for the new kind; raises `ConfigurationError` where the project cannot have it."""
+    if project.language in watched_project.LAYOUTS:
+        if asked not in ("", project.language):
+            raise ConfigurationError(
+                f"the project has the layout of {project.language.capitalize()} alone",
+                hint="a Python project (`olmkit init`) can have kinds of Helm, of Ansible and in "
+                "Python",
+            )
+        return project.language
+    if project.language not in ("python", ""):
+        raise ConfigurationError(
+            f"the project is written in {project.language.capitalize()}: kinds of Helm and Ansible "
+            "can be added to projects in Python",
+        )
+    return asked
+
+
+def _group(project: Project) -> str:
+    """The group of a kind without one: that of the Python kinds, where there is only one."""
+    groups = {api.group for api in project.own_apis()}
+    is_watched = project.language in watched_project.LAYOUTS
+    return groups.pop() if len(groups) == 1 and not is_watched else ""
 
 
 def create_webhook(

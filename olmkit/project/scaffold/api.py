@@ -124,6 +124,7 @@ def _wanted_api(request: ApiRequest, project: Project, found: int | None) -> Api
 def _check_place(request: ApiRequest, project: Project, found: int | None, api: Api) -> None:
     if not request.resource and not request.controller:
         raise ConfigurationError("nothing to create without resource and controller")
+    kinds.check_watched(project, api)
     known = project.apis[found] if found is not None else None
     if not request.resource and (known is None or not known.has_types):
         raise ConfigurationError(

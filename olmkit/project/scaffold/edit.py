@@ -21,6 +21,7 @@ from olmkit.project.edits import yaml as yaml_edits
 from olmkit.project.scaffold import project as scaffold
 from olmkit.project.scaffold import template_files
 from olmkit.project.scaffold.project import Draft
+from olmkit.project.scaffold.watched import mixed
 
 _MARKER = re.compile(r"#\s*\+kubebuilder:rbac:(.*)")
 _ARGUMENT = re.compile(r"(\w+)=(\{[^}]*\}|\"[^\"]*\"|`[^`]*`|[^,]*)")
@@ -110,6 +111,7 @@ def _rescope(draft: Draft, project: Project, templates: Tree) -> None:
     for name in ("role.yaml", "role_binding.yaml"):
         path = f"{scaffold.RBAC_FOLDER}/{name}"
         draft.put(path, template_files.file(templates, f"init/{path}", values))
+    mixed.rescope(draft, namespaced=is_namespaced)
     for api in project.own_apis():
         scope = scaffold.api_values(project, api)
         for template, path in scaffold.role_files(api, multigroup=project.is_multigroup).items():

@@ -144,6 +144,18 @@ def find(project: Project, group: str, version: str, kind: str) -> int | None:
     return None
 
 
+def check_watched(project: Project, api: Api) -> None:
+    """Raise `ConfigurationError` for a kind that an entry of `watches.yaml` runs for."""
+    for other in project.apis:
+        same = (other.qualified_group, other.kind) == (api.qualified_group, api.kind)
+        if same and other.runner:
+            raise ConfigurationError(
+                f"{other.runner.capitalize()} runs for `{api.kind}`, as `watches.yaml` says: it "
+                "has no types in Python",
+                hint="choose another kind",
+            )
+
+
 def check_names(api: Api) -> None:
     """Raises `ConfigurationError` for names that an API server refuses."""
     group, domain, version, kind = api.group, api.domain, api.version, api.kind

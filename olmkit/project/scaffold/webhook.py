@@ -92,6 +92,7 @@ def _target(request: WebhookRequest, project: Project) -> tuple[Api, int | None]
                 "its group (`apps`, `core`), for an external kind its domain "
                 "(`--external-api-domain`)",
             )
+        kinds.check_watched(project, project.apis[found])
         kinds.check_plural(project.apis[found], request.plural)
         return project.apis[found], found
     api = external.wanted_api(request, project)

@@ -1,4 +1,4 @@
-"""An operator with a kind in Python, next to those of its `watches.yaml`; `FAKE` acts as Ansible."""
+"""An operator with a kind in Python and a `watches.yaml`; the program `FAKE` acts as Ansible."""
 
 from __future__ import annotations
 

@@ -92,8 +92,8 @@ def test_flags_of_all_kinds_and_of_the_operator_are_known() -> None:
         name="mixed",
         workers=operator.workers,
         period=None,
-        add_flags=mixed._add_flags,
-        describe=mixed._described,
+        add_flags=mixed.add_flags,
+        describe=mixed.described,
         around=operator,
     )
     words = ["--helm=/bin/helm", "--run-timeout=1m", "--own=x", "--watches-file=w.yaml"]

@@ -134,3 +134,46 @@ def test_an_option_of_the_other_kind_is_an_error(
     folder = project(tmp_path / "web", "ansible", make_wheel)
     with pytest.raises(ConfigurationError, match="no effect"):
         build(folder, helm="helm")
+
+
+def test_the_image_of_a_python_project_has_what_its_kinds_need(
+    tmp_path: Path, make_wheel: Callable[..., Path]
+) -> None:
+    folder = tmp_path / "web"
+    request = InitRequest(domain="example.com", name="web", image="quay.io/example/web:v0.0.1")
+    scaffold.init(folder, request)
+    reference = build_of(folder, make_wheel)
+    found = asyncio.run(files(reference, AMD64))
+    assert "opt/operator/watches.yaml" not in found
+    for runner in ("helm", "ansible"):
+        wanted = WatchedApi(runner=runner, group="apps", kind=f"Of{runner}")
+        asyncio.run(scaffold.create_watched_api(folder, wanted, Access(environment={}), {}))
+    (tmp_path / "helm").write_bytes(HELM)
+    place = folder / "collections/ansible_collections/kubernetes/core"
+    place.mkdir(parents=True)
+    (place / "MANIFEST.json").write_text("{}")
+    reference = build_of(folder, make_wheel, helm=str(tmp_path / "helm"))
+    found = asyncio.run(files(reference, AMD64))
+    for path in (
+        "opt/operator/watches.yaml",
+        "opt/operator/helm-charts/ofhelm/Chart.yaml",
+        "opt/operator/roles/ofansible/tasks/main.yml",
+        "opt/operator/app/web/__main__.py",
+        "opt/operator/lib/kubernetes/__init__.py",
+        "usr/local/bin/ansible-playbook",
+        "usr/share/ansible/collections/ansible_collections/kubernetes/core/MANIFEST.json",
+    ):
+        assert path in found
+    assert found.data("usr/local/bin/helm") == HELM
+    facts = asyncio.run(image_job.inspect(reference, access(folder)))
+    assert facts.run["Entrypoint"] == ["python", "-m", "web"]
+    assert (facts.run["User"], facts.run["WorkingDir"]) == ("65532:65532", "/opt/operator")
+    assert "HOME=/tmp" in facts.run["Env"]
+
+
+def build_of(folder: Path, make_wheel: Callable[..., Path], **given: Any) -> str:
+    for name in ("olmkit", "kubernetes"):
+        make_wheel(folder / "wheels", name)
+    store = MemoryStore.of(BASE)
+    asyncio.run(transfer.copy(store, Layout(folder.parent / "base"), BASE.descriptor, tag="python"))
+    return build(folder, **given)

@@ -1,4 +1,4 @@
-"""Which files `create api` makes or changes in a Helm or an Ansible project.
+"""Which files `create api` makes or changes for a kind of a chart, a role or a playbook.
 
 Names and places are those of operator-sdk's plugins helm/v1 and ansible/v1.
 """
@@ -14,12 +14,12 @@ from olmkit.base import documents
 from olmkit.base.diagnostics import ConfigurationError, Location
 from olmkit.base.tree import Tree
 from olmkit.kube.objects import GVK
-from olmkit.project.config import PROJECT_FILE, Api, Project
+from olmkit.project.config import PROJECT_FILE, WATCHED_LAYOUTS, Api, Project
 from olmkit.project.scaffold import kinds as kind_names
 from olmkit.project.scaffold import project as scaffold
 from olmkit.project.scaffold import template_files
 from olmkit.project.scaffold.project import Draft
-from olmkit.project.scaffold.watched import chart_schema, rules
+from olmkit.project.scaffold.watched import chart_schema, mixed, rules
 from olmkit.project.scaffold.watched.charts import Chart
 from olmkit.project.scaffold.watched.project import WATCHES_FILE
 
@@ -43,7 +43,7 @@ _USUAL = tuple(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchedRequest:
-    """A new kind; group, version and kind are complete. `chart` in a Helm project only.
+    """A new kind; group, version and kind are complete. With a `chart`, or with role or playbook.
 
     `rendered`: kinds that the chart renders with its defaults, next to those of its text.
     """
@@ -61,7 +61,12 @@ class WatchedRequest:
 
 
 def create_api(request: WatchedRequest, project: Project, present: Tree, templates: Tree) -> Draft:
-    """A project with one more kind; raises `ConfigurationError` for names that cannot be."""
+    """A project with one more kind; raises `ConfigurationError` for names that cannot be.
+
+    In a Python project, the kind works in the process of the others.
+    """
+    runner = "ansible" if request.chart is None else "helm"
+    is_mixed = project.language not in WATCHED_LAYOUTS
     api = Api(
         group=request.group,
         domain=project.domain,
@@ -71,6 +76,7 @@ def create_api(request: WatchedRequest, project: Project, present: Tree, templat
         plural=request.plural,
         has_types=True,
         is_namespaced=request.namespaced,
+        runner=runner if is_mixed else "",
     )
     kind_names.check_names(api)
     found = _check_place(request, project, api)
@@ -81,13 +87,25 @@ def create_api(request: WatchedRequest, project: Project, present: Tree, templat
     else:
         content = _add_ansible(draft, request, templates, values)
     _add_watch(draft, api, content)
+    if is_mixed:
+        mixed.prepare(draft, project, runner, _folders(request), templates)
     _add_crd(draft, request, api)
     _add_lists(draft, project, api, templates, values)
     draft.make(scaffold.sample_file(api), _sample(request, templates, values))
     _add_rules(draft, request, api)
     facts = {"api": {"crdVersion": "v1"} | ({"namespaced": True} if request.namespaced else {})}
     scaffold.record(draft, api, found, facts)
+    if is_mixed:
+        mixed.record(draft, project, api, runner)
     return draft
+
+
+def _folders(request: WatchedRequest) -> tuple[str, ...]:
+    """The folders of the project with what runs."""
+    if request.chart is not None:
+        return ("helm-charts",)
+    given = (("roles", request.has_role), ("playbooks", request.has_playbook))
+    return tuple(name for name, is_there in given if is_there)
 
 
 def _check_place(request: WatchedRequest, project: Project, api: Api) -> int | None:
@@ -109,6 +127,11 @@ def _check_place(request: WatchedRequest, project: Project, api: Api) -> int | N
                 f"`{WATCHES_FILE}` runs for a kind",
                 hint="add the version to the CRD by hand",
             )
+        if other.runner != api.runner:
+            raise ConfigurationError(
+                f"the project has `{api.kind}` already, and {_run_by(other)} runs for it",
+                hint="choose another kind",
+            )
         if not request.force:
             raise ConfigurationError(
                 f"the project has `{api.kind}` in version `{api.version}` already",
@@ -116,6 +139,10 @@ def _check_place(request: WatchedRequest, project: Project, api: Api) -> int | N
             )
         return index
     return None
+
+
+def _run_by(api: Api) -> str:
+    return api.runner.capitalize() or "a reconciler in Python"
 
 
 def _add_chart(draft: Draft, chart: Chart) -> dict[str, str]:
@@ -252,9 +279,10 @@ def _sample(request: WatchedRequest, templates: Tree, values: dict[str, str]) ->
 
 
 def _add_rules(draft: Draft, request: WatchedRequest, api: Api) -> None:
-    data = draft.get(_ROLE_FILE)
+    role_file = mixed.ROLE_FILE if api.runner else _ROLE_FILE
+    data = draft.get(role_file)
     if data is None:
-        draft.note(f"`{_ROLE_FILE}` does not exist", _ROLE_FILE, "give the operator its rights")
+        draft.note(f"`{role_file}` does not exist", role_file, "give the operator its rights")
         return
     kinds: Iterable[GVK] = _USUAL
     if request.chart is not None:
@@ -265,8 +293,11 @@ def _add_rules(draft: Draft, request: WatchedRequest, api: Api) -> None:
     if title in data:
         return
     wanted = rules.for_primary(api.qualified_group, scaffold.plural_of(api))
-    wanted += rules.for_kinds(kinds)
-    draft.put(_ROLE_FILE, _before(data, _RULES_MARKER, title + wanted))
+    wanted = title + wanted + rules.for_kinds(kinds)
+    shared = mixed.rules_of(api.runner)
+    if shared not in data:
+        wanted = shared + wanted
+    draft.put(role_file, _before(data, _RULES_MARKER, wanted))
 
 
 def _before(data: bytes, marker: bytes, text: bytes) -> bytes:

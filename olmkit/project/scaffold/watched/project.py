@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from olmkit.base.tree import Tree
+from olmkit.project.config import WATCHED_LAYOUTS
 from olmkit.project.scaffold import project as scaffold
 from olmkit.project.scaffold import template_files
 from olmkit.project.scaffold.project import Draft, InitRequest
 
-LAYOUTS = {
-    "helm": "helm.sdk.operatorframework.io/v1",
-    "ansible": "ansible.sdk.operatorframework.io/v1",
-}
+LAYOUTS = WATCHED_LAYOUTS
 WATCHES_FILE = "watches.yaml"
 _OTHERS = ("config/manager/manager.yaml", "config/rbac/role.yaml")
 

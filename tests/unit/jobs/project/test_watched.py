@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import io
 import json
 import tarfile
@@ -19,14 +20,17 @@ from olmkit.jobs.bundle import generate as bundle
 from olmkit.jobs.bundle import validate as check
 from olmkit.jobs.bundle.generate import GenerateOptions
 from olmkit.jobs.bundle.validate import CheckOptions
-from olmkit.jobs.project import charts
+from olmkit.jobs.project import charts, generate
 from olmkit.jobs.project import scaffold as project
 from olmkit.jobs.project.scaffold import WatchedApi
 from olmkit.oci.content import Descriptor, ImageManifest
 from olmkit.oci.reference import Reference
 from olmkit.oci.store import chunks
+from olmkit.project import config
+from olmkit.project.scaffold.api import ApiRequest
 from olmkit.project.scaffold.edit import EditRequest
 from olmkit.project.scaffold.project import InitRequest
+from olmkit.project.scaffold.webhook import WebhookRequest
 from olmkit.testing import RegistryServer
 
 ACCESS = Access(environment={})
@@ -201,3 +205,120 @@ def test_what_the_author_wrote_in_watches_stays(tmp_path: Path) -> None:
     create(tmp_path / "web", WatchedApi(group="cache", kind="Redis"))
     assert "role: memcached  # mine\n" in watches.read_text()
     assert [one["kind"] for one in load(watches)] == ["Memcached", "Redis"]
+
+
+def python_project(folder: Path) -> Path:
+    project.init(folder, REQUEST)
+    project.create_api(folder, ApiRequest(group="apps", version="v1", kind="Note"))
+    return folder
+
+
+def test_a_python_project_takes_kinds_of_helm_and_ansible(tmp_path: Path) -> None:
+    folder = python_project(tmp_path / "web")
+    create(folder, WatchedApi(runner="helm", chart=str(chart_folder(tmp_path / "site"))))
+    create(folder, WatchedApi(runner="ansible", kind="Cache", has_playbook=True, has_role=True))
+    found = config.parse((folder / "PROJECT").read_bytes())
+    assert [(api.kind, api.group, api.runner) for api in found.apis] == [
+        ("Note", "apps", ""),
+        ("Site", "apps", "helm"),
+        ("Cache", "apps", "ansible"),
+    ]
+    assert (found.language, found.runners) == ("python", ("helm", "ansible"))
+    assert [(one["kind"], sorted(one)[0]) for one in load(folder / "watches.yaml")] == [
+        ("Site", "chart"),
+        ("Cache", "group"),
+    ]
+    main = (folder / "web/__main__.py").read_text()
+    assert "sys.exit(mixed.main(operator()))" in main
+    assert "olmkit[ansible,operator]" in (folder / "pyproject.toml").read_text()
+    for name in ("watches_role.yaml", "watches_role_binding.yaml"):
+        assert name in load(folder / "config/rbac/kustomization.yaml")["resources"]
+    # What was created is kept by the generators, and again nothing changes.
+    assert not generate.generate(folder, dry_run=True).changes
+    before = files(folder)
+    with pytest.raises(ConfigurationError, match="already"):
+        create(folder, WatchedApi(runner="ansible", kind="Cache"))
+    assert files(folder) == before
+
+    bundle.generate(folder, GenerateOptions(version="0.0.1"))
+    csv = load(folder / "bundle/manifests/web.clusterserviceversion.yaml")
+    owned = csv["spec"]["customresourcedefinitions"]["owned"]
+    assert sorted(one["kind"] for one in owned) == ["Cache", "Note", "Site"]
+    (account,) = csv["spec"]["install"]["spec"]["clusterPermissions"]
+    groups = {
+        (group, resource)
+        for rule in account["rules"]
+        for group in rule["apiGroups"]
+        for resource in rule.get("resources", ())
+    }
+    wanted = {("apps.example.com", one) for one in ("notes", "sites", "caches")}
+    assert wanted | {("", "secrets"), ("rbac.authorization.k8s.io", "roles")} <= groups
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        (WatchedApi(runner="helm", group="apps", kind="Note"), "a reconciler in Python"),
+        (WatchedApi(runner="ansible", kind="Cache", chart="chart"), "not to Ansible"),
+        (WatchedApi(runner="helm", kind="Cache", has_role=True), "not to Helm"),
+    ],
+)
+def test_what_a_python_project_cannot_have_is_an_error(
+    tmp_path: Path, wanted: WatchedApi, said: str
+) -> None:
+    folder = python_project(tmp_path / "web")
+    before = files(folder)
+    if wanted.kind == "Note":
+        wanted = dataclasses.replace(wanted, version="v1")
+    with pytest.raises(ConfigurationError, match=said):
+        create(folder, wanted)
+    assert files(folder) == before
+
+
+def test_a_kind_of_helm_has_no_types_and_no_webhooks(tmp_path: Path) -> None:
+    folder = python_project(tmp_path / "web")
+    create(folder, WatchedApi(runner="helm", kind="Site", version="v1"))
+    with pytest.raises(ConfigurationError, match="Helm runs for `Site`"):
+        project.create_api(folder, ApiRequest(group="apps", version="v2", kind="Site"))
+    request = WebhookRequest(group="apps", version="v1", kind="Site", defaulting=True)
+    with pytest.raises(ConfigurationError, match="Helm runs for `Site`"):
+        project.create_webhook(folder, request)
+
+
+def test_a_helm_project_takes_kinds_of_helm_alone(tmp_path: Path) -> None:
+    project.init(tmp_path / "web", REQUEST, language="helm")
+    with pytest.raises(ConfigurationError, match="Helm alone"):
+        create(tmp_path / "web", WatchedApi(runner="ansible", kind="Cache"))
+
+
+def test_what_people_changed_is_kept_or_said(tmp_path: Path) -> None:
+    folder = python_project(tmp_path / "web")
+    (folder / "web/__main__.py").write_text("from web.start import main\n\nmain()\n")
+    (folder / "pyproject.toml").write_text('[tool.olmkit]\nsources = ["web"]\n')
+    (folder / "Containerfile").write_text("FROM scratch\n")
+    manager = folder / "config/manager/manager.yaml"
+    manager.write_text(manager.read_text().replace("memory: 128Mi", "memory: 2Gi"))
+    wanted = WatchedApi(runner="ansible", kind="Cache")
+    found = asyncio.run(project.create_watched_api(folder, wanted, ACCESS, {}))
+    said = "\n".join(one.message for one in found.diagnostics)
+    assert "`web/__main__.py` does not start" in said
+    assert "`pyproject.toml` does not require" in said
+    assert "`Containerfile` does not copy" in said
+    assert (folder / "web/__main__.py").read_text() == "from web.start import main\n\nmain()\n"
+    assert "memory: 2Gi" in manager.read_text()
+
+
+def test_another_scope_holds_for_all_kinds(tmp_path: Path) -> None:
+    folder = python_project(tmp_path / "web")
+    create(folder, WatchedApi(runner="helm", kind="Site"))
+    role = folder / "config/rbac/watches_role.yaml"
+    before = role.read_bytes()
+    project.edit(folder, EditRequest(namespaced=True))
+    binding = load(folder / "config/rbac/watches_role_binding.yaml")
+    assert (load(role)["kind"], binding["kind"]) == ("Role", "RoleBinding")
+    assert (binding["roleRef"]["kind"], binding["subjects"][0]["kind"]) == (
+        "Role",
+        "ServiceAccount",
+    )
+    project.edit(folder, EditRequest(namespaced=False))
+    assert role.read_bytes() == before

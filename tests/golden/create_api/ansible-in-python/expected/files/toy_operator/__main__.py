@@ -1,0 +1,32 @@
+"""The process: `python -m toy_operator`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+
+from olmkit.hybrid import mixed
+from olmkit.runtime import Flags, Manager, Operator
+
+from toy_operator import wiring
+
+
+def add_controllers(manager: Manager, flags: Flags, environment: Mapping[str, str]) -> None:
+    """Put the controllers into the manager; the environment is that of the pod."""
+    wiring.add_controllers(manager, environment, workers=flags.workers)
+
+
+def operator() -> Operator:
+    """What is this operator's own in its process."""
+    return Operator(
+        name="toy-operator",
+        lock="ecb8202e.example.com",
+        cache=wiring.CACHE,
+        workers=2,
+        add_controllers=add_controllers,
+        add_webhooks=wiring.add_webhooks,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(mixed.main(operator()))

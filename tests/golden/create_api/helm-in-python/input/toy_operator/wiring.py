@@ -1,0 +1,32 @@
+"""What runs in this operator: its controllers, what they watch, and its webhooks.
+
+`olmkit create api` and `olmkit create webhook` add theirs here; what stands here
+already is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from olmkit.runtime import CacheSettings, Conversions, Manager, WebhookServer
+
+# Objects of each watched kind are held in memory; a `KindScope` can hold fewer of a kind.
+CACHE = CacheSettings()
+
+
+def add_controllers(manager: Manager, environment: Mapping[str, str], *, workers: int = 2) -> None:
+    """Put the controllers into the manager; the environment is that of the pod."""
+    # +kubebuilder:scaffold:builder
+
+
+def add_webhooks(server: WebhookServer) -> None:
+    """Put the webhooks on their server."""
+    server.add_conversions(conversions())
+    # +kubebuilder:scaffold:webhook
+
+
+def conversions() -> Conversions:
+    """What the webhook converts: for each kind its hub, and its other versions."""
+    made = Conversions()
+    # +kubebuilder:scaffold:conversion
+    return made
