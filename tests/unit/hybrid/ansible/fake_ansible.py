@@ -1,7 +1,8 @@
 """Prints what ansible-runner prints, for a play that does what the spec of the object says.
 
 `fail`: a message to fail with; `hang`: seconds; `secret`: the name of a Secret to read and print;
-`config`: the name of a ConfigMap to make; `again`: when to run again; `die`: ends itself.
+`config`: the name of a ConfigMap to make; `again`: when to run again; `die`: ends itself;
+`wait`: a file to wait for.
 """
 
 from __future__ import annotations
@@ -44,6 +45,10 @@ def play(spec: dict[str, Any], namespace: str) -> str:
         child = subprocess.Popen(["sleep", str(spec["hang"])])
         (FOLDER.parent / "child").write_text(str(child.pid))
         time.sleep(spec["hang"])
+    if spec.get("wait"):
+        (FOLDER.parent / "waits").write_text(str(os.getpid()))
+        while not Path(spec["wait"]).exists():
+            time.sleep(0.05)
     if spec.get("die"):
         os.kill(os.getpid(), signal.SIGKILL)
     if spec.get("config"):
@@ -57,6 +62,8 @@ def play(spec: dict[str, Any], namespace: str) -> str:
             call("POST", f"/api/v1/namespaces/{namespace}/configmaps", body)
         except urllib.error.HTTPError as error:
             return f"{error.code}: {json.load(error)['message']}"
+        except urllib.error.URLError as error:
+            return str(error)
     if spec.get("secret"):
         found = call("GET", f"/api/v1/namespaces/{namespace}/secrets/{spec['secret']}")
         say("runner_on_ok", task="read", task_action="debug", res={"msg": found["data"]})

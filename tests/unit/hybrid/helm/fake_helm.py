@@ -1,6 +1,7 @@
 """Does to the API server double what helm does to a cluster, for a chart of one ConfigMap.
 
 The word `broken` as the size makes it fail; each call is a line of the file that `CALLS` names.
+`die`: it is killed when it has begun; `wait`: a file to wait for then.
 """
 
 from __future__ import annotations
@@ -9,7 +10,9 @@ import base64
 import gzip
 import json
 import os
+import signal
 import sys
+import time
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -82,6 +85,17 @@ def main(words: list[str]) -> int:
     if "secret" in values:
         sys.stderr.write(f"Error: the server does not accept {values['secret']}\n")
         return 1
+    if any(one["metadata"]["labels"]["status"].startswith("pending") for one in stored):
+        sys.stderr.write("Error: another operation (install/upgrade/rollback) is in progress\n")
+        return 1
+    if values.get("die"):
+        status = "pending-upgrade" if stored else "pending-install"
+        call("POST", secrets, secret(name, len(stored) + 1, status, json.dumps(config), ""))
+        os.kill(os.getpid(), signal.SIGKILL)
+    if values.get("wait"):
+        Path(f"{values['wait']}.begun").touch()
+        while not Path(values["wait"]).exists():
+            time.sleep(0.05)
     for one in stored:
         call("DELETE", f"{secrets}/{one['metadata']['name']}")
     label = words[words.index("--labels") + 1] if "--labels" in words else ""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import gzip
 import json
 import sys
 from collections.abc import Awaitable, Callable
@@ -12,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from olmkit.base.diagnostics import Location
+from olmkit.base.diagnostics import Location, OlmkitError
 from olmkit.edges import helm
 from olmkit.edges.cluster.client import HttpCluster
 from olmkit.edges.cluster.kubeconfig import ClusterConfig
@@ -25,6 +27,8 @@ from olmkit.kube.objects import GVK, Manifest
 from olmkit.runtime.client import Client
 from olmkit.runtime.work.reconcile import Request
 from olmkit.testing.apiserver.server import ApiServer
+from olmkit.testing.faults import Fault, FaultProxy
+from olmkit.testing.waiting import until
 
 CACHE = GVK(group="demo.example.com", version="v1", kind="Cache")
 CONFIG = GVK(group="", version="v1", kind="ConfigMap")
@@ -45,6 +49,7 @@ class Rig:
     server: ApiServer
     calls_file: Path
     times: list[float] = field(default_factory=lambda: [0.0])
+    is_away: bool = False
 
     def calls(self) -> list[str]:
         """What helm was called for since the last time."""
@@ -83,8 +88,17 @@ def run(
         program = folder / "helm"
         program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{FAKE}" "$@"\n')
         program.chmod(0o700)
-        async with ApiServer.of(RESOURCES).serving() as server:
-            config = {"clusters": [{"cluster": {"server": server.url}}]}
+        rigs: list[Rig] = []
+
+        def plan(_: str, __: str) -> Fault | None:
+            return Fault.CUT_BEFORE if rigs and rigs[0].is_away else None
+
+        async with (
+            ApiServer.of(RESOURCES).serving() as server,
+            FaultProxy(upstream=server.url, plan=plan) as proxy,
+        ):
+            url = f"http://{proxy.host}"
+            config = {"clusters": [{"cluster": {"server": url}}]}
             (folder / "kubeconfig").write_text(json.dumps(config))
             environment = {"CALLS": str(folder / "calls"), "PATH": "/usr/bin:/bin"}
             found = await helm.helm(
@@ -94,7 +108,7 @@ def run(
                 kubeconfig=folder / "kubeconfig",
             )
             times = [0.0]
-            async with HttpCluster(ClusterConfig(server=server.url)) as cluster:
+            async with HttpCluster(ClusterConfig(server=url)) as cluster:
                 client = Client(cluster, None, field_manager="test")
                 reconciler = HelmReconciler(
                     watch=HelmWatch(
@@ -106,7 +120,8 @@ def run(
                     failures=Failures(lambda: times[0]),
                     now=lambda: "2026-01-01T00:00:00Z",
                 )
-                await test(Rig(reconciler, client, server, folder / "calls", times))
+                rigs.append(Rig(reconciler, client, server, folder / "calls", times))
+                await test(rigs[0])
 
     asyncio.run(whole())
 
@@ -233,5 +248,79 @@ def test_the_secret_of_a_release_belongs_to_the_object(tmp_path: Path) -> None:
         await rig.reconciler.reconcile(ONE)
         (secret,) = await rig.client.list(SECRET, namespace="ns")
         assert secret["metadata"]["resourceVersion"] == version
+
+    run(tmp_path, story)
+
+
+async def statuses(rig: Rig) -> list[str]:
+    """Of the revisions that are stored."""
+    found = await rig.client.list(SECRET, namespace="ns")
+    return [one["metadata"]["labels"]["status"] for one in found]
+
+
+def test_a_helm_that_was_killed_leaves_nothing_in_the_way(tmp_path: Path) -> None:
+    async def story(rig: Rig) -> None:
+        await rig.client.create(owner(size="1", die=True))
+        assert (await rig.reconciler.reconcile(ONE)).requeue_after == FIRST
+        assert ("ReleaseFailed", "True", "InstallError") in await rig.conditions()
+        await rig.change(die=False)
+        await rig.reconciler.reconcile(ONE)
+        assert await statuses(rig) == ["deployed"]
+
+        await rig.change(size="2", die=True)
+        await rig.reconciler.reconcile(ONE)
+        assert ("ReleaseFailed", "True", "UpgradeError") in await rig.conditions()
+        await rig.change(size="3", die=False)
+        await rig.reconciler.reconcile(ONE)
+        assert await statuses(rig) == ["deployed"]
+        assert (await rig.client.require(CONFIG, ONE))["data"] == {"size": "3"}
+        assert await rig.conditions() == [
+            ("Initialized", "True", ""),
+            ("Deployed", "True", "UpgradeSuccessful"),
+        ]
+
+    run(tmp_path, story)
+
+
+def test_a_release_that_its_operator_left_pending_is_upgraded(tmp_path: Path) -> None:
+    async def story(rig: Rig) -> None:
+        await rig.client.create(owner(size="1"))
+        await rig.reconciler.reconcile(ONE)
+        (secret,) = await rig.client.list(SECRET, namespace="ns")
+        labels = secret["metadata"]["labels"] | {"status": "pending-upgrade", "version": "2"}
+        metadata = {"name": "sh.helm.release.v1.one.v2", "namespace": "ns", "labels": labels}
+        packed = json.loads(
+            gzip.decompress(base64.b64decode(base64.b64decode(secret["data"]["release"])))
+        )
+        packed |= {"version": 2, "info": {"status": "pending-upgrade"}}
+        data = base64.b64encode(base64.b64encode(gzip.compress(json.dumps(packed).encode())))
+        left = {**secret, "metadata": metadata, "data": {"release": data.decode()}}
+        await rig.client.create(left)
+        await rig.change(size="2")
+        rig.calls()
+        await rig.reconciler.reconcile(ONE)
+        assert rig.calls() == ["upgrade one"]
+        assert await statuses(rig) == ["deployed"]
+        assert (await rig.client.require(CONFIG, ONE))["data"] == {"size": "2"}
+
+    run(tmp_path, story)
+
+
+def test_an_api_server_that_goes_away_in_an_install_costs_another_pass(tmp_path: Path) -> None:
+    async def story(rig: Rig) -> None:
+        go = tmp_path / "go"
+        await rig.client.create(owner(size="1", wait=str(go)))
+        task = asyncio.create_task(rig.reconciler.reconcile(ONE))
+        await until((tmp_path / "go.begun").exists, seconds=300)
+        rig.is_away = True
+        go.touch()
+        with pytest.raises(OlmkitError):
+            await task
+        rig.is_away = False
+        assert await statuses(rig) == []
+        rig.times[0] += FIRST
+        await rig.reconciler.reconcile(ONE)
+        assert await statuses(rig) == ["deployed"]
+        assert ("Deployed", "True", "InstallSuccessful") in await rig.conditions()
 
     run(tmp_path, story)
