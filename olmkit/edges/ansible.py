@@ -19,12 +19,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import olmkit
 from olmkit.base.diagnostics import ConfigurationError, OlmkitError
 
 _LINE = 8 << 20  # bytes of one event
 _CHUNK = 64 * 1024
 _GRACE = 5.0  # seconds between the two signals
 _OLDEST = (2, 19)
+OWN_COLLECTIONS = Path(olmkit.__file__).parent / "hybrid" / "collections"
+"""The collection `operator_sdk.util`: what plays say to the operator that runs them."""
+_COLLECTIONS = f"~/.ansible/collections{os.pathsep}/usr/share/ansible/collections"  # Ansible's own
 _HOSTS = "localhost ansible_connection=local ansible_python_interpreter={}\n"
 
 
@@ -132,6 +136,9 @@ class AnsibleRunner:
         kubeconfig = str(run.folder / "kubeconfig")
         found = dict(self.environment)
         found |= {"KUBECONFIG": kubeconfig, "K8S_AUTH_KUBECONFIG": kubeconfig}
+        # Last: an installed collection of the same name takes precedence.
+        places = (found.get("ANSIBLE_COLLECTIONS_PATH") or _COLLECTIONS, str(OWN_COLLECTIONS))
+        found["ANSIBLE_COLLECTIONS_PATH"] = os.pathsep.join(places)
         # `ansible-playbook` of the same installation.
         folder = str(Path(self.command[0]).parent)
         found["PATH"] = os.pathsep.join(one for one in (folder, found.get("PATH", "")) if one)

@@ -116,6 +116,30 @@ class Helm:
             raise HelmError(f"`helm {verb} --dry-run` did not print a release: {error}") from None
         return str(found)
 
+    async def filled(self, templates: Mapping[str, str]) -> dict[str, str]:
+        """What templates give, by their keys: each with Helm's functions, and without data.
+
+        Raises `HelmError` for what is not a template.
+        """
+        from olmkit.base import documents
+
+        with paths.temporary_folder() as folder:
+            place = folder / "templates"
+            place.mkdir()
+            (folder / "Chart.yaml").write_text("apiVersion: v2\nname: values\nversion: 0.0.0\n")
+            listed = sorted(templates)
+            lines = []
+            for number, key in enumerate(listed):
+                # One file each: an error does not show the text of another one.
+                file = place / f"_{number}.tpl"
+                text = f'{{{{ define "{number}" }}}}{templates[key]}{{{{ end }}}}'
+                file.write_text(text, encoding="utf-8")
+                lines.append(f'"{number}": {{{{ include "{number}" dict | toJson }}}}\n')
+            (place / "values.yaml").write_text("".join(lines), encoding="utf-8")
+            output = await self._run("template", "values", str(folder))
+        found = documents.load(output, "values.yaml")
+        return {key: str(found.get(str(number))) for number, key in enumerate(listed)}
+
     async def rollback(self, release: str, namespace: str, revision: int, *, force: bool) -> None:
         """Bring back an earlier revision."""
         more = [self._force] if force else []

@@ -19,6 +19,7 @@ HELM = "usr/local/bin/helm"
 COLLECTIONS = "usr/share/ansible/collections"
 REQUIREMENTS_FILE = "requirements.yml"
 _WATCHES = "watches.yaml"
+_INCLUDED = frozenset({"operator_sdk.util"})  # in olmkit
 # https://refspecs.linuxfoundation.org/elf/gabi4+/ch4.eheader.html: byte 4 is the class, 5 the
 # order of bytes, 18 and 19 the machine.
 _MACHINES = {"amd64": 62, "arm64": 183, "ppc64le": 21, "s390x": 22, "riscv64": 243}
@@ -100,7 +101,11 @@ def collections(files: Tree, requirements_file: Any, *, folder: str) -> Tree:
     """The layer with collections; `ConfigurationError` when one that is required is missing."""
     below = Tree(files).under("ansible_collections")
     there = {"/".join(path.split("/")[:2]) for path in below}
-    missing = [name for name in required(requirements_file) if name.replace(".", "/") not in there]
+    missing = [
+        name
+        for name in required(requirements_file)
+        if name.replace(".", "/") not in there and name not in _INCLUDED
+    ]
     if missing:
         raise ConfigurationError(
             f"the collection `{missing[0]}` of `{REQUIREMENTS_FILE}` is not in `{folder}`",

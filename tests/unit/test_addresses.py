@@ -103,6 +103,7 @@ ELSEWHERE = {
     "edges/ansible.py": "unit/hybrid/ansible/test_reconciler.py",
     "hybrid/ansible/controllers.py": "e2e/hybrid/test_ansible.py",
     "hybrid/ansible/program.py": "unit/hybrid/test_process.py",
+    "hybrid/collections/*.py": "unit/hybrid/ansible/test_modules.py",
     "hybrid/dependents.py": "e2e/hybrid/test_ansible.py",
     "hybrid/entries.py": "unit/hybrid/helm/test_watches.py",
     "hybrid/helm/controllers.py": "e2e/hybrid/test_helm.py",

@@ -5,9 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from olmkit.base.diagnostics import ConfigurationError
 from olmkit.edges import helm, paths
+from olmkit.edges.helm import Helm, HelmError
 from olmkit.hybrid import process
 from olmkit.hybrid.helm import watches
 from olmkit.hybrid.helm.controllers import HelmOperator
@@ -41,10 +44,13 @@ async def described(
 ) -> HelmOperator:
     """The operator of these entries; raises `ConfigurationError` without chart or helm."""
     file: Path = given.own.watches_file
-    entries = [(one, helm.chart(_place(file, one))) for one in listed]
+    charts = [helm.chart(_place(file, one)) for one in listed]
     program = await helm.helm(
         given.own.helm, environment=environment, home=home, kubeconfig=given.kubeconfig
     )
+    entries = [
+        (await _filled(one, program), chart) for one, chart in zip(listed, charts, strict=True)
+    ]
     return HelmOperator(
         entries=entries,
         helm=program,
@@ -53,6 +59,21 @@ async def described(
         workers=given.workers,
         hides_overrides=given.own.suppress_override_values,
     )
+
+
+async def _filled(watch: HelmWatch, program: Helm) -> HelmWatch:
+    """The entry with its templates filled in; raises `ConfigurationError` for what is none."""
+    found = watches.templates(watch)
+    if not found:
+        return watch
+    try:
+        filled = await program.filled(found)
+    except HelmError as error:
+        raise ConfigurationError(
+            f"{watch.at}: a template in `overrideValues` cannot be filled in: {error.message}",
+            hint="it may use the functions of Helm's templates",
+        ) from None
+    return replace(watch, override_values={**watch.override_values, **filled})
 
 
 def _place(file: Path, watch: HelmWatch) -> Path:

@@ -1,8 +1,7 @@
 """`watches.yaml` of a Helm operator: which chart is released for the objects of which kind.
 
-`$X` and `${X}` in `overrideValues` are variables of the environment, an unset one is empty.
-Templates in `overrideValues` are an error: what they may call depends on the template engine of
-helm-operator.
+`$X` and `${X}` in `overrideValues` are variables of the environment, an unset one is empty. What
+then has `{{` is a template, which the helm program fills in when the operator starts.
 """
 
 from __future__ import annotations
@@ -50,6 +49,11 @@ def read(
     return entries.read(_FORM, data, environment, path=path, only=only)
 
 
+def templates(watch: HelmWatch) -> dict[str, str]:
+    """The overrides that are templates."""
+    return {key: text for key, text in watch.override_values.items() if "{{" in text}
+
+
 def expanded(text: str, environment: Mapping[str, str]) -> str:
     """`$X` and `${X}` replaced; an unset variable is empty, as in Go's `os.Expand`."""
     return _VARIABLE.sub(lambda found: environment.get(found[1] or found[2] or "", ""), text)
@@ -62,8 +66,6 @@ def _overrides(value: Any, environment: Mapping[str, str]) -> dict[str, str]:
     for key, text in value.items():
         if not isinstance(text, str):
             raise ValueError(f"has a value that is not a string: `{key}`")
-        if "{{" in text:
-            raise ValueError(f"has a template, which is not supported: `{key}`")
         found[str(key)] = expanded(text, environment)
     return found
 

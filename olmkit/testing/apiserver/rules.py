@@ -365,6 +365,8 @@ def _lease(manifest: Manifest) -> list[FieldCause]:
 
 
 def _event(manifest: Manifest) -> list[FieldCause]:
+    if manifest.get("apiVersion") == "v1":
+        return []  # what the older API has always accepted
     if "series" in manifest and "reason" not in manifest:
         return []
     causes = [

@@ -68,12 +68,6 @@ def test_defaults_and_keys_in_another_case() -> None:
             "matchLabels",
         ),
         (b"- version: v1\n  kind: K\n  chart: c\n  overrideValues: {a: 1}\n", "WCH004", 4, "`a`"),
-        (
-            b"- version: v1\n  kind: K\n  chart: c\n  overrideValues: {a: '{{ b }}'}\n",
-            "WCH004",
-            4,
-            "template",
-        ),
         (b"- version: v1\n  kind: K\n  chart: c\n  dryRunOption: both\n", "WCH004", 4, "`server`"),
         (
             b"- version: v1\n  kind: K\n  chart: c\n  maxConcurrentReconciles: 0\n",
@@ -100,3 +94,11 @@ def test_faults_have_a_line_and_a_rule(data: bytes, code: str, line: int, words:
 def test_an_entry_with_a_fault_is_not_used() -> None:
     data = b"- {version: v1, kind: K, chart: c, selector: x}\n- {version: v1, kind: L, chart: c}\n"
     assert [one.gvk.kind for one in watches.read(data, {}).entries] == ["L"]
+
+
+def test_overrides_with_templates_are_known_after_the_environment() -> None:
+    data = (
+        b"- {version: v1, kind: K, chart: c, overrideValues: {a: '{{ \"$X\" | upper }}', b: c}}\n"
+    )
+    (watch,) = watches.read(data, {"X": "y"}).entries
+    assert watches.templates(watch) == {"a": '{{ "y" | upper }}'}
