@@ -34,6 +34,17 @@ Read = Callable[[Any, Mapping[str, str]], Any]
 """Reads a value, with the environment; raises `ValueError` with what is wrong with it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A key of entries: how it is read, which attribute it becomes, and what people read of it."""
+
+    key: str
+    read: Read
+    attribute: str
+    default: str
+    meaning: str
+
+
 class Watch(Protocol):
     """What all entries have."""
 
@@ -210,5 +221,19 @@ def count(value: Any, _: Mapping[str, str]) -> int:
     return value
 
 
-KIND_FIELDS: Mapping[str, Read] = {"group": text, "version": text, "kind": text}
+KIND_FIELDS = (
+    Field("group", text, "", "", "API group of the kind; empty for kinds such as Secret"),
+    Field("version", text, "", "required", "its version"),
+    Field("kind", text, "", "required", "the kind whose objects are reconciled"),
+)
 """The keys that name the kind of an entry."""
+
+
+def readers(fields: Sequence[Field]) -> dict[str, Read]:
+    """How keys are read, those of the kind among them."""
+    return {one.key: one.read for one in (*KIND_FIELDS, *fields)}
+
+
+def attributes(fields: Sequence[Field], found: Mapping[str, Any]) -> dict[str, Any]:
+    """What was found by keys, by the attributes that they become."""
+    return {one.attribute: found[one.key] for one in fields if one.key in found}

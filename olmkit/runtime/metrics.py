@@ -10,7 +10,14 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import prometheus_client
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    ProcessCollector,
+    Summary,
+)
 from prometheus_client.openmetrics import exposition as openmetrics
 
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
@@ -40,7 +47,7 @@ RECONCILE_BUCKETS = (
 QUEUE_BUCKETS = tuple(10.0**exponent for exponent in range(-8, 4))
 _MAX_PRIORITIES = 25
 
-M = TypeVar("M", Counter, Gauge, Histogram)
+M = TypeVar("M", Counter, Gauge, Histogram, Summary)
 
 
 class Registry:
@@ -55,7 +62,7 @@ class Registry:
         prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]
         self.collectors = CollectorRegistry()
         ProcessCollector(registry=self.collectors)
-        self._made: dict[str, Counter | Gauge | Histogram] = {}
+        self._made: dict[str, Counter | Gauge | Histogram | Summary] = {}
 
     def counter(self, name: str, help_text: str, labels: Sequence[str] = ()) -> Counter:
         """A counter; its name ends in `_total`."""
@@ -78,6 +85,16 @@ class Registry:
             name,
             lambda: Histogram(name, help_text, labels, buckets=bounds, registry=self.collectors),
         )
+
+    def summary(self, name: str, help_text: str, labels: Sequence[str] = ()) -> Summary:
+        """A sum and a count of what was observed."""
+        return self._find(
+            Summary, name, lambda: Summary(name, help_text, labels, registry=self.collectors)
+        )
+
+    def has(self, name: str) -> bool:
+        """Whether a metric of this name was made here."""
+        return name in self._made
 
     def render(self) -> str:
         """The text format, version 0.0.4."""

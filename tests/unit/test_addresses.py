@@ -101,6 +101,7 @@ ELSEWHERE = {
     "jobs/validation.py": "unit/jobs/bundle/test_validate.py",
     # The runtime, and the API server double that answers as the real one does.
     "edges/ansible.py": "unit/hybrid/ansible/test_reconciler.py",
+    "edges/network/json_inbox.py": "unit/hybrid/ansible/test_play_metrics.py",
     "hybrid/ansible/controllers.py": "e2e/hybrid/test_ansible.py",
     "hybrid/ansible/program.py": "unit/hybrid/test_process.py",
     "hybrid/collections/*.py": "unit/hybrid/ansible/test_modules.py",

@@ -9,7 +9,15 @@ import pytest
 
 
 @pytest.mark.parametrize(
-    "page", ["commands_page", "markers_page", "types_page", "library_pages", "man_pages"]
+    "page",
+    [
+        "commands_page",
+        "markers_page",
+        "types_page",
+        "watches_page",
+        "library_pages",
+        "man_pages",
+    ],
 )
 def test_a_page_of_the_reference_is_what_the_program_says(
     page: str, root: Path, monkeypatch: pytest.MonkeyPatch

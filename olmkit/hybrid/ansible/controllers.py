@@ -12,6 +12,9 @@ import olmkit
 from olmkit.base.diagnostics import OlmkitError
 from olmkit.edges.ansible import AnsibleRunner, Content
 from olmkit.edges.cluster.run_proxy import RunProxy
+from olmkit.edges.network.json_inbox import JsonInbox
+from olmkit.hybrid.ansible import play_metrics
+from olmkit.hybrid.ansible.play_metrics import PlayMetrics
 from olmkit.hybrid.ansible.reconciler import AnsibleReconciler, Observe, RunSettings
 from olmkit.hybrid.ansible.run_access import WatchKind
 from olmkit.hybrid.ansible.watches import AnsibleWatch
@@ -49,7 +52,7 @@ class AnsibleEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnsibleOperator:
-    """What all entries have in common."""
+    """What all entries have in common; `metrics_port` 0: plays report no metrics."""
 
     entries: Sequence[AnsibleEntry]
     runner: AnsibleRunner
@@ -57,6 +60,7 @@ class AnsibleOperator:
     settings: RunSettings
     now: Callable[[], str]
     clock: Callable[[], float]
+    metrics_port: int = 0
 
     def reconcilers(
         self, client: Client, recorder: EventRecorder | None = None
@@ -98,6 +102,10 @@ class AnsibleOperator:
         # With the servers, which stop last: late events are sent, and runs end before the proxy.
         manager.add(recorder, Group.SERVERS)
         manager.add(self.proxy, Group.SERVERS)
+        if self.metrics_port:
+            took = PlayMetrics(manager.registry).take
+            inbox = JsonInbox("metrics of plays", self.metrics_port, play_metrics.PATH, took)
+            manager.add(inbox, Group.SERVERS)
         manager.registry.gauge(
             "ansible_operator_build_info", "The version that runs", ("commit", "version")
         ).labels("", olmkit.__version__).set(1)

@@ -15,6 +15,7 @@ from olmkit.edges.cluster import kubeconfig
 from olmkit.edges.cluster.connection import Connection
 from olmkit.edges.cluster.run_proxy import RunProxy
 from olmkit.hybrid import process
+from olmkit.hybrid.ansible import play_metrics
 from olmkit.hybrid.ansible import watches as ansible_watches
 from olmkit.hybrid.ansible.controllers import AnsibleEntry, AnsibleOperator
 from olmkit.hybrid.ansible.reconciler import RunSettings
@@ -59,6 +60,14 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         metavar="DURATION",
         help="time limit of a run; 0: none; an entry may say another",
     )
+    add(
+        "--play-metrics-port",
+        type=int,
+        choices=range(65536),
+        default=play_metrics.PORT,
+        metavar="PORT",
+        help="where plays report metrics, on loopback; 0: nowhere",
+    )
     add("--proxy-port", type=int, help="accepted, without effect: the system chooses a port")
     add("--graceful-shutdown-timeout", type=process.duration, help=argparse.SUPPRESS)
     add("--leader-elect-resource-lock", help=argparse.SUPPRESS)
@@ -85,6 +94,9 @@ async def described(
         if said := getattr(given.own, f"ansible_{name}_path"):
             variables[f"ANSIBLE_{name.upper()}_PATH"] = said
     entries = [_entry(one, file.parent, variables, given) for one in listed]
+    port = given.own.play_metrics_port
+    if port:
+        variables["OLMKIT_PLAY_METRICS"] = f"http://127.0.0.1:{port}{play_metrics.PATH}"
     runner = await ansible.runner(variables)
     files = [given.kubeconfig] if given.kubeconfig else []
     config = kubeconfig.load(paths=files, environment=environment)
@@ -102,6 +114,7 @@ async def described(
         ),
         now=runtime.timestamp,
         clock=time.monotonic,
+        metrics_port=port,
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from olmkit.base.diagnostics import Location
 from olmkit.hybrid import entries
-from olmkit.hybrid.entries import FILE, Choice, Form, Reading
+from olmkit.hybrid.entries import FILE, Choice, Field, Form, Reading
 from olmkit.kube.labels import LabelSelector
 from olmkit.kube.objects import GVK
 
@@ -111,48 +111,110 @@ def _blacklist(value: Any, environment: Mapping[str, str]) -> frozenset[GVK]:
 
 
 def _make(gvk: GVK, at: Location, found: Mapping[str, Any]) -> AnsibleWatch:
-    return AnsibleWatch(
-        gvk=gvk, at=at, **{_ATTRIBUTES[name]: value for name, value in found.items()}
-    )
+    return AnsibleWatch(gvk=gvk, at=at, **entries.attributes(FIELDS, found))
 
 
 _CONTENT = ("name", "role", "playbook")
-_ATTRIBUTES = {
-    "role": "role",
-    "playbook": "playbook",
-    "vars": "variables",
-    "finalizer": "finalizer",
-    "reconcilePeriod": "reconcile_period",
-    "manageStatus": "manages_status",
-    "maxRunnerArtifacts": "max_artifacts",
-    "watchDependentResources": "watches_dependents",
-    "watchClusterScopedResources": "watches_cluster_scoped",
-    "snakeCaseParameters": "has_snake_case",
-    "watchAnnotationsChanges": "watches_annotations",
-    "markUnsafe": "is_unsafe",
-    "selector": "selector",
-    "blacklist": "blacklist",
-    "timeout": "timeout",
-}
+FIELDS = (
+    Field(
+        "role",
+        entries.text,
+        "role",
+        "this or `playbook`",
+        "role to run: a path, `namespace.collection.role`, or a name below `ANSIBLE_ROLES_PATH` or "
+        "`roles/`",
+    ),
+    Field(
+        "playbook",
+        entries.text,
+        "playbook",
+        "this or `role`",
+        "playbook to run, relative to the working directory or to the file; wins over a role",
+    ),
+    Field("vars", _map, "variables", "`{}`", "extra variables, which win over those of the object"),
+    Field(
+        "finalizer",
+        _finalizer,
+        "finalizer",
+        "none",
+        "`name`, with `role`, `playbook` or `vars`: what runs before a deleted object goes. With "
+        "`vars` alone, the role or playbook of the entry",
+    ),
+    Field(
+        "reconcilePeriod",
+        entries.period,
+        "reconcile_period",
+        "`--reconcile-period`, `10h`",
+        "how often each object is looked at, such as `1m30s`; `0s` is the default",
+    ),
+    Field(
+        "manageStatus",
+        entries.truth,
+        "manages_status",
+        "`true`",
+        "whether the conditions `Running`, `Successful` and `Failure` are written",
+    ),
+    Field(
+        "maxRunnerArtifacts",
+        _artifacts,
+        "max_artifacts",
+        f"`{DEFAULT_ARTIFACTS}`",
+        "how many runs of an object are kept in the folder of the process",
+    ),
+    Field(
+        "watchDependentResources",
+        entries.truth,
+        "watches_dependents",
+        "`true`",
+        "whether a change of what a run created wakes the object",
+    ),
+    Field(
+        "watchClusterScopedResources",
+        entries.truth,
+        "watches_cluster_scoped",
+        "`false`",
+        "the same for objects without a namespace that belong to an object in one",
+    ),
+    Field(
+        "snakeCaseParameters",
+        entries.truth,
+        "has_snake_case",
+        "`true`",
+        "whether `sizeGi` in the spec becomes the variable `size_gi`",
+    ),
+    Field(
+        "watchAnnotationsChanges",
+        entries.truth,
+        "watches_annotations",
+        "`false`",
+        "whether changed annotations wake the object",
+    ),
+    Field(
+        "markUnsafe",
+        entries.truth,
+        "is_unsafe",
+        "`true`",
+        "whether strings of the object are marked, so that Ansible never takes them for templates",
+    ),
+    Field("selector", entries.selector, "selector", "all", "label selector for the objects"),
+    Field(
+        "blacklist",
+        _blacklist,
+        "blacklist",
+        "`[]`",
+        "kinds (`group`, `version`, `kind`) that are not watched",
+    ),
+    Field(
+        "timeout",
+        entries.period,
+        "timeout",
+        "`--run-timeout`, none",
+        "time limit of a run, such as `10m`",
+    ),
+)
+"""The keys of an entry, next to those of its kind."""
 _FORM = Form(
-    fields={
-        **entries.KIND_FIELDS,
-        "role": entries.text,
-        "playbook": entries.text,
-        "vars": _map,
-        "finalizer": _finalizer,
-        "reconcilePeriod": entries.period,
-        "manageStatus": entries.truth,
-        "maxRunnerArtifacts": _artifacts,
-        "watchDependentResources": entries.truth,
-        "watchClusterScopedResources": entries.truth,
-        "snakeCaseParameters": entries.truth,
-        "watchAnnotationsChanges": entries.truth,
-        "markUnsafe": entries.truth,
-        "selector": entries.selector,
-        "blacklist": _blacklist,
-        "timeout": entries.period,
-    },
+    fields=entries.readers(FIELDS),
     required=[["version"], ["kind"], ["role", "playbook"]],
     make=_make,
 )

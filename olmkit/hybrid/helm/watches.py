@@ -13,7 +13,7 @@ from typing import Any
 
 from olmkit.base.diagnostics import Location
 from olmkit.hybrid import entries
-from olmkit.hybrid.entries import FILE, Choice, Form, Reading
+from olmkit.hybrid.entries import FILE, Choice, Field, Form, Reading
 from olmkit.kube.labels import LabelSelector
 from olmkit.kube.objects import GVK
 
@@ -77,29 +77,57 @@ def _dry_run(value: Any, _: Mapping[str, str]) -> bool:
 
 
 def _make(gvk: GVK, at: Location, found: Mapping[str, Any]) -> HelmWatch:
-    return HelmWatch(gvk=gvk, at=at, **{_ATTRIBUTES[name]: value for name, value in found.items()})
+    return HelmWatch(gvk=gvk, at=at, **entries.attributes(FIELDS, found))
 
 
-_ATTRIBUTES = {
-    "chart": "chart",
-    "overrideValues": "override_values",
-    "watchDependentResources": "watches_dependents",
-    "selector": "selector",
-    "reconcilePeriod": "reconcile_period",
-    "dryRunOption": "renders_on_server",
-    "maxConcurrentReconciles": "max_concurrent_reconciles",
-}
+FIELDS = (
+    Field(
+        "chart",
+        entries.text,
+        "chart",
+        "required",
+        "folder of a chart or a packed chart, relative to the working directory or to the file",
+    ),
+    Field(
+        "overrideValues",
+        _overrides,
+        "override_values",
+        "`{}`",
+        "map of `a.b` to strings, which win over the spec. `$X` and `${X}` are variables of the "
+        "environment, an unset one is empty. Then `{{ … }}` is filled in, once at the start, with "
+        "the functions of Helm's templates",
+    ),
+    Field(
+        "watchDependentResources",
+        entries.truth,
+        "watches_dependents",
+        "`true`",
+        "whether a change of what the chart created wakes the object",
+    ),
+    Field("selector", entries.selector, "selector", "all", "label selector for the objects"),
+    Field(
+        "reconcilePeriod",
+        entries.period,
+        "reconcile_period",
+        "`--reconcile-period`, `1m`",
+        "how often each object is looked at, such as `1m30s`; `0s` is the default",
+    ),
+    Field(
+        "dryRunOption",
+        _dry_run,
+        "renders_on_server",
+        "`client`",
+        "`server` renders on each pass, so that `lookup` in templates is followed",
+    ),
+    Field(
+        "maxConcurrentReconciles",
+        entries.count,
+        "max_concurrent_reconciles",
+        "`--max-concurrent-reconciles`, the number of processors and at most 4",
+        "how many objects of this kind are worked on at the same time",
+    ),
+)
+"""The keys of an entry, next to those of its kind."""
 _FORM = Form(
-    fields={
-        **entries.KIND_FIELDS,
-        "chart": entries.text,
-        "overrideValues": _overrides,
-        "watchDependentResources": entries.truth,
-        "selector": entries.selector,
-        "reconcilePeriod": entries.period,
-        "dryRunOption": _dry_run,
-        "maxConcurrentReconciles": entries.count,
-    },
-    required=[["version"], ["kind"], ["chart"]],
-    make=_make,
+    fields=entries.readers(FIELDS), required=[["version"], ["kind"], ["chart"]], make=_make
 )

@@ -1,0 +1,53 @@
+"""A server on loopback that takes JSON values: what processes next to this one report."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from aiohttp import web
+
+from olmkit.base.diagnostics import ConfigurationError
+from olmkit.edges.network.http_server import HttpServer
+
+_LOG = logging.getLogger(__name__)
+_LARGEST = 64 * 1024  # bytes of a value
+
+
+class JsonInbox:
+    """A runnable: `POST` to `path` gives `take` the value.
+
+    A `ValueError` of `take` is the answer 400 with its message. A port that another process uses is
+    a warning: nothing is taken then.
+    """
+
+    def __init__(self, name: str, port: int, path: str, take: Callable[[Any], None]) -> None:
+        self._take = take
+        application = web.Application(client_max_size=_LARGEST)
+        application.router.add_post(path, self._answer)
+        self._server = HttpServer(name, application, ("127.0.0.1", port))
+
+    @property
+    def port(self) -> int:
+        """Where it listens; 0 before it does, or when it cannot."""
+        return self._server.port
+
+    async def run(self) -> None:
+        """Serve until cancelled."""
+        try:
+            await self._server.run()
+        except ConfigurationError as error:
+            _LOG.warning("nothing is taken", extra={"error": error.message})
+
+    async def wait_until_ready(self) -> None:
+        """Return when it listens, or cannot."""
+        await self._server.wait_until_ready()
+
+    async def _answer(self, request: web.Request) -> web.Response:
+        try:
+            self._take(json.loads(await request.read()))
+        except (ValueError, RecursionError) as error:
+            return web.json_response({"message": str(error)}, status=400)
+        return web.json_response({})
