@@ -1,4 +1,4 @@
-"""An operator with code of its own and a `watches.yaml`: all kinds in one process.
+"""An operator with code and a `watches.yaml`: all kinds in one process.
 
 Its file may have entries with charts and entries with roles or playbooks. Their controllers work
 in the manager of the operator, next to those in Python.

@@ -72,7 +72,7 @@ def work(given: dict[str, Any], conditions: list[Any], *, is_check: bool) -> dic
     if wanted == present:
         return {"changed": False, "result": found}
     if not is_check:
-        # With the version that was read: nobody's change in between is lost.
+        # With the version that was read: a change in between is not lost.
         found = api.call("PUT", f"{path}/status", {**found, "status": wanted})
     return {"changed": True, "result": found, "diff": diff}
 
