@@ -107,6 +107,14 @@ TASKS = """\
         size: "{{ size_gi }}"
         origin: "{{ origin }}"
         state: "{{ state | default('present') }}"
+- operator_sdk.util.k8s_status:
+    api_version: play.example.com/v1alpha1
+    kind: Cache
+    name: "{{ ansible_operator_meta.name }}"
+    namespace: "{{ ansible_operator_meta.namespace }}"
+    status: {size: "{{ size_gi }}"}
+    conditions:
+    - {type: Applied, status: "True", reason: Sent, message: it is there}
 """
 
 
@@ -238,6 +246,10 @@ def test_a_role_follows_its_object(run: Callable[[Callable[[Rig], Any]], None]) 
         assert owner is not None
         assert config is not None
         assert owner["metadata"]["finalizers"] == ["play.example.com/end"]
+        # What the play wrote into the status stays next to the conditions of the run.
+        assert owner["status"]["size"] == "{{ 7 * 7 }}"
+        types = {one["type"] for one in owner["status"]["conditions"]}
+        assert types == {"Applied", "Failure", "Running", "Successful"}
         assert [one["uid"] for one in config["metadata"]["ownerReferences"]] == [
             owner["metadata"]["uid"]
         ]

@@ -143,7 +143,7 @@ class Rig:
 
     async def until(self, what: Callable[[], Any]) -> Any:
         """What the coroutine function gives, once that is true."""
-        async with asyncio.timeout(40):
+        async with asyncio.timeout(240):
             while True:
                 try:
                     if found := await what():
@@ -353,3 +353,79 @@ def as_pending(release: str) -> str:
     value["info"]["status"] = "pending-upgrade"
     packed = base64.b64encode(gzip.compress(json.dumps(value).encode()))
     return base64.b64encode(packed).decode()
+
+
+def test_overrides_may_be_templates(run: Callable[[Callable[[Rig], Any]], None]) -> None:
+    async def story(rig: Rig) -> None:
+        file = rig.folder / "watches.yaml"
+        text = file.read_text()
+        template = """'{{ ("$ORIGIN:v1" | split ":")._0 | upper }}'"""
+        file.write_text(text.replace("$ORIGIN", template))
+        await rig.create("four", size="1")
+        rig.start()
+        await rig.condition("four", "Deployed", "InstallSuccessful")
+        config = await rig.get(CONFIG, "four-config")
+        assert config is not None
+        assert config["data"]["origin"] == "OVERRIDE"
+        file.write_text(text.replace("$ORIGIN", "'{{ if }}'"))
+        code, said = await rig.check()
+        assert code == 2
+        assert "a template in `overrideValues` cannot be filled in" in said
+
+    run(story)
+
+
+HOOK = """\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: {{ .Release.Name }}-hook
+  annotations:
+    helm.sh/hook: pre-install,pre-upgrade
+    helm.sh/hook-delete-policy: before-hook-creation
+data: {size: {{ .Values.size | quote }}}
+"""
+
+
+def test_hooks_run_with_their_release_and_are_not_corrected(
+    run: Callable[[Callable[[Rig], Any]], None], rig_folder: Path
+) -> None:
+    async def story(rig: Rig) -> None:
+        (rig_folder / "helm-charts/cache/templates/hook.yaml").write_text(HOOK)
+        await rig.create("five", size="1")
+        rig.start()
+        await rig.condition("five", "Deployed", "InstallSuccessful")
+        hook = await rig.get(CONFIG, "five-hook")
+        assert hook is not None
+        assert hook["data"] == {"size": "1"}
+        # It is not an object of the release: what happens to it does not matter.
+        assert "ownerReferences" not in hook["metadata"]
+        await rig.client.delete(CONFIG, Request("five-hook", rig.namespace))
+        await rig.change(CONFIG, "five-config", {"data": {"size": "9"}})
+
+        async def corrected() -> bool:
+            found = await rig.get(CONFIG, "five-config")
+            return found is not None and found["data"]["size"] == "1"
+
+        await rig.until(corrected)
+        assert await rig.get(CONFIG, "five-hook") is None
+        assert await rig.check() == (0, "")
+
+        await rig.change(CACHE, "five", {"spec": {"size": "2"}})
+        await rig.condition("five", "Deployed", "UpgradeSuccessful")
+        hook = await rig.get(CONFIG, "five-hook")
+        assert hook is not None
+        assert hook["data"] == {"size": "2"}
+
+        # A hook that the API server refuses: the release stays, and its objects too.
+        (rig_folder / "helm-charts/cache/templates/hook.yaml").write_text(
+            HOOK.replace(".Values.size | quote", ".Values.size")
+        )
+        rig.stop()
+        rig.start()
+        await rig.condition("five", "ReleaseFailed", "UpgradeError")
+        config = await rig.get(CONFIG, "five-config")
+        assert config is not None
+        assert config["data"]["size"] == "2"
+
+    run(story)
