@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from olmkit.catalog.model import Catalog
-from olmkit.hub import feeds, package_pages, paths, stated, upgrades
+from olmkit.hub import feeds, news, package_pages, paths, stated, upgrades
 from olmkit.hub.feeds import Feed
 from olmkit.hub.installs import Where
+from olmkit.hub.news import Moment
 from olmkit.hub.operators import Providers
 from olmkit.hub.package_pages import SCHEMA_VERSION, Data, Part, Summary, Wanted
 from olmkit.hub.pages import (
@@ -21,6 +22,7 @@ from olmkit.hub.pages import (
     KindPage,
     Link,
     ListPage,
+    News,
     Page,
     Provider,
     ReportItem,
@@ -41,13 +43,15 @@ _FACETS: Final = (
     ("arch", "Architecture"),
     ("catalog", "Catalog"),
 )
+_UNKNOWN: Final = Moment()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
     """A catalog of the site: how the pages call it, what was read, and what could not be read.
 
-    `digest` is that of the image or of the files; empty if it is not known.
+    `digest` is that of the image or of the files; empty if it is not known. `unread`: package and
+    name of bundles whose images were requested and could not be read, and why.
     """
 
     name: str
@@ -55,6 +59,16 @@ class Source:
     where: Where
     digest: str = ""
     faults: tuple[str, ...] = ()
+    unread: Mapping[tuple[str, str], str] = field(default_factory=dict)
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """All that could not be read, in words."""
+        images = (
+            f"{self.name}: image of {name}: {message}"
+            for (_, name), message in sorted(self.unread.items())
+        )
+        return (*(f"{self.name}: {fault}" for fault in self.faults), *images)
 
 
 def packages(sources: Sequence[Source]) -> Iterator[Wanted]:
@@ -70,22 +84,31 @@ def packages(sources: Sequence[Source]) -> Iterator[Wanted]:
                 base=_base(source, many=many),
                 many=many,
                 providers=providers,
+                unread={
+                    name: message
+                    for (of, name), message in source.unread.items()
+                    if of == package.name
+                },
             )
 
 
 def rest(
-    sources: Sequence[Source], summaries: Sequence[Summary], failures: Sequence[str]
+    sources: Sequence[Source],
+    summaries: Sequence[Summary],
+    failures: Sequence[str],
+    moment: Moment = _UNKNOWN,
 ) -> Iterator[Part]:
     """The list, the pages of kinds and the others that are not of a package.
 
     `failures` say which pages of packages could not be made.
     """
     report = [
-        *(_failure(f"{source.name}: {fault}") for source in sources for fault in source.faults),
+        *(_failure(one) for source in sources for one in source.failures),
         *(_failure(one) for one in failures),
         *(note for one in summaries for note in one.notes),
     ]
     tiles = tuple(sorted((one.tile for one in summaries), key=_place))
+    changes = news.since(moment, tiles)
     yield Part(
         "",
         ListPage(
@@ -93,10 +116,14 @@ def rest(
             facets=tuple(_facets(tiles)),
             has_deprecated=any(one.deprecated for one in tiles),
             notices=tuple(one.text for one in report if one.kind == "failed"),
+            changed=None if changes is None else _changed(changes),
         ),
     )
     about = tuple(_about(source) for source in sources)
-    yield Part("about/", AboutPage(catalogs=about, report=tuple(report)))
+    yield Part(
+        "about/",
+        AboutPage(catalogs=about, report=tuple(report), news=changes, time=moment.time),
+    )
     missing = ErrorPage(
         title="Page not found",
         text="The catalog may no longer contain this operator or version.",
@@ -104,7 +131,10 @@ def rest(
     yield Part("404.html", missing)
     yield from _kinds(summaries)
     listed = [_indexed(one) for one in tiles]
-    yield Part("index.json", Data({"schema_version": SCHEMA_VERSION, "packages": listed}))
+    index: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "packages": listed}
+    if changes is not None:
+        index["changes"] = news.data(changes)
+    yield Part("index.json", Data(index))
 
 
 def of_catalogs(sources: Sequence[Source], *, title: str) -> Site:
@@ -138,6 +168,15 @@ def of_catalogs(sources: Sequence[Source], *, title: str) -> Site:
 
 def _place(tile: Tile) -> tuple[bool, str, str]:
     return tile.deprecated, stated.sort_key(tile.display_name), tile.href
+
+
+def _changed(changes: Sequence[News]) -> Mapping[str, int]:
+    """The pages of packages, and the places of their last changes."""
+    found: dict[str, int] = {}
+    for place, one in enumerate(changes):
+        if one.href:
+            found.setdefault(one.href, place)
+    return found
 
 
 def _failure(text: str) -> ReportItem:

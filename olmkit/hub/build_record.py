@@ -12,6 +12,7 @@ from olmkit.catalog.blobs import outline
 from olmkit.catalog.blobs.outline import BlobPlace, FilePlace
 from olmkit.hub.package_pages import Wanted
 from olmkit.hub.pages import Link
+from olmkit.hub.records import ImagePlace
 from olmkit.kube.objects import GVK
 
 FILE: Final = "build.json"
@@ -119,8 +120,10 @@ def _pieces(
         yield _text(channel.deprecation)
         yield _blob(channel.place)
     for bundle in package.bundles.values():
-        yield _text(bundle.deprecation)
+        yield _text(bundle.deprecation, wanted.unread.get(bundle.name))
         yield _blob(bundle.place)
+        if isinstance(bundle.place, ImagePlace):
+            yield _blob(bundle.place.stated)
     yield _links(providers.dependents.get(package.name, ()))
     for kind in kinds:
         yield _links(providers.kinds.get(kind, ()))

@@ -2,7 +2,7 @@
 
 Readers tell entries apart by their identifiers, which have the version. A date is that of the
 annotation `createdAt` where it can be read, since no clock is used; such dates are as good as
-their authors made them. Links are relative without `base_url`, which not every reader resolves.
+their authors made them. A build that knows an earlier one lists what changed instead. Links are relative without `base_url`, which not every reader resolves.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from datetime import UTC, datetime
 from typing import Final, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
+from olmkit.hub import news
 from olmkit.hub.looks.text import clean
-from olmkit.hub.pages import Tile
+from olmkit.hub.pages import News, Tile
 
 FILE: Final = "feed.xml"
 MAX_ENTRIES: Final = 100
@@ -51,6 +52,27 @@ def of_list(title: str, tiles: Sequence[Tile], base_url: str = "") -> bytes:
             summary=tile.summary,
         )
         for tile in sorted(tiles, key=lambda one: (one.catalog, one.name))
+    ]
+    return _atom(FILE, title, (title,), entries, base_url)
+
+
+def of_news(
+    title: str, tiles: Sequence[Tile], changes: Sequence[News], base_url: str = ""
+) -> bytes:
+    """What changed since an earlier build, the newest first.
+
+    A change without a time has the date that the version states.
+    """
+    created = {(one.catalog, one.name, one.version): one.created for one in tiles}
+    entries = [
+        Entry(
+            title=f"{one.display_name or one.name} {one.version}".strip(),
+            href=one.href,
+            identity=(title, one.catalog, one.name, one.kind, one.version, one.before, one.time),
+            created=one.time or created.get((one.catalog, one.name, one.version), ""),
+            summary=f"{one.display_name or one.name}: {news.sentence(one)}.",
+        )
+        for one in changes
     ]
     return _atom(FILE, title, (title,), entries, base_url)
 

@@ -22,8 +22,9 @@ from olmkit.hub.feeds import Feed
 from olmkit.hub.looks import files as shared
 from olmkit.hub.looks import pages as looks
 from olmkit.hub.looks.environment import IMAGE_POLICY, POLICY
+from olmkit.hub.news import Moment
 from olmkit.hub.package_pages import Data, Part, Wanted
-from olmkit.hub.pages import ErrorPage, ListPage, Page, Tile
+from olmkit.hub.pages import AboutPage, ErrorPage, ListPage, News, Page, Tile
 
 INDEX: Final = "index.html"
 INDEX_DATA: Final = "index.json"
@@ -40,6 +41,9 @@ _HEADERS: Final = f"""\
 /*.json
   Access-Control-Allow-Origin: *
 """
+
+
+_UNKNOWN: Final = Moment()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +79,7 @@ class HubFiles:
         look: Look,
         earlier: Earlier = NONE,
         is_there: Callable[[str, str], bool] = lambda _path, _digest: False,
+        moment: Moment = _UNKNOWN,
     ) -> None:
         self.failed: list[str] = []
         self.pages = 0
@@ -84,6 +89,7 @@ class HubFiles:
         self._look_key = _look_key(look)
         self._earlier = earlier
         self._is_there = is_there
+        self._moment = moment
         self._digests: dict[str, str] = {}
         self._packages: dict[str, PackageRecord] = {}
 
@@ -94,14 +100,17 @@ class HubFiles:
             found = self._unchanged(wanted)
             yield from self._package(wanted) if found is None else self._kept(wanted, found)
         listed: tuple[Tile, ...] = ()
+        news: tuple[News, ...] | None = None
         index: Any = {}
-        for part in all_pages.rest(self._sources, summaries, tuple(self.failed)):
+        for part in all_pages.rest(self._sources, summaries, tuple(self.failed), self._moment):
             if isinstance(part.content, ListPage):
                 listed = part.content.tiles
+            if isinstance(part.content, AboutPage):
+                news = part.content.news
             if isinstance(part.content, Data) and part.path == INDEX_DATA:
                 index = part.content.value
             yield from self._new(self._part(part))
-        for path, data in shared_files(self._look, listed, index).items():
+        for path, data in shared_files(self._look, listed, index, news).items():
             yield from self._new(self._file(path, data))
 
         # For web servers that read it, such as those of static hosting services.
@@ -113,8 +122,7 @@ class HubFiles:
 
     def report(self) -> tuple[str, ...]:
         """What cannot be shown, in words."""
-        faults = (f"{one.name}: {fault}" for one in self._sources for fault in one.faults)
-        return (*faults, *self.failed)
+        return (*(one for source in self._sources for one in source.failures), *self.failed)
 
     def _unchanged(self, wanted: Wanted) -> PackageRecord | None:
         found = self._earlier.packages.get(wanted.path)
@@ -239,14 +247,22 @@ def render_safely(
         return render(look, path, _unmade(reason), clean_links=clean_links), reason
 
 
-def shared_files(look: Look, tiles: Sequence[Tile], index: Mapping[str, Any]) -> dict[str, bytes]:
+def shared_files(
+    look: Look,
+    tiles: Sequence[Tile],
+    index: Mapping[str, Any],
+    news: Sequence[News] | None = None,
+) -> dict[str, bytes]:
     """The feed, the search index as scripts, style sheet and scripts."""
     found = {f"{shared.FOLDER}/{name}": data for name, data in shared.shared().items()}
     packages = json.dumps(index["packages"], ensure_ascii=False, sort_keys=True)
     found["index.js"] = shared.index_script(packages).encode("utf-8", "replace")
     words = json.dumps([one.words for one in tiles], ensure_ascii=False)
     found["descriptions.js"] = shared.descriptions_script(words).encode("utf-8", "replace")
-    found[feeds.FILE] = feeds.of_list(look.title, tiles, look.base_url)
+    if news is None:
+        found[feeds.FILE] = feeds.of_list(look.title, tiles, look.base_url)
+    else:
+        found[feeds.FILE] = feeds.of_news(look.title, tiles, news, look.base_url)
     return found
 
 

@@ -45,8 +45,7 @@ class OnRequest:
             if found.tile.icon:
                 self._icons.setdefault(found.tile.icon, wanted)
         failures = [one.failure for one in summaries if one.failure]
-        faults = (f"{one.name}: {fault}" for one in sources for fault in one.faults)
-        self.failed: Final = (*faults, *failures)
+        self.failed: Final = (*(one for source in sources for one in source.failures), *failures)
         self._made: dict[str, Make] = {}
         listed: tuple[Tile, ...] = ()
         index: Any = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from olmkit.base.diagnostics import OlmkitError
@@ -81,6 +81,7 @@ class Shared:
     hops: tuple[Hops, ...]
     where: Where
     providers: Providers
+    unread: Mapping[str, str] = field(default_factory=dict)
 
 
 def page(
@@ -195,7 +196,9 @@ def _notices(record: Record, shared: Shared, channel: Channel | None) -> Iterato
             yield found
     if len(record.bundle.properties.identities) != 1 or record.bundle.version is None:
         yield "The version of this bundle cannot be read."
-    if not record.spec.get("displayName") and not record.has_manifests:
+    if record.bundle.name in shared.unread:
+        yield f"The bundle image could not be read: {shared.unread[record.bundle.name]}."
+    elif not record.spec.get("displayName") and not record.has_manifests:
         yield "This catalog carries no description of this version: it is in the bundle image."
 
 

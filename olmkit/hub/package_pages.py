@@ -6,7 +6,7 @@ A version whose page cannot be made gets one that says why; the others do not ch
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
@@ -56,7 +56,8 @@ _KEPT: Final = 8  # bundles that are kept, since the next ones replace them
 class Wanted:
     """A package, and what its pages need to know of the site.
 
-    `base` is empty or the folder of its catalog; `many`: the site has several catalogs.
+    `base` is empty or the folder of its catalog; `many`: the site has several catalogs. `unread`:
+    bundles whose images could not be read, and why.
     """
 
     package: Package
@@ -65,6 +66,7 @@ class Wanted:
     base: str
     many: bool
     providers: Providers
+    unread: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def path(self) -> str:
@@ -241,6 +243,7 @@ def _shared(wanted: Wanted, first: Record, *, is_whole: bool = False) -> Shared:
         hops=upgrades.hops(package, wanted.base) if is_whole else (),
         where=wanted.where,
         providers=wanted.providers,
+        unread=wanted.unread,
     )
 
 

@@ -103,13 +103,34 @@ class Facet:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class News:
+    """What changed since an earlier build: `kind` is added, updated, deprecated or removed.
+
+    `before` is the version of the earlier build, `time` that of the build that found the change.
+    """
+
+    kind: str
+    name: str
+    catalog: str = ""
+    display_name: str = ""
+    href: str = ""
+    version: str = ""
+    before: str = ""
+    time: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ListPage:
-    """The first page. `tiles` are in their static order: deprecated last, then by name."""
+    """The first page. `tiles` are in their static order: deprecated last, then by name.
+
+    `changed`: the places of tiles among the changes since an earlier build; None without one.
+    """
 
     tiles: tuple[Tile, ...]
     facets: tuple[Facet, ...]
     has_deprecated: bool
     notices: tuple[str, ...] = ()
+    changed: Mapping[str, int] | None = None
 
 
 # One version of an operator
@@ -522,8 +543,12 @@ class ReportItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AboutPage:
+    """Where the pages come from; `time` of the build and `news` since an earlier one, if known."""
+
     catalogs: tuple[AboutCatalog, ...]
     report: tuple[ReportItem, ...]
+    news: tuple[News, ...] | None = None
+    time: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

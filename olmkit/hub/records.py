@@ -11,6 +11,7 @@ from olmkit.bundle.model import CRD_KIND, CSV_KIND
 from olmkit.catalog.blobs import blob as blobs
 from olmkit.catalog.blobs import outline, properties
 from olmkit.catalog.blobs.blob import Blob
+from olmkit.catalog.blobs.outline import BlobPlace, FilePlace
 from olmkit.catalog.model import Bundle, Package
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, sequence, text
@@ -20,6 +21,13 @@ _MOVED = {
     "apiServiceDefinitions": "apiservicedefinitions",
 }
 _METADATA = ("annotations", "labels")
+
+
+@dataclass(frozen=True, slots=True)
+class ImagePlace(FilePlace):
+    """Where the blob of a bundle is that was made of its image; `stated` is that of the catalog."""
+
+    stated: BlobPlace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

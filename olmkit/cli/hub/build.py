@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     olmkit hub build catalog -d public
     olmkit hub build quay.io/example/catalog:v1 -d public --title 'Operators of Example'
     olmkit hub build catalogs/stable catalogs/beta -d public --dry-run
+    olmkit hub build catalog -d public --previous public --bundles heads
     """
 )
 @click.argument("references", metavar="REF...", nargs=-1, required=True)
@@ -43,6 +44,21 @@ if TYPE_CHECKING:
     metavar="URL",
     help="Address where the pages are published: for links of feeds, search engines and previews.",
 )
+@click.option(
+    "--previous",
+    type=click.Path(path_type=Path, exists=True),
+    metavar="PATH",
+    help="Directory or `index.json` of an earlier build: `feed.xml` and the about page list what "
+    "changed since then.",
+)
+@click.option(
+    "--build-time",
+    "time",
+    default="",
+    metavar="TIME",
+    help="Time of this build (RFC 3339), for the about page and for the changes. Default: none, "
+    "so that the same catalog gives the same bytes.",
+)
 @click.option("--gzip", "packed", is_flag=True, help="Write a compressed `.gz` of each large text.")
 @click.option("--dry-run", is_flag=True, help="Show what would be written without writing it.")
 @source_options
@@ -54,6 +70,8 @@ def build(
     folder: Path,
     title: str,
     base_url: str,
+    previous: Path | None,
+    time: str,
     packed: bool,
     dry_run: bool,
     source: SourceOptions,
@@ -70,7 +88,13 @@ def build(
     require_libraries()
     job = importlib.import_module("olmkit.jobs.hub.build")
     options = job.BuildOptions(
-        title=title, base_url=base_url, packed=packed, dry_run=dry_run, source=source
+        title=title,
+        base_url=base_url,
+        packed=packed,
+        dry_run=dry_run,
+        previous=previous,
+        time=time,
+        source=source,
     )
     built = app.run(job.build(references, folder, options, access))
     app.emit(

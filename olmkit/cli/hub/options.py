@@ -1,4 +1,4 @@
-"""What the commands of the hub share: how clusters know the catalog."""
+"""What the commands of the hub share: how clusters know the catalog, and what is pulled."""
 
 from __future__ import annotations
 
@@ -47,20 +47,29 @@ def source_options(run: Callable[..., Any]) -> Callable[..., Any]:
         metavar="IMAGE",
         help="Image of the catalog: the instructions create it. Default: REF if it is an image.",
     )
+    @click.option(
+        "--bundles",
+        type=click.Choice(["heads", "all"]),
+        default=None,
+        help="Pull the bundle images of channel heads, or of all versions, where the catalog has no "
+        "manifests: for permissions, CRDs and workloads. Default: no image is pulled.",
+    )
     @functools.wraps(run)
     def with_source(
         *arguments: Any,
         catalog_name: str,
         catalog_namespace: str,
         catalog_image: str,
+        bundles: str | None,
         **options: Any,
     ) -> Any:
-        from olmkit.jobs.hub.options import SourceOptions
+        from olmkit.jobs.hub.options import BundleImages, SourceOptions
 
         source = SourceOptions(
             catalog_name=catalog_name,
             catalog_namespace=catalog_namespace,
             catalog_image=catalog_image,
+            bundles=BundleImages(bundles or "none"),
         )
         return run(*arguments, source=source, **options)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from olmkit.base.diagnostics import ConfigurationError, OlmkitError
+from olmkit.edges import user_cache
 from olmkit.edges.disk import disk_error, write_atomically
 from olmkit.edges.images.layout import Layout
 from olmkit.oci import store as stores
@@ -24,22 +25,8 @@ _MAX_LAYER = 2 * 1024 * 1024 * 1024
 
 
 def folder(environment: Mapping[str, str]) -> Path:
-    """The folder of the cache: `OLMKIT_CACHE`, else `olmkit` in the user's folder of caches.
-
-    Raises `ConfigurationError` when no variable names a folder. A fixed name in `/tmp` would let
-    other users decide what goes into an image.
-    """
-    if chosen := environment.get("OLMKIT_CACHE"):
-        return Path(chosen) / _FOLDER
-    user = Path(environment.get("XDG_CACHE_HOME") or "")
-    if not user.is_absolute():  # to be ignored (XDG Base Directory Specification)
-        if not environment.get("HOME"):
-            raise ConfigurationError(
-                "the build cache has no folder, since `HOME` is not set",
-                hint="set `OLMKIT_CACHE` to a folder that only you can write to",
-            )
-        user = Path(environment["HOME"], ".cache")
-    return user / "olmkit" / _FOLDER
+    """The folder of the cache. Raises `ConfigurationError` when no variable names one."""
+    return user_cache.folder(environment, _FOLDER)
 
 
 class BuildCache:

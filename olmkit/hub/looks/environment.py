@@ -16,6 +16,7 @@ from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
 from olmkit.catalog.graph import picture
+from olmkit.hub import news
 from olmkit.hub.looks import instructions, markdown, text, yaml_colors
 from olmkit.hub.pages import OperatorPage
 
@@ -93,6 +94,7 @@ def _environment() -> Environment:
         link=text.link,
         markdown=markdown.description,
         picture=picture.inline,
+        news=news.sentence,
         short=text.shortened,
         software=_software,
         to=_to,

@@ -13,10 +13,11 @@ from olmkit.base.diagnostics import ConfigurationError, InputError
 from olmkit.base.tree import ChangeKind
 from olmkit.edges import disk, paths
 from olmkit.edges.next_folder import NextFolder
-from olmkit.hub import build_record
+from olmkit.hub import build_record, feeds, news
 from olmkit.hub.build_record import Earlier
-from olmkit.hub.files import HubFile, HubFiles, Look
+from olmkit.hub.files import INDEX_DATA, HubFile, HubFiles, Look
 from olmkit.hub.looks import text
+from olmkit.hub.news import Moment
 from olmkit.jobs.hub import sources
 from olmkit.jobs.hub.options import SourceOptions
 
@@ -29,13 +30,16 @@ class BuildOptions:
     """`title` is that of the hub; empty: the names of the catalogs.
 
     `base_url` is where the hub is published; empty: not known. `packed`: large texts are
-    written a second time, compressed with gzip. With `dry_run`, nothing is written.
+    written a second time, compressed with gzip. With `dry_run`, nothing is written. `previous` is
+    the directory or the `index.json` of an earlier build, for changes; `time` that of this one.
     """
 
     title: str = ""
     base_url: str = ""
     packed: bool = False
     dry_run: bool = False
+    previous: Path | None = None
+    time: str = ""
     source: SourceOptions = field(default_factory=SourceOptions)
 
 
@@ -64,6 +68,7 @@ async def build(
     Raises `InputError` when a catalog cannot be read, or when `folder` has other files.
     """
     base_url = _base_url(options.base_url)
+    moment = Moment(earlier=_previous(options.previous), time=_time(options.time))
     found = await sources.read(references, options.source, access)
     title = options.title or ", ".join(one.name for one in found)
     earlier = _earlier(folder)
@@ -72,6 +77,7 @@ async def build(
         Look(title=title, base_url=base_url, packed=options.packed),
         earlier,
         lambda path, digest: _digest(folder, path) == digest,
+        moment,
     )
     with nullcontext() if options.dry_run else NextFolder(folder) as target:
         changes: dict[str, ChangeKind] = {}
@@ -105,6 +111,24 @@ def _base_url(written: str) -> str:
             hint="write it like `https://example.com/operators/`",
         )
     return f"{written.rstrip('/')}/" if written else ""
+
+
+def _previous(path: Path | None) -> news.Earlier | None:
+    """The list of the earlier build, which is a file or in a directory."""
+    if path is None:
+        return None
+    file = path / INDEX_DATA if paths.is_folder(path) else path
+    return news.parse(disk.read_file(file), str(file))
+
+
+def _time(written: str) -> str:
+    """The time as RFC 3339 writes it. Raises `ConfigurationError` when it is not one."""
+    found = feeds.timestamp(written) if written else ""
+    if written and not found:
+        raise ConfigurationError(
+            f"`{written}` is not a time", hint="write it like `2026-01-31T12:00:00Z`"
+        )
+    return found
 
 
 def _earlier(folder: Path) -> Earlier:

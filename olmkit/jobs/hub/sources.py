@@ -19,7 +19,8 @@ from olmkit.hub.installs import Where
 from olmkit.jobs import validation
 from olmkit.jobs.catalog import catalogs, local
 from olmkit.jobs.catalog.serve_prepared import default_name
-from olmkit.jobs.hub.options import SourceOptions
+from olmkit.jobs.hub import bundle_images
+from olmkit.jobs.hub.options import BundleImages, SourceOptions
 from olmkit.oci.reference import Reference
 from olmkit.olm import bundle_catalog
 
@@ -56,6 +57,8 @@ async def read(
         while name in names:
             name, number = f"{source.name}-{number}", number + 1
         names.add(name)
+        if options.bundles is not BundleImages.NONE:
+            source = await bundle_images.filled(source, options.bundles, access)
         made.append(replace(source, name=name))
     if bundle is not None:
         made.append(_of_bundle(bundle, options))

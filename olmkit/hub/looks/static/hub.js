@@ -173,6 +173,7 @@
       provider: fold(data.provider), categories: texts(data.categories).join(" "),
       summary: " " + fold(data.summary),
       deprecated: tile.dataset.deprecated === "yes",
+      changed: tile.dataset.changed ? Number(tile.dataset.changed) : Infinity,
       title: fold(data.displayName || data.name),
       facets: facetsOf(tile),
     };
@@ -325,6 +326,7 @@
     const byName = (a, b) => a.title < b.title ? -1 : a.title > b.title ? 1 : a.number - b.number;
     if (sort.value === "name") order.sort(byName);
     else if (sort.value === "provider") order.sort((a, b) => a.provider < b.provider ? -1 : a.provider > b.provider ? 1 : byName(a, b));
+    else if (sort.value === "changed") order.sort((a, b) => a.changed < b.changed ? -1 : a.changed > b.changed ? 1 : byName(a, b));
     else if (scores) {
       order.sort((a, b) => scores.get(b.number) - scores.get(a.number) || a.deprecated - b.deprecated || byName(a, b));
     }

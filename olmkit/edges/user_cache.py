@@ -1,0 +1,30 @@
+"""The folders in which olmkit keeps for later what it can get again.
+
+Throwing such a folder away costs time and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from olmkit.base.diagnostics import ConfigurationError
+
+
+def folder(environment: Mapping[str, str], name: str) -> Path:
+    """The folder `name` in `OLMKIT_CACHE`, else below `olmkit` in the user's folder of caches.
+
+    Raises `ConfigurationError` when no variable names a folder. A fixed name in `/tmp` would let
+    other users decide what is read from it.
+    """
+    if chosen := environment.get("OLMKIT_CACHE"):
+        return Path(chosen) / name
+    user = Path(environment.get("XDG_CACHE_HOME") or "")
+    if not user.is_absolute():  # to be ignored (XDG Base Directory Specification)
+        if not environment.get("HOME"):
+            raise ConfigurationError(
+                f"the {name} cache has no folder, since `HOME` is not set",
+                hint="set `OLMKIT_CACHE` to a folder that only you can write to",
+            )
+        user = Path(environment["HOME"], ".cache")
+    return user / "olmkit" / name
