@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from olmkit.catalog.blobs import outline, wire
 from olmkit.catalog.model import Catalog
-from olmkit.hub import feeds, news, package_pages, paths, stated, upgrades
+from olmkit.hub import facts, feeds, news, package_pages, paths, stated, upgrades
 from olmkit.hub.feeds import Feed
 from olmkit.hub.installs import Where
 from olmkit.hub.news import Moment
@@ -76,6 +77,7 @@ def packages(sources: Sequence[Source]) -> Iterator[Wanted]:
     many = len(sources) > 1
     providers = _providers(sources, many=many)
     for source in sources:
+        lifecycles = _lifecycles(source.catalog)
         for _, package in sorted(source.catalog.packages.items()):
             yield Wanted(
                 package=package,
@@ -89,6 +91,7 @@ def packages(sources: Sequence[Source]) -> Iterator[Wanted]:
                     for (of, name), message in source.unread.items()
                     if of == package.name
                 },
+                lifecycle=lifecycles.get(package.name, {}),
             )
 
 
@@ -106,6 +109,7 @@ def rest(
         *(_failure(one) for source in sources for one in source.failures),
         *(_failure(one) for one in failures),
         *(note for one in summaries for note in one.notes),
+        *(note for source in sources for note in _unknown_deprecations(source)),
     ]
     tiles = tuple(sorted((one.tile for one in summaries), key=_place))
     changes = news.since(moment, tiles)
@@ -191,6 +195,36 @@ def _kinds(summaries: Sequence[Summary]) -> Iterator[Part]:
     for (group, kind), providers in sorted(found.items()):
         page = KindPage(group=group, kind=kind, providers=tuple(providers))
         yield Part(paths.kind(group, kind), page)
+
+
+def _lifecycles(catalog: Catalog) -> Mapping[str, Mapping[str, Any]]:
+    """The blobs that state how long the versions of packages are supported, by package."""
+    return {
+        one.package: outline.blob_at(one.place).value
+        for one in catalog.outlines.customs
+        if one.schema == facts.LIFECYCLES
+    }
+
+
+def _unknown_deprecations(source: Source) -> Iterator[ReportItem]:
+    """How many deprecations name what does not exist, which OLM ignores."""
+    packages = source.catalog.packages
+    number = 0
+    for blob in source.catalog.outlines.deprecations:
+        package = packages.get(blob.package)
+        for entry in blob.entries:
+            known: Mapping[str, Any] = {}
+            if package is not None:
+                known = {
+                    wire.PACKAGE: {"": package},
+                    wire.CHANNEL: package.channels,
+                    wire.BUNDLE: package.bundles,
+                }.get(entry.schema, {})
+            number += entry.name not in known
+    if number:
+        words = "1 deprecation names" if number == 1 else f"{number} deprecations name"
+        text = f"{source.name}: {words} a package, channel or bundle that the catalog does not have"
+        yield ReportItem(kind="note", text=text)
 
 
 def _base(source: Source, *, many: bool) -> str:

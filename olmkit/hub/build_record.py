@@ -116,6 +116,7 @@ def _pieces(
     yield _text(looks, wanted.base, wanted.catalog, where.name, where.namespace, where.image)
     yield _text(package.name, package.deprecation)
     yield _blob(package.place)
+    yield json.dumps(wanted.lifecycle, sort_keys=True).encode()
     for channel in package.channels.values():
         yield _text(channel.deprecation)
         yield _blob(channel.place)

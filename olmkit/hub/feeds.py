@@ -2,7 +2,8 @@
 
 Readers tell entries apart by their identifiers, which have the version. A date is that of the
 annotation `createdAt` where it can be read, since no clock is used; such dates are as good as
-their authors made them. A build that knows an earlier one lists what changed instead. Links are relative without `base_url`, which not every reader resolves.
+their authors made them. A build that knows an earlier one lists what changed
+instead. Links are relative without `base_url`, which not every reader resolves.
 """
 
 from __future__ import annotations

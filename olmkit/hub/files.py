@@ -51,12 +51,17 @@ class Look:
     """What all pages have in common.
 
     `base_url` is where the hub is published, with a slash at its end, or empty; `packed`: large
-    texts are there a second time, compressed with gzip.
+    texts are there a second time, compressed with gzip. `image_link` is the address of what is
+    known of an image, such as its scan, with `{image}` for its reference. `notice` is on top of
+    each page; `is_live`: pages load again after a change.
     """
 
     title: str
     base_url: str = ""
     packed: bool = False
+    image_link: str = ""
+    notice: str = ""
+    is_live: bool = False
 
 
 class HubFile(NamedTuple):
@@ -215,7 +220,7 @@ class _Shared:
 
 def _look_key(look: Look) -> str:
     """What all pages are made of: the release, options, templates, libraries that make HTML."""
-    parts = [__version__, look.title, look.base_url, str(look.packed)]
+    parts = [__version__, look.title, look.base_url, str(look.packed), look.image_link]
     parts += [version(name) for name in _LIBRARIES]
     folder = files_of("olmkit.hub.looks")
     for place in (folder, folder / "templates"):
@@ -233,6 +238,9 @@ def render(look: Look, path: str, page: Page, *, clean_links: bool = False) -> s
         clean_links=clean_links,
         base_url="" if isinstance(page, ErrorPage) else look.base_url,
         path=path,
+        image_link=look.image_link,
+        notice=look.notice,
+        is_live=look.is_live,
     )
 
 

@@ -7,6 +7,7 @@ answers after some seconds.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from typing import Any, Final
@@ -16,6 +17,7 @@ from olmkit.catalog.model import Bundle
 from olmkit.hub import all_pages, feeds, files, package_pages, paths, records, schemas, upgrades
 from olmkit.hub.all_pages import Source
 from olmkit.hub.files import INDEX, INDEX_DATA, Look
+from olmkit.hub.looks import files as looks
 from olmkit.hub.package_pages import Data, PackagePages, Part, Wanted
 from olmkit.hub.pages import ErrorPage, ListPage, Tile
 
@@ -30,9 +32,13 @@ _OBJECT: Final = properties.OBJECT.encode()
 
 
 class OnRequest:
-    """The files by their path, as `hub build` writes them. `failed`: what cannot be shown."""
+    """The files by their path, as `hub build` writes them. `failed`: what cannot be shown.
 
-    def __init__(self, sources: Sequence[Source], look: Look) -> None:
+    `revision` differs after each change: pages look for it.
+    """
+
+    def __init__(self, sources: Sequence[Source], look: Look, revision: str = "") -> None:
+        self._revision = revision
         self._look = look
         self._packages = {one.path: one for one in all_pages.packages(sources)}
         self._pages: dict[str, PackagePages] = {}
@@ -57,6 +63,15 @@ class OnRequest:
             self._made[_file(part)] = partial(self._data, part)
         for path, data in files.shared_files(look, listed, index).items():
             self._made[path] = partial(bytes, data)
+        if look.is_live:
+            name, script = looks.live()
+            self._made[f"{looks.FOLDER}/{name}"] = partial(bytes, script)
+            self._made["revision.txt"] = lambda: self._revision.encode()
+
+    def say(self, notice: str, revision: str) -> None:
+        """Have a notice on top of all pages from now on."""
+        self._revision = revision
+        self._look = replace(self._look, notice=notice)
 
     @property
     def packages(self) -> int:

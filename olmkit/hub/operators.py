@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from olmkit.base.diagnostics import OlmkitError
@@ -15,8 +15,8 @@ from olmkit.bundle.changes.change import Change
 from olmkit.bundle.summary import summary as summaries
 from olmkit.bundle.summary.summary import Summary
 from olmkit.catalog.blobs import properties
-from olmkit.catalog.model import Bundle, Channel, Package
-from olmkit.hub import apis, comparison, installs, paths, permissions, stated, upgrades
+from olmkit.catalog.model import Bundle, Channel, Entry, Package
+from olmkit.hub import apis, comparison, facts, installs, paths, permissions, stated, upgrades
 from olmkit.hub.installs import Where
 from olmkit.hub.looks import markdown
 from olmkit.hub.looks.text import shortened
@@ -28,10 +28,9 @@ from olmkit.hub.pages import (
     CompareItem,
     Dependency,
     Deprecation,
-    Fact,
     Hops,
     Image,
-    Item,
+    Install,
     Link,
     Newer,
     OperatorPage,
@@ -40,14 +39,12 @@ from olmkit.hub.pages import (
 )
 from olmkit.hub.records import Record
 from olmkit.kube.objects import GVK, mapping, text
-from olmkit.olm import kinds
 
 _SUMMARY: Final = 200  # characters
 _MENU: Final = 8  # versions in the menu on each side of the shown version
 _SEARCHED: Final = 6000  # characters of a description that the search reads
 _HOPS: Final = 60  # versions from which an operator page shows the upgrades; the graph shows all
 _NEAR: Final = 30  # rows of the table of versions on each side of the shown version
-_EXTRAS: Final = ("changes", "recommendations", "screenshots", "license", "containsSecurityUpdates")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +79,7 @@ class Shared:
     where: Where
     providers: Providers
     unread: Mapping[str, str] = field(default_factory=dict)
+    lifecycle: Mapping[str, Any] = field(default_factory=dict)
 
 
 def page(
@@ -119,9 +117,7 @@ def page(
         good=_good(bundle, channel, shared),
         channels=(choices := _channels(shared, channel, bundle)),
         versions_of_channel=_versions(shared, choices, bundle),
-        install=installs.of_record(
-            record, package.name, channel, head.name if head else "", shared.where
-        ),
+        install=_install(record, shared, channel, head),
         apis=apis.of_record(record, examples),
         examples_error=examples.error,
         examples_raw=examples.raw,
@@ -137,8 +133,26 @@ def page(
         compare_href=paths.compare(shared.base, package.name),
         capability=capability,
         capability_level=level,
-        facts=tuple(_facts(record)),
+        facts=tuple(facts.of_record(record, shared.lifecycle)),
     )
+
+
+def _install(
+    record: Record, shared: Shared, channel: Channel | None, head: Entry | None
+) -> Install:
+    """The instructions, with what OLM v1 installs if no channel is requested."""
+    name = shared.package.name
+    found = installs.of_record(record, name, channel, head.name if head else "", shared.where)
+    default, _ = upgrades.default_channel(shared.package)
+    first = upgrades.first_of_v1(shared.package)
+    is_shown = found.is_head and channel is default and bool(found.templates)
+    if not is_shown or first is None or first.name == record.bundle.name:
+        return found
+    note = (
+        f"If no channel is requested, OLM v1 installs `{first.version}` instead: the highest "
+        "version of all channels."
+    )
+    return replace(found, notes=(*found.notes, note))
 
 
 def summary(record: Record, fields: Mapping[str, Any]) -> str:
@@ -345,75 +359,6 @@ def _images(record: Record) -> Iterator[Image]:
         if one.image and one.image not in seen:
             seen.add(one.image)
             yield Image(reference=one.image, name=one.name)
-
-
-def _facts(record: Record) -> Iterator[Fact]:
-    notes = record.annotations
-    yield Fact(label="Categories", items=_items(stated.categories(record)))
-    yield Fact(label="Install modes", items=_items(modes(record)))
-    kube = text(record.spec.get("minKubeVersion"))
-    yield Fact(
-        label="Kubernetes",
-        items=(Item(text=f"{kube.removeprefix('v')} or newer", note="OLM v1 does not check it"),)
-        if kube
-        else (),
-    )
-    for label, value in (
-        ("Newest Kubernetes", notes.get("operatorhub.io/ui-metadata-max-k8s-version", "")),
-        ("Newest OpenShift", _max_openshift(record)),
-    ):
-        if value:
-            yield Fact(label=label, items=(Item(text=value),))
-    yield Fact(label="Architectures", items=_platforms(record, "arch", "amd64"))
-    yield Fact(label="Operating systems", items=_platforms(record, "os", "linux"))
-    features = stated.features(record)
-    if features:
-        items = tuple(
-            Item(text=name, note="" if value else "not supported")
-            for name, value in features.items()
-        )
-        yield Fact(label="Features", items=items)
-    yield Fact(label="Created", items=_items((notes.get("createdAt", ""),)))
-    yield Fact(label="Maturity", items=_items((text(record.spec.get("maturity")),)))
-    yield Fact(label="Repository", items=_addresses((notes.get("repository", ""),)))
-    yield Fact(label="Support", items=_addresses((notes.get("support", ""),)))
-    for label, key in (("Links", "links"), ("Maintainers", "maintainers")):
-        items = tuple(Item(text=name, url=url) for name, url in stated.listed(record, key))
-        yield Fact(label=label, items=items)
-    yield Fact(label="Keywords", items=_items(stated.keywords(record)))
-    for key in ("operators.openshift.io/valid-subscription", "console.openshift.io/plugins"):
-        if notes.get(key):
-            yield Fact(label=key.rpartition("/")[2], items=(Item(text=notes[key]),))
-    for key in _EXTRAS:
-        value = notes.get(f"artifacthub.io/{key}", "")
-        if value:
-            yield Fact(label=key, items=(Item(text=shortened(value, 500)),))
-
-
-def _items(values: Sequence[str]) -> tuple[Item, ...]:
-    return tuple(Item(text=value) for value in values if value)
-
-
-def _addresses(values: Sequence[str]) -> tuple[Item, ...]:
-    return tuple(
-        Item(text=value, url=value if ":" in value else "") for value in values if value.strip()
-    )
-
-
-def modes(record: Record) -> tuple[str, ...]:
-    return kinds.supported_modes(record.csv)
-
-
-def _platforms(record: Record, of: str, assumed: str) -> tuple[Item, ...]:
-    found = stated.platforms(record, of)
-    return _items(found) if found else (Item(text=assumed, note="assumed"),)
-
-
-def _max_openshift(record: Record) -> str:
-    for one in record.bundle.properties.others:
-        if one.type == properties.MAX_OPENSHIFT:
-            return str(one.value)
-    return ""
 
 
 # Differences

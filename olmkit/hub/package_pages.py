@@ -16,6 +16,7 @@ from olmkit.catalog.model import Bundle, Package
 from olmkit.hub import (
     apis,
     comparison,
+    facts,
     feeds,
     icons,
     installs,
@@ -57,7 +58,8 @@ class Wanted:
     """A package, and what its pages need to know of the site.
 
     `base` is empty or the folder of its catalog; `many`: the site has several catalogs. `unread`:
-    bundles whose images could not be read, and why.
+    bundles whose images could not be read, and why. `lifecycle` states how long versions are
+    supported.
     """
 
     package: Package
@@ -67,6 +69,7 @@ class Wanted:
     many: bool
     providers: Providers
     unread: Mapping[str, str] = field(default_factory=dict)
+    lifecycle: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def path(self) -> str:
@@ -244,6 +247,7 @@ def _shared(wanted: Wanted, first: Record, *, is_whole: bool = False) -> Shared:
         where=wanted.where,
         providers=wanted.providers,
         unread=wanted.unread,
+        lifecycle=wanted.lifecycle,
     )
 
 
@@ -275,8 +279,8 @@ class _Versions:
             if path not in self._known:
                 yield Part(path, crd)
         of = (channel.name for channel in shared.members.get(bundle.name, ()))
-        facts = comparison.facts(record, found.summary, of, self._crds.get)
-        self.compared.add(bundle.name, facts)
+        compared = comparison.facts(record, found.summary, of, self._crds.get)
+        self.compared.add(bundle.name, compared)
         if bundle is upgrades.shown(shared.package):
             first = operators.page(record, changes, shared, is_first=True)
             yield Part(self._wanted.path, first)
@@ -386,7 +390,7 @@ def _tile(record: Record, shared: Shared, wanted: Wanted) -> Tile:
         "provider": (stated.provider_group(provider).casefold(),) if provider else (),
         "capability": (capability,) if level else (),
         "channel": channels,
-        "mode": operators.modes(record),
+        "mode": facts.modes(record),
         "olm": ("v0", "v1") if is_v1 else ("v0",),
         "feature": tuple(features),
         "arch": stated.platforms(record, "arch") or ("amd64",),
@@ -478,7 +482,7 @@ def _bundle_data(record: Record, shared: Shared) -> Mapping[str, Any]:
         "image": bundle.image,
         "channels": [channel.name for channel in shared.members.get(bundle.name, ())],
         "deprecation": bundle.deprecation,
-        "installModes": list(operators.modes(record)),
+        "installModes": list(facts.modes(record)),
         "olmV1Refusal": list(installs.refusal_of_v1(record)),
         "relatedImages": [{"name": one.name, "image": one.image} for one in bundle.related_images],
         "provided": [kind._asdict() for kind in apis.kinds(record)],

@@ -32,12 +32,17 @@ class Link:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """One value of a fact: `url` is of the publisher and not checked, `href` of the hub."""
+    """One value of a fact: `url` is of the publisher and not checked, `href` of the hub.
+
+    `begin` and `end` are dates between which it applies.
+    """
 
     text: str
     url: str = ""
     href: str = ""
     note: str = ""
+    begin: str = ""
+    end: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

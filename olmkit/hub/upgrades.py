@@ -110,6 +110,12 @@ def shown(package: Package) -> Bundle | None:
 
 
 @_remembered
+def first_of_v1(package: Package) -> Bundle | None:
+    """What OLM v1 installs if no channel is requested."""
+    return next(iter(upgrades.offers_of_v1(package, UpgradeQuery())), None)
+
+
+@_remembered
 def bundles(package: Package) -> tuple[Bundle, ...]:
     """All bundles, the highest version first, those without a version last, by name."""
     by_name = sorted(package.bundles.values(), key=lambda one: one.name)

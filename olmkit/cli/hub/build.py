@@ -59,6 +59,13 @@ if TYPE_CHECKING:
     help="Time of this build (RFC 3339), for the about page and for the changes. Default: none, "
     "so that the same catalog gives the same bytes.",
 )
+@click.option(
+    "--image-link",
+    default="",
+    metavar="URL",
+    help="Address of a scan or an SBOM of an image, with `{image}` for its reference: each image "
+    "gets a link.",
+)
 @click.option("--gzip", "packed", is_flag=True, help="Write a compressed `.gz` of each large text.")
 @click.option("--dry-run", is_flag=True, help="Show what would be written without writing it.")
 @source_options
@@ -72,6 +79,7 @@ def build(
     base_url: str,
     previous: Path | None,
     time: str,
+    image_link: str,
     packed: bool,
     dry_run: bool,
     source: SourceOptions,
@@ -94,6 +102,7 @@ def build(
         dry_run=dry_run,
         previous=previous,
         time=time,
+        image_link=image_link,
         source=source,
     )
     built = app.run(job.build(references, folder, options, access))

@@ -51,8 +51,8 @@ def source_options(run: Callable[..., Any]) -> Callable[..., Any]:
         "--bundles",
         type=click.Choice(["heads", "all"]),
         default=None,
-        help="Pull the bundle images of channel heads, or of all versions, where the catalog has no "
-        "manifests: for permissions, CRDs and workloads. Default: no image is pulled.",
+        help="Pull the bundle images of channel heads, or of all versions, where the catalog has "
+        "no manifests: for permissions, CRDs and workloads. Default: no image is pulled.",
     )
     @functools.wraps(run)
     def with_source(

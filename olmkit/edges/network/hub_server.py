@@ -32,6 +32,7 @@ _TYPES: Final = {
     ".json": "application/json",
     ".xml": "application/atom+xml; charset=utf-8",
     ".svg": "image/svg+xml",
+    ".txt": "text/plain; charset=utf-8",
     ".webp": "image/webp",
 }
 _HEADERS: Final = {

@@ -16,7 +16,7 @@ from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
 from olmkit.catalog.graph import picture
-from olmkit.hub import news
+from olmkit.hub import news, paths
 from olmkit.hub.looks import instructions, markdown, text, yaml_colors
 from olmkit.hub.pages import OperatorPage
 
@@ -95,6 +95,7 @@ def _environment() -> Environment:
         markdown=markdown.description,
         picture=picture.inline,
         news=news.sentence,
+        quoted=paths.query,
         short=text.shortened,
         software=_software,
         to=_to,

@@ -10,6 +10,7 @@ from typing import Final
 FOLDER: Final = "static"
 """Where they are, relative to the first page."""
 _NAMES: Final = ("compare.js", "favicon.svg", "hub.css", "hub.js", "operator.js", "theme.js")
+_LIVE: Final = "live.js"
 
 
 @lru_cache(maxsize=1)
@@ -17,6 +18,11 @@ def shared() -> Mapping[str, bytes]:
     """Name below `FOLDER` → bytes."""
     folder = files("olmkit.hub.looks") / "static"
     return {name: (folder / name).read_bytes() for name in _NAMES}
+
+
+def live() -> tuple[str, bytes]:
+    """Name below `FOLDER` and bytes of the script that loads served pages again."""
+    return _LIVE, (files("olmkit.hub.looks") / "static" / _LIVE).read_bytes()
 
 
 def index_script(index: str) -> str:

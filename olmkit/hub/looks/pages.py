@@ -37,13 +37,26 @@ def html(
     clean_links: bool = False,
     base_url: str = "",
     path: str = "",
+    image_link: str = "",
+    notice: str = "",
+    is_live: bool = False,
 ) -> str:
     """The page as HTML; the same value gives the same text.
 
     `site` is the title of the hub, `root` the relative way to its first page: `""` there,
     `"../../"` on `p/PACKAGE/`. With `clean_links`, links leave out `index.html`: a server finds
     it, pages that are opened from disk need it. With `base_url`, where the hub is published, the
-    page names its address, which is that with `path`.
+    page names its address, which is that with `path`. `image_link` is the address of what is known
+    of an image, with `{image}` for its reference; `notice` is on top of the page; if
+    it `is_live`, it loads again after a change.
     """
-    values = {"page": page, "site": site, "base_url": base_url, "path": path}
+    values = {
+        "page": page,
+        "site": site,
+        "base_url": base_url,
+        "path": path,
+        "image_link": image_link,
+        "notice": notice,
+        "is_live": is_live,
+    }
     return environment.fill(_TEMPLATES[type(page)], root, values, clean_links=clean_links)

@@ -32,6 +32,7 @@ class BuildOptions:
     `base_url` is where the hub is published; empty: not known. `packed`: large texts are
     written a second time, compressed with gzip. With `dry_run`, nothing is written. `previous` is
     the directory or the `index.json` of an earlier build, for changes; `time` that of this one.
+    `image_link` is the address of what is known of an image, with `{image}` for its reference.
     """
 
     title: str = ""
@@ -40,6 +41,7 @@ class BuildOptions:
     dry_run: bool = False
     previous: Path | None = None
     time: str = ""
+    image_link: str = ""
     source: SourceOptions = field(default_factory=SourceOptions)
 
 
@@ -74,7 +76,12 @@ async def build(
     earlier = _earlier(folder)
     files = HubFiles(
         found,
-        Look(title=title, base_url=base_url, packed=options.packed),
+        Look(
+            title=title,
+            base_url=base_url,
+            packed=options.packed,
+            image_link=_image_link(options.image_link),
+        ),
         earlier,
         lambda path, digest: _digest(folder, path) == digest,
         moment,
@@ -111,6 +118,16 @@ def _base_url(written: str) -> str:
             hint="write it like `https://example.com/operators/`",
         )
     return f"{written.rstrip('/')}/" if written else ""
+
+
+def _image_link(written: str) -> str:
+    """Raises `ConfigurationError` when it is not an address with a place for an image."""
+    if written and ("{image}" not in written or not text.link(written.replace("{image}", "x"))):
+        raise ConfigurationError(
+            f"`{written}` is not an address with `{{image}}`",
+            hint="write it like `https://scans.example.com/?image={image}`",
+        )
+    return written
 
 
 def _previous(path: Path | None) -> news.Earlier | None:

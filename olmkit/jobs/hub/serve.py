@@ -7,6 +7,7 @@ the pages as they were are still served.
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from olmkit.edges.images.access_settings import Access
 
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
+_PREVIOUS: Final = "This page shows it as it was before."
 _QUIET: Final = 0.5  # seconds between two looks at what is previewed
 
 
@@ -85,13 +87,22 @@ async def serve(
         ready(_serving(address, site))
 
         def changed(now: OnRequest) -> None:
+            nonlocal site
+            site = now
             _answer_from(api, now)
             ready(_serving(address, now))
+
+        def unreadable(error: OlmkitError) -> None:
+            site.say(
+                f"The catalog changed and cannot be read: {error.message}. {_PREVIOUS}", _revision()
+            )
+            _answer_from(api, site)
+            failed(error)
 
         waiting: list[asyncio.Future[Any]] = [running, stopping]
         if options.reload:
             watching = asyncio.ensure_future(
-                _watch(references, options, access, known, changed, failed)
+                _watch(references, options, access, known, changed, unreadable)
             )
             waiting.append(watching)
         await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
@@ -108,7 +119,13 @@ async def serve(
 async def _site(references: Sequence[str], options: ServeOptions, access: Access) -> OnRequest:
     found = await sources.read(references, options.source, access, bundle=options.bundle)
     title = options.title or ", ".join(one.name for one in found)
-    return await asyncio.to_thread(OnRequest, found, Look(title=title))
+    is_live = bool(options.reload) and options.host in _LOOPBACK
+    look = Look(title=title, is_live=is_live)
+    return await asyncio.to_thread(OnRequest, found, look, _revision())
+
+
+def _revision() -> str:
+    return secrets.token_hex(8)
 
 
 def _answer_from(api: HubApi, site: OnRequest) -> None:

@@ -321,6 +321,85 @@ def test_a_deprecated_head_names_the_newest_good_version() -> None:
     assert page.good.href == "p/cache/cache.v1.0.0/"
 
 
+def test_what_olm_v1_installs_without_a_channel_is_said() -> None:
+    listed = blobs("cache")
+    page = operator(site_of(("demo", catalog_of(*listed))), "p/cache/")
+    assert not any("no channel is requested" in note for note in page.install.notes)
+    entries = [{"name": "cache.v2.0.0"}]
+    newest = json.loads(json.dumps(listed[-1]).replace("1.1.0", "2.0.0"))
+    fast = {**listed[1], "name": "fast", "entries": entries}
+    page = operator(site_of(("demo", catalog_of(*listed, fast, newest))), "p/cache/")
+    (note,) = (note for note in page.install.notes if "no channel is requested" in note)
+    assert "`2.0.0`" in note
+
+
+def test_deprecations_of_what_does_not_exist_are_counted() -> None:
+    references = [
+        {"schema": "olm.package"},
+        {"schema": "olm.bundle", "name": "cache.v1.0.0"},
+        {"schema": "olm.bundle", "name": "cache.v9.0.0"},
+        {"schema": "olm.channel", "name": "gone"},
+    ]
+    deprecated = {
+        "schema": "olm.deprecations",
+        "package": "cache",
+        "entries": [{"reference": one, "message": "old"} for one in references],
+    }
+    site = site_of(("demo", catalog_of(*blobs("cache"), deprecated)))
+    assert [one for one in report_of(site) if "deprecations name" in one] == [
+        "demo: 2 deprecations name a package, channel or bundle that the catalog does not have"
+    ]
+
+
+def facts_of(site: Site, path: str) -> dict[str, list[tuple[str, str]]]:
+    facts = operator(site, path).facts
+    return {one.label: [(item.text, item.note or item.url) for item in one.items] for one in facts}
+
+
+def test_lists_in_annotations_are_items() -> None:
+    annotations = {
+        "operators.openshift.io/valid-subscription": '["OpenShift", "Example Plus"]',
+        "artifacthub.io/changes": "- kind: fixed\n  description: a leak\n- two words\n- 7\n",
+        "artifacthub.io/screenshots": "- title: Page\n  url: https://example.com/a.png\n",
+        "artifacthub.io/recommendations": "{not: [closed",
+        "artifacthub.io/license": "Apache-2.0",
+        "operatorframework.io/cluster-monitoring": "true",
+        "certified": "soon",
+    }
+    shown = facts_of(
+        site_of(("d", catalog_of(*blobs("cache", annotations=annotations)))), "p/cache/"
+    )
+    assert shown["Subscription"] == [("OpenShift", ""), ("Example Plus", "")]
+    assert shown["Changes"] == [("fixed: a leak", ""), ("two words", ""), ("7", "")]
+    assert shown["Screenshots"] == [("Page", "https://example.com/a.png")]
+    assert shown["Recommendations"] == [("{not: [closed", "")]
+    assert shown["License"] == [("Apache-2.0", "")]
+    assert shown["Cluster monitoring"] == [("true", "")]
+    assert shown["Certified"] == [("soon", "")]
+
+
+def test_phases_of_support_are_those_of_the_shown_minor_version() -> None:
+    phase = {"name": "Full support", "startDate": "2026-01-02T00:00:00Z", "endDate": "2027-01-02"}
+    lifecycle = {
+        "schema": "io.openshift.operators.lifecycles.v1alpha1",
+        "package": "cache",
+        "versions": [
+            {"name": "1.0", "phases": "odd", "platformCompatibility": 3},
+            {
+                "name": "1.1",
+                "phases": [phase, None, {"name": "Later"}],
+                "platformCompatibility": [{"name": "openshift", "versions": ["4.18", "4.19"]}],
+            },
+        ],
+    }
+    site = site_of(("demo", catalog_of(*blobs("cache"), lifecycle)))
+    shown = facts_of(site, "p/cache/")
+    assert shown["Support phases"][0] == ("Full support", "until 2027-01-02")
+    assert shown["Versions of openshift"] == [("4.18, 4.19", "")]
+    assert "Support phases" not in facts_of(site, "p/cache/cache.v1.0.0/")
+    assert report_of(site) == []
+
+
 # Reports about other catalogs: docs/explanation/hub.md
 
 

@@ -1,4 +1,4 @@
-"""What changed since an earlier build: on the about page, in the feed and in the order of the list."""
+"""What changed since an earlier build: on the about page, in the feed and in the list."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 from olmkit.cli import main
 
 ATOM = "{http://www.w3.org/2005/Atom}"
+CREATED = "2026-03-04T00:00:00Z"
 
 
 def write(folder: Path, **versions: Any) -> str:
@@ -77,7 +78,7 @@ def test_changes_are_those_since_the_earlier_list(tmp_path: Path) -> None:
         ("Rose 1.0.0", "Rose: is deprecated now.", date),
     ]
     about = (pages / "about/index.html").read_text()
-    assert f"Built at <time datetime=\"{date}\">" in about
+    assert f'Built at <time datetime="{date}">' in about
     assert 'href="../p/apple/index.html"' in about
     assert 'href="../p/plum/index.html"' not in about
     listed = (pages / "index.html").read_text()
@@ -87,8 +88,9 @@ def test_changes_are_those_since_the_earlier_list(tmp_path: Path) -> None:
     later = write(catalog, apple="1.2.0", fig="1.0.0", kiwi="0.1.0", rose=("1.0.0", "Use kiwi."))
     assert build(later, pages, "--previous", str(pages / "index.json")) == 0
     found = entries(pages)
-    assert found[0] == ("Apple 1.2.0", "Apple: version 1.2.0, before 1.1.0.", "2026-03-04T00:00:00Z")
-    assert [title for title, _, _ in found[1:]] == ["Apple 1.1.0", "Kiwi 0.1.0", "Plum", "Rose 1.0.0"]
+    assert found[0] == ("Apple 1.2.0", "Apple: version 1.2.0, before 1.1.0.", CREATED)
+    known = ["Apple 1.1.0", "Kiwi 0.1.0", "Plum", "Rose 1.0.0"]
+    assert [title for title, _, _ in found[1:]] == known
     assert found[1][2] == date
 
 

@@ -15,6 +15,7 @@ PAGES = "unit/hub/test_all_pages.py"
 FEEDS = "unit/hub/test_feeds.py"
 PICTURE = "unit/catalog/graph/test_picture.py"
 BUILD = "unit/jobs/hub/test_build.py"
+NEWS = "unit/hub/test_news.py"
 BROWSER = "e2e/hub/test_pages.py"
 LIST = "e2e/hub/test_list.py"
 CLUSTER = "e2e/cluster/test_hub.py"
@@ -39,6 +40,7 @@ SHOWN: dict[int, tuple[tuple[str, str], ...] | str] = {
     1: (
         (PAGES, "test_a_package_that_fails_costs_its_own_pages"),
         (BUILD, "test_a_file_that_cannot_be_read_is_reported_and_the_others_are_shown"),
+        (NEWS, "test_changes_are_those_since_the_earlier_list"),
     ),
     2: (
         (LIST, "test_deprecated_operators_are_last_and_marked"),
@@ -95,7 +97,11 @@ SHOWN: dict[int, tuple[tuple[str, str], ...] | str] = {
     33: (LISTED,),
     34: ((PAGES, "test_a_fault_of_an_icon_is_a_letter_and_features_have_three_states"), FILTERS),
     35: (RANKS, ("e2e/hub/test_catalogs.py", "test_a_kind_of_the_shipped_catalog_is_found")),
-    36: ((FEEDS, "test_a_package_has_a_feed_of_its_versions_newest_first"), EXAMPLES),
+    36: (
+        (FEEDS, "test_a_package_has_a_feed_of_its_versions_newest_first"),
+        (NEWS, "test_changes_are_those_since_the_earlier_list"),
+        EXAMPLES,
+    ),
     37: (
         (
             "e2e/hub/test_manifests.py",

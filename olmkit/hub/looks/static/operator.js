@@ -29,6 +29,12 @@
     }
   }
 
+  // The phase of support that applies today: a page itself knows no date.
+  const today = new Date().toISOString().slice(0, 10);
+  for (const mark of all("[data-begin][data-end]")) {
+    mark.hidden = !(mark.dataset.begin <= today && today <= mark.dataset.end);
+  }
+
   function withChannel(address, name) { // the default channel needs no query
     const url = new URL(address, location.href);
     if (name === channels[0].dataset.name) url.searchParams.delete("channel"); else url.searchParams.set("channel", name);

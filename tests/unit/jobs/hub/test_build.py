@@ -294,6 +294,18 @@ def test_an_address_that_is_not_of_a_website_is_refused(
     assert not folder.exists()
 
 
+def test_images_have_links_to_their_reports(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["hub", "build", SHIPPED, "-d", str(tmp_path / "hub"), "--image-link"]
+    assert main.run([*words, "https://scans.example.com/?image={image}"]) == 0
+    page = read(tmp_path / "hub")["p/memcached-operator/index.html"].decode()
+    assert 'href="https://scans.example.com/?image=quay.io%2Fexample%2F' in page
+    for wrong in ("https://scans.example.com/", "javascript:alert({image})"):
+        assert main.run([*words, wrong]) == 2
+        assert "is not an address with `{image}`" in capsys.readouterr().err
+
+
 def test_compressed_texts_are_those_of_the_pages_and_go_when_they_are_not_requested(
     tmp_path: Path,
 ) -> None:

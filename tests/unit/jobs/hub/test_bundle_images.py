@@ -114,7 +114,7 @@ def _digest(registry: RegistryServer, image: str) -> str:
 
     repository, _, tag = image.removeprefix(f"{registry.host}/").rpartition(":")
     accept = "application/vnd.oci.image.index.v1+json, application/vnd.oci.image.manifest.v1+json"
-    request = urllib.request.Request(  # noqa: S310 - the registry of this test
+    request = urllib.request.Request(
         f"http://{registry.host}/v2/{repository}/manifests/{tag}",
         method="HEAD",
         headers={"Accept": accept},

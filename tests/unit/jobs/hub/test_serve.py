@@ -19,6 +19,7 @@ from olmkit.jobs.hub import serve, sources
 from olmkit.jobs.hub.serve import ServeOptions, Serving
 
 ROOT = Path(__file__).resolve().parents[4]
+NOTICE = "The catalog changed and cannot be read"
 
 
 class Server:
@@ -32,11 +33,11 @@ class Server:
 
 @contextlib.asynccontextmanager
 async def served(
-    *references: str, reload: float = 0.1, bundle: Path | None = None
+    *references: str, reload: float = 0.1, bundle: Path | None = None, host: str = "127.0.0.1"
 ) -> AsyncIterator[Server]:
     server = Server()
     stop = asyncio.Event()
-    options = ServeOptions(port=0, reload=reload, bundle=bundle)
+    options = ServeOptions(host=host, port=0, reload=reload, bundle=bundle)
     running = asyncio.ensure_future(
         serve.serve(
             references,
@@ -138,10 +139,41 @@ def test_a_change_is_served_and_a_broken_one_keeps_the_pages(tmp_path: Path) -> 
             await asyncio.wait_for(server.said.get(), 30)
             async with client.get(f"{server.address}p/cached-operator/") as answer:
                 assert answer.status == 200
+                assert NOTICE not in await answer.text()
+            revision = await _text(client, f"{server.address}revision.txt")
             file.write_text("")
             await asyncio.wait_for(server.errors.get(), 30)
             async with client.get(f"{server.address}p/cached-operator/") as answer:
                 assert answer.status == 200
+                assert NOTICE in await answer.text()
+            assert revision != await _text(client, f"{server.address}revision.txt")
+            file.write_text(text)
+            await asyncio.wait_for(server.said.get(), 30)
+            assert NOTICE not in await _text(client, f"{server.address}p/memcached-operator/")
+
+    asyncio.run(run())
+
+
+async def _text(client: aiohttp.ClientSession, address: str) -> str:
+    async with client.get(address) as answer:
+        assert answer.status == 200
+        return await answer.text()
+
+
+def test_pages_for_other_machines_do_not_look_for_changes() -> None:
+    async def run() -> None:
+        async with served(str(ROOT / "catalog"), host="0.0.0.0") as server:  # noqa: S104
+            address = server.address.replace("0.0.0.0", "127.0.0.1")  # noqa: S104
+            async with aiohttp.ClientSession() as client:
+                assert "live.js" not in await _text(client, address)
+                async with client.get(f"{address}revision.txt") as answer:
+                    assert answer.status == 404
+        async with (
+            served(str(ROOT / "catalog")) as server,
+            aiohttp.ClientSession() as client,
+        ):
+            assert "static/live.js" in await _text(client, server.address)
+            assert "revision.txt" in await _text(client, f"{server.address}static/live.js")
 
     asyncio.run(run())
 
