@@ -204,6 +204,7 @@ class PackagePages:
             versions=self._shared.rows,
             hops=self._shared.hops,
             graph_href=graph,
+            channels=tuple(one.name for one in upgrades.channels(package)),
         )
         yield Part(graph, page)
         yield from _pictures(wanted, self._first)

@@ -452,6 +452,7 @@ class GraphPage:
     versions: tuple[VersionRow, ...]
     hops: tuple[Hops, ...]
     graph_href: str
+    channels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

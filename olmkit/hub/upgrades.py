@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
 from typing import Final, TypeVar
@@ -157,6 +158,14 @@ def rows(package: Package, base: str, current: str = "") -> tuple[VersionRow, ..
     heads = {channel.name: frozenset(links.heads(channel)) for channel in package.channels.values()}
     skipped = {channel.name: links.skipped(channel) for channel in package.channels.values()}
 
+    versions = Counter(str(one.version) for one in package.bundles.values() if one.version)
+
+    def label(name: str) -> str:
+        """The version, if it is that of one bundle only; a name is much longer."""
+        found = package.bundles.get(name)
+        version = str(found.version) if found is not None and found.version else ""
+        return version if versions[version] == 1 else name
+
     def row(name: str, bundle: Bundle | None) -> VersionRow:
         of = listed.get(name, ())
         badges = [
@@ -179,7 +188,7 @@ def rows(package: Package, base: str, current: str = "") -> tuple[VersionRow, ..
             bundle=name,
             href=paths.bundle(base, package.name, name) if bundle is not None else "",
             channels=tuple(channel.name for channel in of),
-            edges=tuple(dict.fromkeys(_edges(of, name))),
+            edges=tuple(_edges(of, name, label)),
             badges=tuple(badges),
             deprecation=bundle.deprecation if bundle is not None else None,
             current=bool(current) and name == current,
@@ -190,19 +199,27 @@ def rows(package: Package, base: str, current: str = "") -> tuple[VersionRow, ..
     return (*made, *(row(name, None) for name in missing))
 
 
-def _edges(of: tuple[Channel, ...], name: str) -> Iterator[str]:
+def _edges(of: tuple[Channel, ...], name: str, label: Callable[[str], str]) -> Iterator[str]:
+    """The edges to an entry, with the channels of each if the entry is in several."""
+    found: dict[str, list[str]] = {}
     for channel in of:
-        entry = channel.entries[name]
-        where = f" ({channel.name})" if len(of) > 1 else ""
-        if entry.replaces:
-            known = "" if entry.replaces in channel.entries else ", which is not in this channel"
-            yield f"replaces {entry.replaces}{known}{where}"
-        if entry.skips:
-            shown_ = ", ".join(entry.skips[:_MAX_SKIPS])
-            more = len(entry.skips) - _MAX_SKIPS
-            yield f"skips {shown_}{f' and {more} more' if more > 0 else ''}{where}"
-        if entry.skip_range:
-            yield f"upgrades from each version in {entry.skip_range}{where}"
+        for words in _edges_in(channel, name, label):
+            found.setdefault(words, []).append(channel.name)
+    for words, channels_ in found.items():
+        yield words if len(of) == 1 else f"{words} ({', '.join(channels_)})"
+
+
+def _edges_in(channel: Channel, name: str, label: Callable[[str], str]) -> Iterator[str]:
+    entry = channel.entries[name]
+    if entry.replaces:
+        known = "" if entry.replaces in channel.entries else ", which is not in this channel"
+        yield f"replaces {label(entry.replaces)}{known}"
+    if entry.skips:
+        shown_ = ", ".join(map(label, entry.skips[:_MAX_SKIPS]))
+        more = len(entry.skips) - _MAX_SKIPS
+        yield f"skips {shown_}{f' and {more} more' if more > 0 else ''}"
+    if entry.skip_range:
+        yield f"upgrades from each version in {entry.skip_range}"
 
 
 def hops(package: Package, base: str) -> tuple[Hops, ...]:

@@ -94,6 +94,7 @@ def _environment() -> Environment:
         link=text.link,
         markdown=markdown.description,
         picture=picture.inline,
+        moment=text.moment,
         news=news.sentence,
         quoted=paths.query,
         short=text.shortened,
@@ -109,7 +110,7 @@ def _finalize(value: object) -> object:
 
 
 def _json(value: object) -> Markup:
-    return escape(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+    return escape(text.clean(json.dumps(value, ensure_ascii=False, separators=(",", ":"))))
 
 
 def _software(page: OperatorPage) -> dict[str, Any]:

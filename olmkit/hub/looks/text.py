@@ -24,6 +24,7 @@ _WEB: Final = re.compile(
     rf"https?://(?P<host>\[[0-9a-f:.]+\]|{_NAME})(:\d{{1,5}})?([/?#]{_SAFE}*)?", re.IGNORECASE
 )
 _MAIL: Final = re.compile(rf"mailto:{_NAME}@{_NAME}(\?{_SAFE}*)?", re.IGNORECASE)
+_MOMENT: Final = re.compile(r"(?P<day>\d{4}-\d\d-\d\d)T(?P<minute>\d\d:\d\d):\d\dZ")
 _LONGEST_URL: Final = 2048
 
 
@@ -66,6 +67,12 @@ def shortened(text: str, longest: int) -> str:
     if not text[longest - 1].isspace() and " " in cut[longest // 2 :]:
         cut = cut[: cut.rindex(" ")]
     return cut.rstrip(" ,;:.") + "…"
+
+
+def moment(time: str) -> str:
+    """A time in UTC for people; another text as it is."""
+    found = _MOMENT.fullmatch(time)
+    return f"{found['day']} {found['minute']} UTC" if found else time
 
 
 def letter(name: str) -> str:

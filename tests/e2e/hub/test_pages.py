@@ -165,6 +165,56 @@ def test_fields_are_filtered_by_their_path(watched: Any, site: str) -> None:
     expect(page.locator("[id='spec.template.labels']")).to_be_visible()
 
 
+def test_a_long_description_is_cut_until_it_is_read(
+    watched: Any, browser: Browser, site: str, site_folder: Path
+) -> None:
+    page = watched.page
+    file = site_folder / OPERATOR
+    text = file.read_text()
+    long = "".join(f"<p>Line {number} of the text</p>" for number in range(200))
+    long += '<h3 id="far-away">End</h3>'
+    mark = '<div class="prose" id="text" dir="auto">'
+    assert mark in text
+    target = site_folder / "p/memcached-operator/long.html"
+    target.write_text(text.replace(mark, mark + long))
+    address = f"{site}p/memcached-operator/long.html"
+    page.goto(address)
+    cut = page.locator("#text.cut")
+    expect(cut).to_have_count(1)
+    whole = "document.querySelector('#text').scrollHeight"
+    shown = "document.querySelector('#text').clientHeight"
+    assert page.evaluate(shown) < page.evaluate(whole) / 2
+    assert _violations(page) == []
+    page.emulate_media(media="print")
+    assert page.evaluate(shown) == page.evaluate(whole)
+    page.emulate_media(media="screen")
+    page.get_by_role("button", name="Show the whole description").click()
+    expect(cut).to_have_count(0)
+    assert page.evaluate(shown) == page.evaluate(whole)
+    page.goto(f"{address}?again#far-away")
+    expect(cut).to_have_count(0)
+    expect(page.get_by_text("End", exact=True)).to_be_in_viewport()
+    context = browser.new_context(java_script_enabled=False)
+    quiet = context.new_page()
+    quiet.goto(address)
+    assert quiet.locator("#text.cut").count() == 0
+    context.close()
+    target.unlink()
+
+
+def test_versions_are_shown_by_channel(watched: Any, site: str) -> None:
+    page = watched.page
+    page.goto(site + "p/memcached-operator/graph/index.html")
+    rows = page.locator("#all-versions tbody tr:visible")
+    total = rows.count()
+    page.get_by_label("Show channel").select_option("candidate")
+    assert 0 < rows.count() < total
+    for row in rows.all():
+        expect(row).to_contain_text("candidate")
+    page.get_by_label("Show channel").select_option("")
+    expect(rows).to_have_count(total)
+
+
 def test_print_has_the_text_and_not_the_controls(watched: Any, site: str) -> None:
     page = watched.page
     page.goto(site + OPERATOR)

@@ -464,6 +464,21 @@ def test_the_template_of_a_namespace_comes_before_its_name() -> None:
     assert "team: a" in v0.yaml
 
 
+def test_edges_name_versions_and_the_channels_that_have_them() -> None:
+    listed = blobs("cache")
+    again = {**listed[1], "name": "fast"}
+    site = site_of(("demo", catalog_of(*listed, again)))
+    edges = {row.bundle: row.edges for row in operator(site, "p/cache/").versions}
+    assert edges["cache.v1.1.0"] == ("replaces 1.0.0 (stable, fast)",)
+    entries = [{"name": "cache.v1.1.0", "replaces": "cache.v0.9.0", "skips": ["cache.v1.0.0"]}]
+    site = site_of(("demo", catalog_of(listed[0], {**listed[1], "entries": entries}, *listed[2:])))
+    edges = {row.bundle: row.edges for row in operator(site, "p/cache/").versions}
+    assert edges["cache.v1.1.0"] == (
+        "replaces cache.v0.9.0, which is not in this channel",
+        "skips 1.0.0",
+    )
+
+
 def test_a_bundle_in_two_channels_has_one_page_with_both() -> None:
     listed = blobs("cache")
     listed.append({**listed[1], "name": "fast", "entries": [{"name": "cache.v1.1.0"}]})

@@ -33,8 +33,9 @@
     return made;
   }
 
-  // Digests tell that a value differs; readers see the value only.
-  const plain = (value) => value.startsWith("contents ") ? "" : value.replace(/ \(\d+ characters, [0-9a-f]{8}\)$/, "");
+  // Digests tell that a value differs; readers see the value only. All of it looks like code.
+  const plain = (value) => value.startsWith("contents ") ? ""
+    : value.replace(/ \(\d+ characters, [0-9a-f]{8}\)$/, "").replace(/`([^`]*)`/g, "$1");
 
   function row(kind, key, old, now) {
     let before = plain(old), after = plain(now);

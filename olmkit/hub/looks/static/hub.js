@@ -121,6 +121,34 @@
     }
   }
 
+  // A long description is cut, so that what follows is near; a target or the focus in it shows all.
+  const prose = one("#text");
+  if (prose && prose.scrollHeight > 1.5 * 44 * 16) {
+    const hasTarget = () => {
+      try { return prose.contains(document.getElementById(decodeURIComponent(location.hash.slice(1)))); } catch (error) { return false; }
+    };
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = "Show the whole description";
+    const show = () => { prose.classList.remove("cut"); button.remove(); };
+    button.addEventListener("click", () => { show(); prose.tabIndex = -1; prose.focus({ preventScroll: true }); });
+    prose.addEventListener("focusin", show);
+    addEventListener("hashchange", () => { if (hasTarget()) { show(); reveal(); } });
+    if (!hasTarget()) { prose.classList.add("cut"); prose.after(button); }
+  }
+
+  // The table of versions, by channel.
+  const ofChannel = one("#of-channel");
+  if (ofChannel) {
+    const show = () => {
+      for (const row of all("#all-versions [data-of]")) {
+        row.hidden = ofChannel.value !== "" && !JSON.parse(row.dataset.of).includes(ofChannel.value);
+      }
+    };
+    ofChannel.addEventListener("change", show);
+    show();
+  }
+
   // Filter of fields, by their path.
   const fieldBox = one("#field-filter");
   if (fieldBox) {

@@ -73,3 +73,8 @@ def test_code_in_messages_is_marked_and_escaped() -> None:
         "the mode <code>&lt;b&gt;</code> is <code>new</code>"
     )
     assert text.code("one ` only") == "one ` only"
+
+
+def test_a_time_is_written_for_people() -> None:
+    assert text.moment("2026-05-06T07:08:09Z") == "2026-05-06 07:08 UTC"
+    assert text.moment("Tuesday") == "Tuesday"
