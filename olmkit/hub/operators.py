@@ -41,7 +41,7 @@ from olmkit.hub.records import Record
 from olmkit.kube.objects import GVK, mapping, text
 
 _SUMMARY: Final = 200  # characters
-_MENU: Final = 8  # versions in the menu on each side of the shown version
+_MENU: Final = 5  # versions in the menu on each side of the shown version
 _SEARCHED: Final = 6000  # characters of a description that the search reads
 _HOPS: Final = 60  # versions from which an operator page shows the upgrades; the graph shows all
 _NEAR: Final = 30  # rows of the table of versions on each side of the shown version

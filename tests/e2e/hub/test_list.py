@@ -91,6 +91,9 @@ def test_the_keyboard_is_enough(watched: Any, site: str) -> None:
     expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
     page.keyboard.press("/")
     expect(page.get_by_role("searchbox")).to_be_focused()
+    page.get_by_role("checkbox").first.focus()
+    page.keyboard.press("/")  # text is not written there
+    expect(page.get_by_role("searchbox")).to_be_focused()
     page.keyboard.type("cache")
     page.keyboard.press("ArrowDown")
     expect(page.get_by_role("link", name="Old Cache")).to_be_focused()

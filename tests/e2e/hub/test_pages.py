@@ -156,6 +156,19 @@ def test_the_menu_of_channels_navigates(watched: Any, site: str) -> None:
     page.wait_for_url("**/p/memcached-operator/index.html?channel=candidate")
 
 
+def test_arrow_keys_pass_over_the_choices_of_a_menu(watched: Any, site: str) -> None:
+    page = watched.page
+    page.goto(site + OPERATOR)
+    menu = page.get_by_label("Channel")
+    menu.focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.locator("#live")).to_have_text("Press Enter to open candidate: 1.4.0")
+    expect(menu).to_be_focused()
+    assert "?channel=" not in page.url
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/p/memcached-operator/index.html?channel=candidate")
+
+
 def test_fields_are_filtered_by_their_path(watched: Any, site: str) -> None:
     page = watched.page
     page.goto(site + "crd/abc/v1/index.html")
@@ -221,6 +234,9 @@ def test_print_has_the_text_and_not_the_controls(watched: Any, site: str) -> Non
     page.emulate_media(media="print")
     expect(page.locator(".top")).to_be_hidden()
     expect(page.locator("#description h2")).to_be_visible()
+    expect(page.locator(".pickers")).to_be_hidden()
+    closed = page.locator("#apis details:not([open])").first
+    expect(closed.locator("p").first).to_be_visible()
     assert len(page.pdf()) > 5000
 
 

@@ -412,7 +412,7 @@
   const open = () => all(":scope > li:not([hidden]) h2 a", list);
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const typing = event.target.matches("input, select, textarea");
+    const typing = event.target.matches("input:not([type=checkbox]):not([type=radio]), select, textarea");
     if (event.key === "/" && !typing) { event.preventDefault(); box.focus(); box.select(); return; }
     if (event.key === "Escape" && event.target === box) { box.value = ""; store(true); return; }
     const links = open();

@@ -41,6 +41,21 @@
     return url.href;
   }
 
+  // A choice opens its page; with arrow keys, which pass over the choices between, Enter does.
+  function navigates(select, address) {
+    let byKeys = false;
+    const go = () => { location.href = address(); };
+    select.addEventListener("pointerdown", () => { byKeys = false; });
+    select.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && byKeys) { event.preventDefault(); go(); return; }
+      byKeys = !(event.key === " " || event.altKey); // those open the list
+    });
+    select.addEventListener("change", () => {
+      if (!byKeys) { go(); return; }
+      one("#live").textContent = "Press Enter to open " + select.selectedOptions[0].textContent;
+    });
+  }
+
   function showChannel() {
     channel.selected = true;
     const place = String(channels.indexOf(channel));
@@ -61,8 +76,8 @@
   }
 
   if (menu && channel) {
-    menu.addEventListener("change", () => { location.href = withChannel(menu.value, menu.selectedOptions[0].dataset.name); });
-    versions.addEventListener("change", () => { location.href = withChannel(versions.value, channel.dataset.name); });
+    navigates(menu, () => withChannel(menu.value, menu.selectedOptions[0].dataset.name));
+    navigates(versions, () => withChannel(versions.value, channel.dataset.name));
     showChannel();
   }
   if (!box) return;
