@@ -13,6 +13,7 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
+from olmkit.hub import comparison
 from olmkit.hub import pages as values
 from olmkit.hub.looks import files, pages
 
@@ -20,6 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PICTURES = ROOT / "docs" / "images" / "hub"
 CHROMIUM = "/usr/bin/chromium"
 OPERATOR = "p/memcached-operator/index.html"
+COMPARISON = "p/memcached-operator/compare/index.html"
 # Name of the picture, page, width, height, theme, section that is shown.
 SHOTS = (
     ("list", "index.html", 1280, 760, "light", ""),
@@ -29,6 +31,7 @@ SHOTS = (
     ("phone", OPERATOR, 390, 844, "dark", ""),
     ("permissions", OPERATOR, 1280, 760, "light", "#permissions"),
     ("fields", "crd/abc/v1/index.html", 1280, 640, "light", ""),
+    ("comparison", COMPARISON, 1280, 640, "light", ""),
 )
 # What the list shows in addition: name, provider, summary, category.
 MORE = (
@@ -73,9 +76,14 @@ def write_site(folder: Path) -> None:
         if isinstance(page, values.ListPage):
             shown = _list_page(page)
         elif isinstance(page, values.OperatorPage):
-            shown = dataclasses.replace(page, newer=None, notices=(), deprecations=())
+            shown = dataclasses.replace(page, newer=None, good=None, notices=(), deprecations=())
         text = pages.html(shown, site="Community operators", root="../" * path.count("/"))
         target.write_text(text, "utf-8")
+    facts = comparison.Facts()
+    for bundle, found in sample["facts"]():
+        facts.add(bundle, frozenset(found))
+    script = comparison.script(facts.data())
+    (folder / COMPARISON).with_name("facts.js").write_text(script, "utf-8")
     (folder / files.FOLDER).mkdir()
     for name, data in files.shared().items():
         (folder / files.FOLDER / name).write_bytes(data)
