@@ -80,6 +80,12 @@ class Shared:
     providers: Providers
     unread: Mapping[str, str] = field(default_factory=dict)
     lifecycle: Mapping[str, Any] = field(default_factory=dict)
+    kinds: frozenset[str] = frozenset()
+
+    def has_page_of(self, group: str, kind: str) -> bool:
+        """Whether a kind has a page: those of the shown version, and what others state."""
+        is_stated = (group, kind) in upgrades.provided(self.package)
+        return is_stated or paths.kind(group, kind) in self.kinds
 
 
 def page(
@@ -118,7 +124,10 @@ def page(
         channels=(choices := _channels(shared, channel, bundle)),
         versions_of_channel=_versions(shared, choices, bundle),
         install=_install(record, shared, channel, head),
-        apis=apis.of_record(record, examples),
+        apis=tuple(
+            one if shared.has_page_of(one.group, one.kind) else replace(one, href="")
+            for one in apis.of_record(record, examples)
+        ),
         examples_error=examples.error,
         examples_raw=examples.raw,
         dependencies=tuple(_dependencies(record, shared.providers)),

@@ -5,8 +5,8 @@ A version whose page cannot be made gets one that says why; the others do not ch
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
@@ -249,6 +249,7 @@ def _shared(wanted: Wanted, first: Record, *, is_whole: bool = False) -> Shared:
         providers=wanted.providers,
         unread=wanted.unread,
         lifecycle=wanted.lifecycle,
+        kinds=frozenset(one.href for one in apis.of_record(first, stated.Examples())),
     )
 
 
@@ -307,7 +308,9 @@ class _Versions:
                 path = paths.crd(digest, version)
                 if path in self._crds:
                     yield path, self._crds[path]
-            yield from schemas.pages(crd, self._crds)
+            for path, page in schemas.pages(crd, self._crds):
+                has_page = self._shared.has_page_of(page.group, page.kind)
+                yield path, page if has_page else replace(page, kind_href="")
 
 
 def _comparison(found: Facts, shared: Shared, display_name: str) -> Iterator[Part]:
@@ -351,7 +354,8 @@ def _before(bundle: Bundle, shared: Shared) -> Bundle | None:
 
 
 def _kinds(record: Record, shared: Shared, wanted: Wanted) -> Mapping[tuple[str, str], Provider]:
-    """The kinds that a bundle provides, by group and kind."""
+    """The kinds that any version provides, by group and kind; of the shown one if it does."""
+    package = shared.package
     by_kind: dict[tuple[str, str], list[ApiVersion]] = {}
     crds = {
         (found.group, found.kind, found.version): found.schema_href
@@ -362,17 +366,35 @@ def _kinds(record: Record, shared: Shared, wanted: Wanted) -> Mapping[tuple[str,
         by_kind.setdefault((kind.group, kind.kind), []).append(
             ApiVersion(label=kind.version, href=href)
         )
-    of = shared.members.get(record.bundle.name, ())
-    return {
-        key: Provider(
-            display_name=stated.display_name(record, shared.package.name),
-            href=wanted.path,
-            version=record.version,
-            channels=tuple(channel.name for channel in of),
-            api_versions=tuple(versions),
+
+    def provider(key: tuple[str, str]) -> Provider:
+        of = upgrades.provided(package).get(key, ())
+        is_shown = key in by_kind
+        newest = record.bundle if is_shown else of[0]
+        versions = dict.fromkeys(
+            kind.version for kind in newest.properties.provided if (kind.group, kind.kind) == key
         )
-        for key, versions in by_kind.items()
-    }
+        return Provider(
+            display_name=stated.display_name(record, package.name),
+            href=wanted.path if is_shown else paths.bundle(wanted.base, package.name, newest.name),
+            version=str(newest.version or newest.name),
+            channels=tuple(one.name for one in shared.members.get(newest.name, ())),
+            api_versions=tuple(
+                by_kind[key] if is_shown else (ApiVersion(label=one) for one in versions)
+            ),
+            others=_others(of),
+        )
+
+    keys = dict.fromkeys((*by_kind, *upgrades.provided(package)))
+    return {key: provider(key) for key in keys}
+
+
+def _others(of: Sequence[Bundle]) -> str:
+    """Which versions provide a kind, in words; `of` has the newest first."""
+    if len(of) < 2:
+        return ""
+    first, last = (str(one.version or one.name) for one in (of[-1], of[0]))
+    return f"{len(of)} versions from {first} to {last}"
 
 
 # The list

@@ -483,13 +483,17 @@ class ApiVersion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provider:
-    """A package that provides a kind; `version` is that of the shown bundle."""
+    """A package that provides a kind: `version` is the shown one, else the newest that does.
+
+    `others` says which versions do, if they are several.
+    """
 
     display_name: str
     href: str
     version: str
     channels: tuple[str, ...]
     api_versions: tuple[ApiVersion, ...]
+    others: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

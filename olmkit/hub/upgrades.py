@@ -130,6 +130,16 @@ def bundles(package: Package) -> tuple[Bundle, ...]:
 
 
 @_remembered
+def provided(package: Package) -> Mapping[tuple[str, str], tuple[Bundle, ...]]:
+    """The bundles that state to provide a kind, by its group and name, the newest first."""
+    found: dict[tuple[str, str], dict[str, Bundle]] = {}
+    for bundle in bundles(package):
+        for kind in bundle.properties.provided:
+            found.setdefault((kind.group, kind.kind), {})[bundle.name] = bundle
+    return {key: tuple(listed.values()) for key, listed in found.items()}
+
+
+@_remembered
 def members(package: Package) -> Mapping[str, tuple[Channel, ...]]:
     """The channels of each bundle or entry."""
     found: dict[str, list[Channel]] = {}

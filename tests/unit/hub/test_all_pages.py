@@ -479,6 +479,49 @@ def test_edges_name_versions_and_the_channels_that_have_them() -> None:
     )
 
 
+def test_a_kind_of_older_versions_has_a_page_too() -> None:
+    described = {"owned": [owned("v1")]}
+    listed = blobs("cache", crdDescriptions=described)
+    kind = {"group": "cache.example.com", "kind": "Cache", "version": "v1"}
+    listed[2]["properties"].append({"type": "olm.gvk", "value": kind})
+    listed[3] = json.loads(json.dumps(listed[3]))
+    listed[3]["properties"][1]["value"]["crdDescriptions"] = {"owned": []}
+    site = site_of(("demo", catalog_of(*listed)))
+    assert operator(site, "p/cache/").apis == ()
+    (api,) = operator(site, "p/cache/cache.v1.0.0/").apis
+    page = site.pages[api.href]
+    assert isinstance(page, KindPage)
+    (provider,) = page.providers
+    assert (provider.version, provider.href) == ("1.0.0", "p/cache/cache.v1.0.0/")
+    assert [one.label for one in provider.api_versions] == ["v1"]
+    # Nobody states this one, so that there is no page to link to.
+    listed[2]["properties"].pop()
+    (api,) = operator(site_of(("demo", catalog_of(*listed))), "p/cache/cache.v1.0.0/").apis
+    assert api.href == ""
+
+
+def test_the_page_of_a_kind_says_which_versions_provide_it() -> None:
+    listed = blobs("cache", crdDescriptions={"owned": [owned("v1")]})
+    kind = {"group": "cache.example.com", "kind": "Cache", "version": "v1"}
+    for one in listed[2:]:
+        one["properties"].append({"type": "olm.gvk", "value": kind})
+    page = site_of(("demo", catalog_of(*listed))).pages["api/cache.example.com/Cache/"]
+    assert isinstance(page, KindPage)
+    (provider,) = page.providers
+    assert (provider.version, provider.href) == ("1.1.0", "p/cache/")
+    assert provider.others == "2 versions from 1.0.0 to 1.1.0"
+
+
+@pytest.mark.parametrize("name", ["v4.12", "v4.14"])
+def test_links_of_real_catalogs_lead_to_pages(name: str, cases: Path) -> None:
+    site = site_of(("real", catalogs.read(str(cases / "catalogs" / name), valid=False)))
+    for page in site.pages.values():
+        links_ = [page.kind_href] if isinstance(page, CrdPage) else []
+        if isinstance(page, OperatorPage):
+            links_ = [link for api in page.apis for link in (api.href, api.schema_href)]
+        assert [link for link in links_ if link and link not in site.pages] == []
+
+
 def test_a_bundle_in_two_channels_has_one_page_with_both() -> None:
     listed = blobs("cache")
     listed.append({**listed[1], "name": "fast", "entries": [{"name": "cache.v1.1.0"}]})
