@@ -76,13 +76,13 @@ bench: $(STAMP) ## compare with the reference tools (OPM and OPERATOR_SDK name t
 
 lock: $(STAMP) ## write requirements.lock and image.lock again from pyproject.toml
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	  --all-extras --group dev --no-emit-package olmkit \
+	  --all-extras --group dev --no-emit-package olmkit --no-emit-package olmkit-runtime \
 	  --custom-compile-command "make lock" -o requirements.lock pyproject.toml
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	  $(IMAGE_EXTRAS:%=--extra %) --constraint requirements.lock --no-emit-package olmkit \
+	  $(IMAGE_EXTRAS:%=--extra %) --constraint requirements.lock --no-emit-package olmkit --no-emit-package olmkit-runtime \
 	  --custom-compile-command "make lock" -o image.lock pyproject.toml
 
-# What the image of olmkit has; the runtime of operators is not in it.
+# What the image of olmkit has; extras that operators alone need are not in it.
 IMAGE_EXTRAS := serve go docker sbom sign hub
 IMAGE ?= oci:dist/oci:olmkit
 IMAGE_ARGS ?=
@@ -93,5 +93,5 @@ image: $(STAMP) ## the image of olmkit itself: IMAGE names it, IMAGE_ARGS adds o
 clean: ## remove what was made
 	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
 
-$(STAMP): requirements.lock pyproject.toml operator/pyproject.toml scripts/setup-venv
+$(STAMP): requirements.lock pyproject.toml runtime/pyproject.toml operator/pyproject.toml scripts/setup-venv
 	@sh scripts/setup-venv $(VENV)

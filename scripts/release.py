@@ -35,7 +35,8 @@ from olmkit.base.tree import Tree
 from olmkit.project import sbom
 
 ROOT = Path(__file__).resolve().parent.parent
-PROJECTS = (".", "operator")
+PROJECTS = ("runtime", ".", "operator")
+RUNTIME = "olmkit-runtime"
 SUMS = "SHA256SUMS"
 # The headings of https://keepachangelog.com/en/1.1.0/.
 KINDS = ("Added", "Changed", "Deprecated", "Removed", "Fixed", "Security")
@@ -116,6 +117,9 @@ def notes(version: str) -> str:
 def check(tag: str, url: str = "") -> None:
     """Raise `ReleaseError` unless the sources can be released as `tag` of the repository `url`."""
     version = _version()
+    needed = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"]
+    if f"{RUNTIME}=={version}" not in needed:
+        raise ReleaseError(f"pyproject.toml must depend on `{RUNTIME}=={version}`")
     if tag != f"v{version}":
         raise ReleaseError(f"the tag is `{tag}`, and the version in the sources is `{version}`")
     notes(version)

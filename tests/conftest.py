@@ -110,20 +110,26 @@ def skopeo() -> Callable[..., bytes]:
 
 @pytest.fixture(scope="session")
 def make_wheel() -> Callable[..., Path]:
-    """Makes a wheel of `name` 1.0 with one module and one program, in a folder."""
+    """Makes a wheel of `name`, by default in version 1.0, with one module and one program."""
 
-    def make(folder: Path, name: str, tag: str = "py3-none-any", requires: str = "") -> Path:
+    def make(
+        folder: Path,
+        name: str,
+        tag: str = "py3-none-any",
+        requires: str = "",
+        version: str = "1.0",
+    ) -> Path:
         folder.mkdir(exist_ok=True)
-        info = f"{name}-1.0.dist-info"
+        info = f"{name}-{version}.dist-info"
         needs = f"Requires-Dist: {requires}\n" if requires else ""
         files = {
             f"{name}/__init__.py": f"tag = '{tag}'\n",
-            f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n{needs}",
+            f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{needs}",
             f"{info}/WHEEL": f"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: {tag}\n",
             f"{info}/entry_points.txt": f"[console_scripts]\n{name} = {name}:main\n",
         }
         files[f"{info}/RECORD"] = "".join(f"{path},,\n" for path in [*files, f"{info}/RECORD"])
-        path = folder / f"{name}-1.0-{tag}.whl"
+        path = folder / f"{name}-{version}-{tag}.whl"
         with zipfile.ZipFile(path, "w") as archive:
             for inner, text in files.items():
                 archive.writestr(zipfile.ZipInfo(inner), text)

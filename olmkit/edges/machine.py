@@ -9,7 +9,8 @@ import shutil
 from collections.abc import Mapping
 
 _REQUIREMENT = re.compile(
-    r"(?P<name>[A-Za-z0-9._-]+)[^;]*;.*\bextra\s*==\s*['\"](?P<extra>[^'\"]+)"
+    r"(?P<name>[A-Za-z0-9._-]+)\s*(?:\[(?P<extras>[^\]]*)\])?[^;]*;"
+    r".*\bextra\s*==\s*['\"](?P<extra>[^'\"]+)"
 )
 
 
@@ -34,7 +35,8 @@ def version_of(distribution: str) -> str:
 def extras_of(distribution: str) -> Mapping[str, tuple[str, ...]]:
     """The distributions that each extra of an installed distribution needs; none if not installed.
 
-    An extra that only gathers others needs the distribution itself.
+    An extra that only gathers extras of another distribution needs what those need; one that
+    gathers extras of the same distribution needs the distribution itself.
     """
     try:
         requirements = importlib.metadata.requires(distribution) or ()
@@ -43,6 +45,12 @@ def extras_of(distribution: str) -> Mapping[str, tuple[str, ...]]:
     found: dict[str, list[str]] = {}
     for requirement in requirements:
         match = _REQUIREMENT.match(requirement)
-        if match is not None:
-            found.setdefault(match["extra"], []).append(match["name"])
-    return {extra: tuple(names) for extra, names in sorted(found.items())}
+        if match is None:
+            continue
+        names = found.setdefault(match["extra"], [])
+        names.append(match["name"])
+        if match["extras"] and match["name"] != distribution:
+            needs = extras_of(match["name"])
+            asked = [one.strip() for one in match["extras"].split(",")]
+            names += [name for one in asked for name in needs.get(one, ())]
+    return {extra: tuple(dict.fromkeys(names)) for extra, names in sorted(found.items())}

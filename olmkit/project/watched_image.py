@@ -13,6 +13,7 @@ from typing import Any
 from olmkit.base.diagnostics import ConfigurationError, InputError
 from olmkit.base.tree import File, Tree
 from olmkit.oci.content import Platform
+from olmkit.project import distributions
 
 USER = "1001:0"
 HELM = "usr/local/bin/helm"
@@ -37,28 +38,23 @@ class Content:
     target: str
     folders: tuple[str, ...]
     files: tuple[str, ...]
-    extras: str
     more: tuple[str, ...] = ()
 
 
 CONTENTS: Mapping[str, Content] = {
-    "helm": Content(
-        target="/opt/helm", folders=("helm-charts",), files=(_WATCHES,), extras="operator"
-    ),
+    "helm": Content(target="/opt/helm", folders=("helm-charts",), files=(_WATCHES,)),
     "ansible": Content(
         target="/opt/ansible",
         folders=("roles", "playbooks", "library", "filter_plugins", "group_vars", "vars"),
         files=(_WATCHES, REQUIREMENTS_FILE, "ansible.cfg"),
-        extras="operator,ansible",
         more=("kubernetes",),
     ),
 }
 
 
-def requirements(language: str, version: str) -> tuple[str, ...]:
-    """The packages of the image: olmkit, at least as old as the one that builds."""
-    content = CONTENTS[language]
-    return (f"olmkit[{content.extras}]>={version}", *content.more)
+def requirements(language: str) -> tuple[str, ...]:
+    """The packages of the image: the runtime, in versions that go with what builds."""
+    return (distributions.runtime(language), *CONTENTS[language].more)
 
 
 def code(files: Tree, target: str) -> Tree:

@@ -3,7 +3,7 @@
 Every method takes a class of a kind or its `GVK`, and objects of such a class or plain
 manifests: what goes in as one comes out as one. A class needs `gvk`, `from_manifest` and
 `to_manifest`, as `CustomResource` has them; pydantic models of Kubernetes' own kinds work
-as they are generated (`pip install "olmkit[kubernetes-types]"`).
+as they are generated (`pip install "olmkit-runtime[kubernetes-types]"`).
 """
 
 from __future__ import annotations

@@ -164,7 +164,7 @@ def from_environment(environment: Mapping[str, str], *, service: str) -> Traces 
     except ImportError as error:
         _LOG.warning(
             "traces are not sent: a package is missing",
-            extra={"package": error.name or "", "hint": 'install "olmkit[otel]"'},
+            extra={"package": error.name or "", "hint": 'install "olmkit-runtime[otel]"'},
         )
         return None
 

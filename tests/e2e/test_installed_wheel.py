@@ -1,4 +1,4 @@
-"""The wheel in a new environment of each Python here: with the least, and with all extras.
+"""The wheels in a new environment of each Python here: with the least, and with all extras.
 
 Every command either does its work, refuses its input as it should, or names the extra that it
 needs. The packages come from the index that pip and uv use on this machine, in the versions of
@@ -103,12 +103,15 @@ def _pythons() -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """That of the tools, and that of the runtime."""
     folder = tmp_path_factory.mktemp("wheel")
     command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "-o", str(folder)]
-    subprocess.run([*command, str(ROOT)], check=True, capture_output=True)
-    (made,) = folder.glob("olmkit-*.whl")
-    return made
+    for project in (ROOT, ROOT / "runtime"):
+        subprocess.run([*command, str(project)], check=True, capture_output=True)
+    (tools,) = folder.glob("olmkit-*.whl")
+    (runtime,) = folder.glob("olmkit_runtime-*.whl")
+    return tools, runtime
 
 
 # Runs command lines one after the other in one process, so that modules are loaded once.
@@ -174,27 +177,31 @@ def extras(request: pytest.FixtureRequest) -> str:
 def python(
     request: pytest.FixtureRequest,
     extras: str,
-    wheel: Path,
+    wheels: tuple[Path, Path],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Path]:
-    """The program of a new environment with the wheel."""
-    found = _pythons()
-    if request.param >= len(found):
-        pytest.skip(f"only {len(found)} supported Pythons are here")
+    """The program of a new environment with both wheels."""
+    tools, runtime = wheels
     folder = tmp_path_factory.mktemp("environment")
-    uv = [sys.executable, "-m", "uv"]
-    run = {"check": True, "capture_output": True}
-    subprocess.run([*uv, "venv", "-q", "-p", found[request.param], str(folder / "e")], **run)  # type: ignore[call-overload]
+    yield _environment(folder, request.param, f"{tools}{extras}", str(runtime))
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _environment(folder: Path, number: int, *packages: str) -> Path:
+    """A new environment of the Python of this number here, with these packages; its program."""
+    found = _pythons()
+    if number >= len(found):
+        pytest.skip(f"only {len(found)} supported Pythons are here")
     made = folder / "e/bin/python"
     constraints = folder / "constraints.txt"
     lock = (ROOT / "requirements.lock").read_text()
     constraints.write_text("\n".join(re.findall(r"^[\w.-]+==[^\\\n]*", lock, re.MULTILINE)))
-    subprocess.run(
-        [*uv, "pip", "install", "-q", "-p", str(made), "-c", str(constraints), f"{wheel}{extras}"],
-        **run,  # type: ignore[call-overload]
-    )
-    yield made
-    shutil.rmtree(folder, ignore_errors=True)
+    for words in (
+        ("venv", "-q", "-p", found[number], str(folder / "e")),
+        ("pip", "install", "-q", "-p", str(made), "-c", str(constraints), *packages),
+    ):
+        subprocess.run([sys.executable, "-m", "uv", *words], check=True, capture_output=True)
+    return made
 
 
 def _prepare(python: Path, folder: Path) -> None:
@@ -256,3 +263,29 @@ def test_every_help_can_be_shown(python: Path, tmp_path: Path) -> None:
     answers = _olmkit(python, tmp_path, *(f"{path} --help" for path in COMMANDS))
     failed = [path for path, (code, _, _) in zip(COMMANDS, answers, strict=True) if code]
     assert failed == []
+
+
+# Imports every module of the runtime, and prints what is installed.
+MODULES = """
+import importlib, importlib.metadata, pkgutil, olmkit
+for found in pkgutil.walk_packages(olmkit.__path__, "olmkit."):
+    if not found.name.endswith(".__main__"):
+        importlib.import_module(found.name)
+print(*(one.name for one in importlib.metadata.distributions()))
+"""
+TOOLS = {"click", "deflate", "jsonschema", "jsonschema-rs", "olmkit", "rich", "semver", "yamlrocks"}
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize("number", range(3), ids=["newest", "second", "third"])
+def test_the_runtime_is_installed_without_the_tools(
+    number: int, wheels: tuple[Path, Path], tmp_path: Path
+) -> None:
+    python = _environment(tmp_path, number, f"{wheels[1]}[certificates,otel,testing]")
+    done = subprocess.run(
+        [str(python), "-I", "-c", MODULES], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    installed = set(done.stdout.split())
+    assert {"aiohttp", "cryptography", "olmkit-runtime", "pydantic"} <= installed
+    assert not TOOLS & {name.lower() for name in installed}

@@ -21,7 +21,16 @@ from packaging.version import Version
 from trove_classifiers import classifiers
 
 SOURCES = (
-    *("olmkit", "man", "operator", "README.md", "LICENSE", "CHANGELOG.md", "SECURITY.md"),
+    *(
+        "olmkit",
+        "man",
+        "operator",
+        "runtime",
+        "README.md",
+        "LICENSE",
+        "CHANGELOG.md",
+        "SECURITY.md",
+    ),
     *("requirements.lock", "pyproject.toml", ".gitignore"),
 )
 
@@ -37,7 +46,7 @@ def _copy(root: Path, folder: Path, time: int) -> Path:
     for name in SOURCES:
         if (root / name).is_dir():
             ignored = shutil.ignore_patterns("__pycache__", "dist")
-            shutil.copytree(root / name, folder / name, ignore=ignored)
+            shutil.copytree(root / name, folder / name, symlinks=True, ignore=ignored)
         else:
             shutil.copy(root / name, folder / name)
     for path in folder.rglob("*"):
@@ -64,7 +73,7 @@ def test_two_builds_have_the_same_bytes(twice: tuple[Path, Path]) -> None:
     )
     assert sorted(first) == sorted(second)
     assert [name for name in first if first[name] != second[name]] == []
-    assert len(first) == 7
+    assert len(first) == 10
 
 
 def test_checksums_are_those_of_the_files(twice: tuple[Path, Path]) -> None:
@@ -102,6 +111,7 @@ def test_the_bill_of_materials_has_what_the_lock_has(twice: tuple[Path, Path], r
     component = document["metadata"]["component"]
     assert (component["name"], component["version"]) == ("olmkit", _version(root))
     found = {canonicalize_name(p["name"]): Version(p["version"]) for p in document["components"]}
+    assert found.pop(canonicalize_name("olmkit-runtime")) == Version(_version(root))
     assert {"click", "grpcio", "pydantic", "yarl"} <= set(found)  # with extras, and what they need
     assert not {"pytest", "mypy", "olmkit"} & set(found)
     lines = re.findall(
@@ -112,16 +122,50 @@ def test_the_bill_of_materials_has_what_the_lock_has(twice: tuple[Path, Path], r
     assert set(found.items()) <= locked
 
 
+def test_the_bill_of_materials_of_the_runtime_has_no_tools(twice: tuple[Path, Path]) -> None:
+    (path,) = twice[0].glob("olmkit_runtime-*.cdx.json")
+    document = json.loads(path.read_text())
+    assert document["metadata"]["component"]["name"] == "olmkit-runtime"
+    found = {canonicalize_name(one["name"]) for one in document["components"]}
+    assert {"aiohttp", "msgspec", "prometheus-client", "pydantic"} <= found
+    assert {"cryptography", "opentelemetry-sdk", "pyyaml"} <= found  # with extras
+    tools = {"click", "deflate", "grpcio", "jsonschema", "jsonschema-rs", "olmkit", "rich"}
+    assert not {*tools, "semver", "yamlrocks", "olmkit-runtime"} & found
+
+
+def test_olmkit_depends_on_the_runtime_of_its_version(
+    release: dict[str, Any], twice: tuple[Path, Path], root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (wheel,) = twice[0].glob("olmkit-*.whl")
+    archive = zipfile.ZipFile(wheel)
+    (path,) = [name for name in archive.namelist() if name.endswith("/METADATA")]
+    assert f"\nRequires-Dist: olmkit-runtime=={_version(root)}\n" in archive.read(path).decode()
+    monkeypatch.setitem(release["check"].__globals__, "_version", lambda: "9.9.9")
+    with pytest.raises(release["ReleaseError"], match="must depend on `olmkit-runtime==9"):
+        release["check"]("v9.9.9")
+
+
+def test_distributions_share_license_and_addresses(root: Path) -> None:
+    assert (root / "runtime/LICENSE").read_bytes() == (root / "LICENSE").read_bytes()
+    first, second = (
+        tomllib.loads((root / name).read_text())["project"]
+        for name in ("pyproject.toml", "runtime/pyproject.toml")
+    )
+    for field in ("authors", "license", "requires-python"):
+        assert first[field] == second[field]
+    assert first["urls"] == second["urls"]
+
+
 def _version(root: Path) -> str:
     module = runpy.run_path(str(root / "olmkit/__init__.py"))
     return str(module["__version__"])
 
 
-@pytest.mark.parametrize("project", [".", "operator"])
+@pytest.mark.parametrize("project", [".", "runtime", "operator"])
 def test_classifiers_are_known(project: str, root: Path) -> None:
     metadata = tomllib.loads((root / project / "pyproject.toml").read_text())["project"]
     assert set(metadata.get("classifiers", [])) <= classifiers
-    pythons = {"3.11", "3.12", "3.13"} if project == "." else set()
+    pythons = {"3.11", "3.12", "3.13"} if project != "operator" else set()
     assert {f"Programming Language :: Python :: {one}" for one in pythons} <= set(
         metadata.get("classifiers", [])
     )

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import olmkit
 from olmkit.base import documents
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.base.tree import File, Tree
@@ -55,7 +54,7 @@ def application(project: Path, language: str) -> Application:
         name=found.name or paths.resolved(project).name.lower(),
         version="",
         packages=(),
-        requirements=watched_image.requirements(language, olmkit.__version__),
+        requirements=watched_image.requirements(language),
     )
 
 

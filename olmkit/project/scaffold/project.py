@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import olmkit
 from olmkit.base import documents, names
 from olmkit.base.diagnostics import (
     ConfigurationError,
@@ -26,6 +27,7 @@ from olmkit.base.tree import File, Tree
 from olmkit.kube import objects
 from olmkit.kube.objects import GVK
 from olmkit.oci.reference import Reference
+from olmkit.project import distributions
 from olmkit.project.config import PROJECT_FILE, PYPROJECT_FILE, Api, Project
 from olmkit.project.edits import yaml as yaml_edits
 from olmkit.project.scaffold import template_files
@@ -355,6 +357,7 @@ def init_values(request: InitRequest) -> dict[str, str]:
     return common | {
         "image_name": name,
         "image_tag": tag,
+        "compatible": distributions.compatible(olmkit.__version__),
         "own_namespace": str(request.namespaced).lower(),
         "all_namespaces": str(not request.namespaced).lower(),
     }

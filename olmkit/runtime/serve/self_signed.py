@@ -29,7 +29,7 @@ def make(
 ) -> tuple[bytes, bytes]:
     """A certificate (X.509, P-256) and its key as PEM.
 
-    Raises `ConfigurationError` when the extra `operator` is not installed.
+    Raises `ConfigurationError` when the extra `certificates` is not installed.
     """
     try:
         from cryptography import x509
@@ -38,7 +38,8 @@ def make(
     except ImportError as error:
         raise ConfigurationError(
             "a self-signed certificate needs the package cryptography",
-            hint='`pip install "olmkit[operator]"`, or give a certificate and its key as files',
+            hint='`pip install "olmkit-runtime[certificates]"`, or give a certificate and its key '
+            "as files",
         ) from error
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, names[0])])

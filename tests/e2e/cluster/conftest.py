@@ -123,11 +123,13 @@ def wheels(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     machine = platform.machine()
     families = ("manylinux_2_28", "manylinux_2_17", "manylinux2014", "manylinux1")
     pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check"]
-    _run(*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", str(folder), str(root))
+    for project in (root, root / "runtime"):
+        _run(*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", str(folder), str(project))
     _run(
         *(uv, "pip", "compile", "-q", "--no-annotate", "--no-header", "--python-version", "3.11"),
         *("--python-platform", f"{machine}-manylinux_2_28"),
         *("--extra", "operator", "--extra", "serve", "-c", str(root / "requirements.lock")),
+        *("--no-emit-package", "olmkit-runtime"),
         *(str(root / "pyproject.toml"), "-o", str(requirements)),
     )
     _run(

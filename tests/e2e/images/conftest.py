@@ -188,7 +188,7 @@ def _answers() -> bool:
 
 @dataclass(frozen=True)
 class Wheels:
-    """A folder with our own wheel, and the environment in which installers look there too."""
+    """A folder with our own wheels, and the environment in which installers look there too."""
 
     folder: Path
 
@@ -199,9 +199,12 @@ class Wheels:
 
 @pytest.fixture(scope="session")
 def own_wheel(tmp_path_factory: pytest.TempPathFactory, root: Path) -> Wheels:
-    """The wheel of this checkout; all else comes from the package index of this machine."""
+    """The wheels of this checkout; all else comes from the package index of this machine."""
     folder = tmp_path_factory.mktemp("wheel")
-    call(sys.executable, "-m", "uv", "build", "--wheel", "--quiet", "--out-dir", folder, root)
+    for project in (root, root / "runtime"):
+        call(
+            sys.executable, "-m", "uv", "build", "--wheel", "--quiet", "--out-dir", folder, project
+        )
     return Wheels(folder)
 
 

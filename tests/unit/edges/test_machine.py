@@ -15,6 +15,7 @@ from olmkit.jobs import doctor
 def test_extras_are_those_of_the_distribution_and_each_has_a_purpose() -> None:
     extras = machine.extras_of("olmkit")
     assert extras["serve"] == ("grpcio", "prometheus-client", "protobuf")
+    assert extras["operator"] == ("olmkit-runtime", "cryptography")
     assert set(extras) - {"all"} == set(doctor.EXTRAS)
 
 

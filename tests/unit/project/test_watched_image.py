@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import olmkit
 from olmkit.base.diagnostics import ConfigurationError, InputError
 from olmkit.base.tree import Tree
 from olmkit.edges.images import transfer, transports
@@ -52,8 +53,8 @@ def project(folder: Path, language: str, make_wheel: Callable[..., Path]) -> Pat
     scaffold.init(folder, request, language=language)
     wanted = WatchedApi(group="cache", kind="Memcached")
     asyncio.run(scaffold.create_watched_api(folder, wanted, Access(environment={}), {}))
-    for name in ("olmkit", "kubernetes"):
-        make_wheel(folder / "wheels", name)
+    make_wheel(folder / "wheels", "kubernetes")
+    make_wheel(folder / "wheels", "olmkit_runtime", version=olmkit.__version__)
     store = MemoryStore.of(BASE)
     asyncio.run(transfer.copy(store, Layout(folder.parent / "base"), BASE.descriptor, tag="python"))
     return folder

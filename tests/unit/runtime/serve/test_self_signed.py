@@ -50,4 +50,4 @@ def test_missing_library_is_named_with_the_command_that_adds_it(
     monkeypatch.setitem(sys.modules, "cryptography", None)
     with pytest.raises(ConfigurationError, match="cryptography") as caught:
         self_signed.make()
-    assert "olmkit[operator]" in (caught.value.hint or "")
+    assert "olmkit-runtime[certificates]" in (caught.value.hint or "")
