@@ -331,14 +331,17 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As click does, with a suggestion for a name that does not exist."""
-        if args[0].startswith("-") or self.get_command(ctx, args[0]):
+        if args[0].startswith("-") or (
+            self.get_command(ctx, args[0]) and not _is_of_operator_sdk(self.prefix, args)
+        ):
             return super().resolve_command(ctx, args)
         from olmkit.cli.frame import other_names
 
         meant = other_names.suggestion(self.prefix, args, [*COMMANDS, *GROUPS])
         line = " ".join(("olmkit", meant))
         suggested = f" Did you mean `{line}`?" if meant else ""
-        raise click.UsageError(f"No such command '{args[0]}'.{suggested}", ctx)
+        typed = " ".join(args[:2]) if self.get_command(ctx, args[0]) else args[0]
+        raise click.UsageError(f"No such command '{typed}'.{suggested}", ctx)
 
     def _write_section(
         self, formatter: click.HelpFormatter, title: str, names: Sequence[str], width: int
@@ -353,6 +356,18 @@ class LazyGroup(click.Group):
     def _summary(self, name: str) -> str:
         path = self.prefix + name
         return COMMANDS[path].summary if path in COMMANDS else GROUPS.get(path, "")
+
+
+# Commands of ours that are groups of operator-sdk, and the names in them.
+_GROUPS_OF_OPERATOR_SDK: Mapping[str, tuple[str, ...]] = {
+    "generate": ("bundle", "kustomize", "packagemanifests"),
+    "run": ("bundle", "bundle-upgrade", "packagemanifests"),
+}
+
+
+def _is_of_operator_sdk(prefix: str, args: list[str]) -> bool:
+    """Whether a command line is one of operator-sdk, and not of our command with the same name."""
+    return not prefix and args[1:2] != [] and args[1] in _GROUPS_OF_OPERATOR_SDK.get(args[0], ())
 
 
 # Longer names of files are cut where they are quoted.

@@ -136,7 +136,11 @@ def command(
                 verbose=arguments.pop("verbose"),
             )
             context.find_root().obj = app
-            return function(app, **arguments)
+            app.terminal.wait(f"`{app.command}`")
+            try:
+                return function(app, **arguments)
+            finally:
+                app.terminal.end_wait()
 
         return _with_common_options(
             run, output=output, project=project, example=example, **settings

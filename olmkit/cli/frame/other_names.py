@@ -39,7 +39,8 @@ KNOWN: Final[Mapping[str, str]] = {
     "convert-template": "catalog convert",
     "delete": "uninstall",
     "generate bundle": "bundle generate",
-    "generate manifests": "generate",
+    "generate kustomize": "generate",
+    "generate packagemanifests": "bundle generate",
     "help": "--help",
     "index": "catalog",
     "index add": "catalog add",
@@ -60,6 +61,7 @@ KNOWN: Final[Mapping[str, str]] = {
     "render-template": "catalog render-template",
     "run bundle": "install --bundle",
     "run bundle-upgrade": "upgrade --bundle",
+    "run packagemanifests": "bundle convert",
     "serve": "catalog serve",
     "version": "--version",
 }

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
     from rich.progress import TaskID
 
+    from olmkit.cli.frame.waiting import Waiting
+
 _COPIED = 1 << 20  # bytes at once
 _CODES = {
     "bold": "1",
@@ -57,6 +59,7 @@ class Terminal:
         self.err = err or sys.stderr
         self.quiet = quiet
         self._bars: RichProgress | None = None
+        self._waiting: Waiting | None = None
         environment = environment or {}
         self.color_out = wants_color(self.out, color, environment)
         self.color_err = wants_color(self.err, color, environment)
@@ -68,18 +71,34 @@ class Terminal:
             and _is_terminal(self.err)
         )
 
+    def wait(self, label: str) -> None:
+        """Say after a while that `label` still works, on a terminal, until something is printed."""
+        if self.motion:
+            from olmkit.cli.frame import waiting
+
+            self._waiting = waiting.Waiting(self.err, label)
+            self._waiting.start()
+
+    def end_wait(self) -> None:
+        """Remove that line, before something else writes to the terminal."""
+        if self._waiting is not None:
+            self._waiting.stop()
+            self._waiting = None
+
     def result(self, text: str, *, exact: bool = False) -> None:
         """Write a result to stdout; one newline at the end.
 
         Control characters are escaped, since results show data from elsewhere; `exact` is
         for formats that programs read.
         """
+        self.end_wait()
         if text:
             text = text if exact else _harmless(text)
             self.out.write(text if text.endswith("\n") else text + "\n")
 
     def result_bytes(self, data: bytes) -> None:
         """Write bytes to stdout as they are."""
+        self.end_wait()
         self.out.flush()
         binary = getattr(self.out, "buffer", None)
         if binary is None:
@@ -90,6 +109,7 @@ class Terminal:
 
     def result_stream(self, stream: IO[bytes]) -> None:
         """Write bytes to stdout as they are, in pieces."""
+        self.end_wait()
         self.out.flush()
         binary = getattr(self.out, "buffer", None)
         if binary is None:
@@ -108,6 +128,7 @@ class Terminal:
 
         While a bar moves, it is printed above it. Control characters are escaped.
         """
+        self.end_wait()
         text = _harmless(text)
         with contextlib.suppress(OSError):
             if self._bars is not None:
@@ -118,6 +139,7 @@ class Terminal:
     @contextlib.contextmanager
     def progress(self, label: str, total: int | None = None) -> Iterator[Progress]:
         """Progress of one piece of work: a bar on a terminal, else one plain line a step."""
+        self.end_wait()
         if not self.motion:
             yield _Lines(self)
             return

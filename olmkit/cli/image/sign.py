@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,7 +53,7 @@ def sign(
     from olmkit.edges.images import signing_keys
     from olmkit.jobs.image import signatures as job
 
-    private = signing_keys.read_private(key, _password)
+    private = signing_keys.read_private(key, partial(_password, app))
     made = []
     for reference in references:
         one = app.run(job.sign(reference, private, access, annotations=annotations))
@@ -75,7 +76,7 @@ def sign(
     )
 
 
-def _password() -> str:
+def _password(app: App) -> str:
     """The password of the key; never an option, which other users of the machine would see."""
     if "COSIGN_PASSWORD" in os.environ:
         return os.environ["COSIGN_PASSWORD"]
@@ -83,4 +84,5 @@ def _password() -> str:
         raise ConfigurationError(
             "the private key is encrypted", hint="set `COSIGN_PASSWORD` to its password"
         )
+    app.terminal.end_wait()
     return str(click.prompt("Password of the private key", hide_input=True, err=True))

@@ -93,6 +93,12 @@ def test_a_mistyped_command_is_suggested(capsys: pytest.CaptureFixture[str]) -> 
         ("index", "catalog"),
         ("version", "--version"),
         ("catalog lst", "catalog list"),
+        ("run bundle x", "install --bundle"),
+        ("run bundle-upgrade x", "upgrade --bundle"),
+        ("run packagemanifests x", "bundle convert"),
+        ("generate bundle", "bundle generate"),
+        ("generate kustomize manifests", "generate"),
+        ("generate packagemanifests", "bundle generate"),
     ],
 )
 def test_names_of_other_tools_are_understood(
@@ -103,6 +109,15 @@ def test_names_of_other_tools_are_understood(
     assert said.out == ""
     assert said.err.startswith("error: no such command `")
     assert said.err.endswith(f"hint: did you mean `olmkit {meant}`?\n")
+
+
+@pytest.mark.parametrize("line", ["generate crd", "run -- bundle", "generate"])
+def test_commands_of_ours_with_the_name_of_such_a_group_are_commands(
+    line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, *rest = line.split()
+    assert main.run([first, "-C", str(tmp_path), *rest]) != 0
+    assert "no such command" not in capsys.readouterr().err
 
 
 def test_what_is_suggested_exists() -> None:

@@ -1,0 +1,61 @@
+"""A line on a terminal that says that a command still works, when it has printed nothing so far.
+
+A timer of the system shows it, not a thread: workers that are started by fork have neither, and a
+child process does not inherit it. Commands that show progress of their own print before it is due.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from types import FrameType
+from typing import Any, TextIO
+
+PATIENCE = 2.0
+"""Seconds without output after which the line appears."""
+_EVERY = 1.0
+_CLEAR = b"\r\x1b[K"
+
+
+class Waiting:
+    """The line of one command; `stop` is called before anything is printed."""
+
+    def __init__(self, err: TextIO, label: str) -> None:
+        self._err = err
+        self._label = label
+        self._begin = 0.0
+        self._before: Any = None
+        self._runs = False
+        self._is_shown = False
+
+    def start(self) -> None:
+        """Begin to wait; where the system has no such timer, nothing is shown."""
+        # Not in the first thread, or not on this system.
+        with contextlib.suppress(ValueError, AttributeError, OSError):
+            self._before = signal.signal(signal.SIGALRM, self._show)
+            signal.setitimer(signal.ITIMER_REAL, PATIENCE, _EVERY)
+            self._begin = time.monotonic()
+            self._runs = True
+
+    def stop(self) -> None:
+        """Remove the line, and do not show it again."""
+        if not self._runs:
+            return
+        self._runs = False
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, self._before)
+        if self._is_shown:
+            self._write(_CLEAR)
+
+    def _show(self, _number: int, _frame: FrameType | None) -> None:
+        if self._runs:
+            seconds = round(time.monotonic() - self._begin)
+            self._is_shown = True
+            self._write(_CLEAR + f"{self._label} is working, {seconds} s".encode())
+
+    def _write(self, data: bytes) -> None:
+        # Past the buffer of the stream: the timer may interrupt what writes to it.
+        with contextlib.suppress(OSError, ValueError):
+            os.write(self._err.fileno(), data)
