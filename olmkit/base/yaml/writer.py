@@ -27,7 +27,8 @@ _LONGEST_ESCAPE: Final = 6
 _SAFE: Final = re.compile(
     r"[A-Za-z/_$(][A-Za-z0-9/_.+=@$()-]*(?::[A-Za-z0-9/_.+=@$()-]+)*", re.ASCII
 )
-_SPECIAL: Final = re.compile("[^\n -~\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd]")
+# Of ASCII text. The patterns for all characters take milliseconds to compile: see `_any_special`.
+_SPECIAL: Final = re.compile("[^\n -~]")
 _BREAK: Final = re.compile("[\n\u2028\u2029]")
 _KEY_BREAK: Final = re.compile("[\r\n\u2028\u2029]")
 _SPACE_BREAK: Final = re.compile(" [\n\u2028\u2029]")
@@ -48,7 +49,7 @@ _ESCAPES: Final = {
     0: "\\0", 7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "\\r",
     27: "\\e", 0xA0: "\\_", 34: '\\"', 92: "\\\\", 0x85: "\\N", 0x2028: "\\L", 0x2029: "\\P",
 }  # fmt: skip
-_ESCAPED: Final = re.compile('[^\n -~\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd]|["\\\\\n\u2028\u2029]')
+_ESCAPED: Final = re.compile('[^ -~]|["\\\\]')
 _ANYTHING: Final = re.compile(".", re.DOTALL)
 
 
@@ -203,7 +204,7 @@ def _string(text: str, column: int, indent: int) -> str:
     if _SAFE.fullmatch(text) and text not in scalars.WORDS:
         return text + "\n"
     if "\n" in text:
-        if text[-1] == " " or _SPACE_BREAK.search(text) or _SPECIAL.search(text):
+        if text[-1] == " " or _SPACE_BREAK.search(text) or _is_special(text):
             return _fold_double(_double(text), column, indent) + "\n"
         return _literal(text, indent)
     written = _inline(text)
@@ -219,15 +220,33 @@ def _string(text: str, column: int, indent: int) -> str:
     return _fold(written, column, indent, 1, len(written)) + "\n"
 
 
+def _is_special(text: str) -> bool:
+    """Whether a character is in the text that needs an escape."""
+    pattern = _SPECIAL if text.isascii() else _any_special()
+    return pattern.search(text) is not None
+
+
+@functools.cache
+def _any_special() -> re.Pattern[str]:
+    """Compiled at first use: most text is ASCII, and this takes longer than all other patterns."""
+    return re.compile("[^\n -~\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd]")
+
+
+@functools.cache
+def _any_escaped() -> re.Pattern[str]:
+    """As `_any_special`, with quotes, backslashes and line breaks."""
+    return re.compile('[^\n -~\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd]|["\\\\\n\u2028\u2029]')
+
+
 def _inline(text: str) -> str:
     """A string without folding: plain, or in the quotes that it needs."""
     if not _is_string(text):
         return _double(text)
     if not (
-        text[0] == " " or text[-1] == " " or _BREAK.search(text) or _SPECIAL.search(text)
+        text[0] == " " or text[-1] == " " or _BREAK.search(text) or _is_special(text)
     ) and not _INDICATOR.match(text):
         return text
-    if _SPECIAL.search(text) or _SPACE_BREAK.search(text) or _BREAK_SPACE.search(text):
+    if _is_special(text) or _SPACE_BREAK.search(text) or _BREAK_SPACE.search(text):
         return _double(text)
     return "'" + text.replace("'", "''") + "'"
 
@@ -243,7 +262,10 @@ def _is_string(text: str) -> bool:
 
 def _double(text: str) -> str:
     # Go looks for a byte order mark at the start whenever it looks at a character.
-    escaped = _ANYTHING if text.startswith("\ufeff") else _ESCAPED
+    if text.startswith("\ufeff"):
+        escaped = _ANYTHING
+    else:
+        escaped = _ESCAPED if text.isascii() else _any_escaped()
     return '"' + escaped.sub(_escape, text) + '"'
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from olmkit.base.tree import Tree
-from olmkit.edges import index_database, paths
+from olmkit.edges import paths
 from olmkit.edges.folder import Folder
 
 # A file may hold the whole catalog of a distribution.
@@ -19,6 +19,8 @@ def tree(path: Path) -> Tree:
     Raises `ConfigurationError` when there is neither a folder nor a database, `InputError` for a
     database that cannot be read.
     """
+    from olmkit.edges import index_database  # sqlite3 is needed for a file alone
+
     found = paths.expanded(str(path))
     if index_database.is_database(found):
         return index_database.catalog_tree(found, str(path))

@@ -23,16 +23,13 @@ from olmkit.base.tree import Tree
 from olmkit.bundle import package_manifest
 from olmkit.catalog.blobs import fbc, wire
 from olmkit.catalog.blobs.blob import Blob
-from olmkit.catalog.bundles import findings, migrate, package_manifests, render, source_bundle
+from olmkit.catalog.bundles import findings, migrate, render, source_bundle
 from olmkit.catalog.bundles.migrate import Level
 from olmkit.catalog.bundles.render import RenderedBundle
 from olmkit.catalog.bundles.source_bundle import SourceBundle
-from olmkit.catalog.changes import assembly
-from olmkit.catalog.changes.assembly import Member
 from olmkit.catalog.templates.source import SCHEMAS
-from olmkit.edges import disk, index_database, paths, workers
+from olmkit.edges import disk, paths, workers
 from olmkit.edges.images.access_settings import Access
-from olmkit.jobs.catalog import databases
 from olmkit.jobs.catalog.local import MAX_CATALOG_FILE
 from olmkit.oci.reference import AnyReference, InvalidReferenceError, Reference
 
@@ -240,6 +237,8 @@ def _catalog(path: Path, chosen: _RenderOptions) -> Rendered:
         if package_manifest.is_there(tree):
             return _package(tree, str(path), chosen)
         return _tree(tree, str(path), chosen)
+    from olmkit.edges import index_database  # sqlite3 is needed for a file alone
+
     if index_database.is_database(path):
         return _database(path, str(path), chosen)
     data = disk.read_file(path, limit=MAX_CATALOG_FILE)
@@ -257,6 +256,11 @@ def _catalog(path: Path, chosen: _RenderOptions) -> Rendered:
 
 def _package(tree: Tree, root: str, chosen: _RenderOptions) -> Rendered:
     """The catalog of a folder of package manifests, the format before bundles."""
+    # As `_database`: hardly any reference is one, and the start of a small command is dear.
+    from olmkit.catalog.bundles import package_manifests
+    from olmkit.catalog.changes import assembly
+    from olmkit.catalog.changes.assembly import Member
+
     read = package_manifests.read(tree, root)
     check_own_images(chosen.image, len(read.sources))
     members: list[Member] = []
@@ -277,6 +281,8 @@ def _tree(tree: Tree, root: str, chosen: _RenderOptions) -> Rendered:
 
 def _database(source: Path | bytes, name: str, chosen: _RenderOptions) -> Rendered:
     """The catalog in an index database, migrated."""
+    from olmkit.jobs.catalog import databases
+
     made = databases.checked(source, name)
     bundles = (migrate.migrate(bundle, chosen.level, name) for bundle in made.bundles)
     return Rendered(

@@ -99,7 +99,14 @@ UNUSED = ("jinja2", "jsonschema", "pydantic", "rich", "olmkit.hub", "olmkit.runt
 LOCAL: list[tuple[str, tuple[str, ...]]] = [
     ("catalog validate catalog", ("olmkit.olm", "olmkit.project", "olmkit.apis")),
     ("catalog render catalog", ("olmkit.olm", "olmkit.project", "olmkit.apis")),
-    ("catalog render bundle/0.0.1", ("olmkit.olm", "olmkit.project", "olmkit.apis")),
+    (
+        "catalog render bundle/0.0.1",
+        (
+            *("olmkit.olm", "olmkit.project", "olmkit.apis", "olmkit.rules"),
+            *("olmkit.bundle.generate", "olmkit.catalog.changes", "olmkit.catalog.database"),
+            *("olmkit.edges.index_database", "sqlite3"),
+        ),
+    ),
     ("catalog list packages catalog", ("olmkit.olm", "olmkit.project", "olmkit.apis")),
     ("bundle validate bundle/0.0.1", ("msgspec", "olmkit.catalog", "olmkit.olm", "olmkit.apis")),
     ("generate -C operator --check", ("olmkit.catalog", "olmkit.oci", "olmkit.olm")),
