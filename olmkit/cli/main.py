@@ -545,6 +545,8 @@ def misuse_text(message: str, command: str) -> str:
     """A message of click in the form that all errors have; a question in it is the hint."""
     said, _, meant = message.partition(" Did you mean ")
     said = re.sub(r"'([^'`]+)'", r"`\1`", said.rstrip(".").replace("\n", " "))
+    # "Invalid value for X: Directory `a` does not exist": one sentence.
+    said = re.sub(r": ([A-Z])(?=[a-z]+ )", lambda match: f": {match[1].lower()}", said, count=1)
     meant = re.sub(r"'([^'`]+)'", r"`\1`", meant)
     hint = f"did you mean {meant}" if meant else f"`{command} --help` shows the usage"
     return f"error: {said[:1].lower()}{said[1:]}\nhint: {hint}"

@@ -160,6 +160,10 @@ def test_a_group_alone_prints_its_help(
     [
         (["bundle", "validate", "--nope"], "no such option `--nope`"),
         (["bundle", "diff", "a"], "missing argument `NEW`"),
+        (
+            ["hub", "serve", "--bundle", "no-folder"],
+            "invalid value for `--bundle`: directory `no-folder` does not exist",
+        ),
         (["completion", "csh"], "invalid value for `{bash|zsh|fish}`: `csh` is not one of"),
     ],
 )
