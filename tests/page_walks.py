@@ -583,7 +583,7 @@ def here(place: Place, text: str) -> str:
 
 
 def is_printed(expected: str, said: str) -> bool:
-    """Whether a line of the page was printed; `…` stands for anything."""
+    """Whether a line of the page was printed; `…` matches anything."""
     pattern = ".*".join(map(re.escape, expected.split("…")))
     return re.search(rf"^{pattern}$", said, re.MULTILINE) is not None
 

@@ -35,7 +35,7 @@ def conversion_losses(
     The objects come from the schema of `here` in the CRD: one with no more than what is required,
     one with all fields, and some with other values. As the API server does, defaults are set and
     unknown fields dropped after each step, and an object that the schema of `there` refuses is
-    reported. Fields that an object has gained are no loss.
+    reported. A field that an object has gained is not a loss.
 
     Raises `ValueError` for a version that the CRD does not have, and what `load_manifest` raises.
     """

@@ -1,7 +1,7 @@
 """A line on a terminal that says that a command still works, when it has printed nothing so far.
 
 A timer of the system shows it, not a thread: workers that are started by fork have neither, and a
-child process does not inherit it. Commands that show progress of their own print before it is due.
+child process does not inherit it. Commands that show their own progress print before it is due.
 """
 
 from __future__ import annotations

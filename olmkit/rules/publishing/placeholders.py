@@ -1,4 +1,4 @@
-"""Rules about what generators write for authors to replace, and what nobody has replaced.
+"""Rules about placeholders: what generators write for authors to replace, still as it was.
 
 Such text is valid, so no check of a catalog finds it; people who look at the catalog do.
 """
