@@ -183,6 +183,10 @@ COMMANDS: Mapping[str, CommandEntry] = {
         "olmkit.cli.catalog.template:basic",
         "Render a basic template: blobs, and images in place of bundles.",
     ),
+    "catalog template composite": CommandEntry(
+        "olmkit.cli.catalog.template:composite",
+        "Render a composite template: components into the directories of several catalogs.",
+    ),
     "catalog template semver": CommandEntry(
         "olmkit.cli.catalog.template:semver",
         "Render a semver template: channels and edges from versions.",

@@ -7,6 +7,7 @@ of links, which are counted here in the order of the text, as Mermaid counts the
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 from olmkit.base.quoting import quoted
 from olmkit.catalog.graph import links
@@ -16,8 +17,12 @@ from olmkit.catalog.model import Channel, Entry, Package
 _VERBS = {EdgeKind.SKIPS: "skip", EdgeKind.REPLACES: "replace"}
 
 
-def mermaid(packages: Sequence[Package]) -> str:
-    """A flow chart with a box for each package and channel."""
+def mermaid(packages: Sequence[Package], *, v0: bool = False) -> str:
+    """A flow chart with a box for each package and channel.
+
+    With `v0`, bundles that OLM v0 skips and edges that it never follows are marked.
+    """
+    drawn = _Drawn()
     lines = [
         "graph LR",
         "  classDef deprecated fill:#E8960F",
@@ -28,7 +33,7 @@ def mermaid(packages: Sequence[Package]) -> str:
         lines.append(f"  %% package {quoted(package.name)}")
         lines.append(f"  subgraph {quoted(package.name)}")
         for _, channel in sorted(package.channels.items()):
-            lines += _mermaid_channel(channel)
+            lines += _mermaid_channel(channel, drawn, v0=v0)
         lines.append("  end")
     lines += [
         f"style {package.name} fill:#989695"
@@ -41,28 +46,44 @@ def mermaid(packages: Sequence[Package]) -> str:
         for name, channel in sorted(package.channels.items())
         if channel.deprecation is not None
     ]
-    deprecated = sorted(
-        f"{package.name}-{channel.name}-{entry.name}"
-        for package in packages
-        for channel in package.channels.values()
-        for entry in channel.entries.values()
-        if entry.bundle is not None and entry.bundle.deprecation is not None
-    )
-    if deprecated:
-        lines.append(f"class {','.join(deprecated)} deprecated")
+    for style, nodes in sorted(drawn.nodes.items()):
+        lines.append(f"class {','.join(sorted(nodes))} {style}")
+    if drawn.unused:
+        numbers = ",".join(map(str, drawn.unused))
+        lines.append(f"linkStyle {numbers} stroke:#FF0000,stroke-width:3px,stroke-dasharray:5;")
     return "\n".join(lines) + "\n"
 
 
-def _mermaid_channel(channel: Channel) -> Iterator[str]:
+@dataclass(slots=True)
+class _Drawn:
+    """What was drawn so far: nodes by style, the number of edges, those that are not followed."""
+
+    nodes: dict[str, list[str]] = field(default_factory=dict)
+    edges: int = 0
+    unused: list[int] = field(default_factory=list)
+
+
+def _mermaid_channel(channel: Channel, drawn: _Drawn, *, v0: bool) -> Iterator[str]:
     prefix = f"{channel.package}-{channel.name}"
     yield f"    %% channel {quoted(channel.name)}"
     yield f"    subgraph {prefix}[{quoted(channel.name)}]"
+    skipped: set[str] = set()
     for entry in links.by_descending_version(channel.entries):
         node = f"{prefix}-{entry.name}[{quoted(entry.name)}]"
         yield f"      {node}"
+        is_deprecated = entry.bundle is not None and entry.bundle.deprecation is not None
+        style = "deprecated" * is_deprecated + "skipped" * (entry.name in skipped)
+        if style:
+            drawn.nodes.setdefault(style, []).append(f"{prefix}-{entry.name}")
         for edge in links.edges_to(channel, entry):
             label = _mermaid_label(edge, entry)
             yield f"      {prefix}-{edge.old}[{quoted(edge.old)}]-- {label} --> {node}"
+            is_skip = edge.kind is EdgeKind.SKIPS
+            if v0 and (edge.old if is_skip else entry.name) in skipped:
+                drawn.unused.append(drawn.edges)
+            if v0 and is_skip:
+                skipped.add(edge.old)
+            drawn.edges += 1
     yield "    end"
 
 

@@ -1,7 +1,8 @@
 """A template as it is read: its kind, its fields, and the images that it names.
 
 Source: `opm alpha render-template` of operator-registry 1.73. Only the first document of a file
-counts. The kind comes from `schema` unless the caller names it.
+counts. The kind comes from `schema` unless the caller names it. A basic template may also be a
+stream of blobs, its only form in opm up to 1.43.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from typing import Any, Final
 from olmkit.base import documents
 from olmkit.base.diagnostics import Diagnostic, InputError, Location
 from olmkit.base.documents import Document, Key, field_path
-from olmkit.catalog.blobs import shapes, stream
+from olmkit.catalog.blobs import shapes, stream, wire
 from olmkit.catalog.blobs.shapes import Anything, Field, ListOf, Object, ShapeError, Text, Truth
+from olmkit.catalog.blobs.stream import Part
 from olmkit.catalog.templates import findings
 from olmkit.catalog.templates.findings import FORM
 
@@ -33,7 +35,9 @@ SCHEMAS: Final[Mapping[Kind, str]] = {
     Kind.SEMVER: "olm.semver",
     Kind.SUBSTITUTES: "olm.template.substitutes",
 }
-_COMPOSITE: Final = frozenset({"olm.composite", "olm.composite.catalogs"})
+CONTRIBUTION: Final = "olm.composite"
+CATALOGS: Final = "olm.composite.catalogs"
+COMPOSITE: Final = frozenset({CONTRIBUTION, CATALOGS})
 _TEXT: Final = Text()
 _CHANNELS: Final = Object(
     go="semver.channelBundles",
@@ -89,31 +93,44 @@ _SHAPES: Final[Mapping[Kind, Object]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Template:
-    """A template that was read. `fields` has all fields of its kind, empty ones too."""
+    """A template that was read. `fields` has all fields of its kind, empty ones too.
+
+    Of a stream of blobs, `stream` has the documents, which are the entries.
+    """
 
     kind: Kind
     fields: Mapping[str, Any]
     document: Document
+    stream: tuple[Document, ...] = ()
 
     def at(self, *keys: Key) -> Location:
         """The place of the value under `keys`, which are written as in `fields`."""
-        found: list[Key] = []
-        value = self.document.value
-        for key in keys:
-            if isinstance(key, str) and isinstance(value, dict):
-                spelled = [name for name in value if shapes.fold(name) == shapes.fold(key)]
-                key = max(spelled, default=key)
-            found.append(key)
-            try:
-                value = value[key]
-            except (KeyError, IndexError, TypeError):
-                break
-        return self.document.at(*found)
+        if self.stream and len(keys) > 1 and isinstance(keys[1], int):
+            return place(self.stream[keys[1]], *keys[2:])
+        return place(self.document, *keys)
+
+
+def place(document: Document, *keys: Key) -> Location:
+    """The place of the value under `keys`, which a document may spell with other capitals."""
+    found: list[Key] = []
+    value = document.value
+    for key in keys:
+        if isinstance(key, str) and isinstance(value, dict):
+            spelled = [name for name in value if shapes.fold(name) == shapes.fold(key)]
+            key = max(spelled, default=key)
+        found.append(key)
+        try:
+            value = value[key]
+        except (KeyError, IndexError, TypeError):
+            break
+    return document.at(*found)
 
 
 def read(data: bytes, path: str, kind: Kind | None = None) -> Template:
     """The template in a file. Raises `InputError` with the place of what is wrong."""
     document = _first(data, path)
+    if kind is Kind.BASIC and _is_stream(document):
+        return _stream(data, path)
     chosen = kind or _detect(document)
     try:
         fields = shapes.read(_SHAPES[chosen], document.value)
@@ -142,16 +159,41 @@ def schema_of(data: bytes, path: str) -> str:
     except InputError:
         return ""
     schema = _schema(value) if isinstance(value, dict) else ""
-    return schema if schema in SCHEMAS.values() or schema in _COMPOSITE else ""
+    return schema if schema in SCHEMAS.values() or schema in COMPOSITE else ""
+
+
+def _is_stream(document: Document) -> bool:
+    """Whether the first document is a blob of a catalog, and not a template."""
+    value = document.value
+    if not isinstance(value, dict):
+        return False
+    schema = _schema(value)
+    return schema in wire.SHAPES or (bool(schema) and not schema.startswith("olm."))
+
+
+def _stream(data: bytes, path: str) -> Template:
+    read = map(_document, stream.read(data, path, check=_any, report=_any))
+    listed = tuple(one for one in read if one.value is not None)
+    fields = {"schema": SCHEMAS[Kind.BASIC], "entries": [one.value for one in listed]}
+    return Template(kind=Kind.BASIC, fields=fields, document=listed[0], stream=listed)
 
 
 def _first(data: bytes, path: str) -> Document:
+    return first_document(data, path, "template")
+
+
+def first_document(data: bytes, path: str, noun: str) -> Document:
+    """The first document of a file. Raises `InputError` for an empty one."""
     part = next(stream.read(data, path, check=_any, report=_any), None)
     if part is None:
-        raise findings.refusal(FORM, "the template is empty", at=Location(path=path))
+        raise findings.refusal(FORM, f"the {noun} is empty", at=Location(path=path))
+    return _document(part)
+
+
+def _document(part: Part) -> Document:
     if not part.json and part.data[part.end - 1 : part.end] == b"\n":
         # Read again, because a part does not know its repeated keys.
-        return documents.load_yaml(part.data, path, start=part.start, end=part.end)
+        return documents.load_yaml(part.data, part.path, start=part.start, end=part.end)
     return Document(
         part.value,
         path=part.path,
@@ -186,12 +228,19 @@ def _detect(document: Document) -> Kind:
         raise findings.refusal(
             FORM, "the template lacks `schema`", at=document.at(), hint=f"use one of {names}"
         )
-    if schema in _COMPOSITE:
+    if schema in COMPOSITE:
         raise findings.refusal(
             FORM,
-            f"composite templates (`{schema}`) are not supported",
+            f"a composite template (`{schema}`) is rendered into the directories of catalogs",
             at=document.at("schema"),
-            hint="render each of its components as a separate template",
+            hint="run `olmkit catalog template composite -c composite.yaml -f catalogs.yaml`",
+        )
+    if schema in wire.SHAPES:
+        raise findings.refusal(
+            FORM,
+            f"the file begins with a blob of a catalog (`{schema}`), not with a template",
+            at=document.at("schema"),
+            hint="name the kind `basic`, if the file is a basic template of opm before 1.44",
         )
     raise findings.refusal(
         FORM,

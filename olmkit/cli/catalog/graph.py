@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from olmkit.base.diagnostics import ConfigurationError
 from olmkit.cli.catalog import inputs
 from olmkit.cli.frame import output as render
 from olmkit.cli.frame.app import App, command
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     olmkit catalog graph catalog
     olmkit catalog graph catalog memcached-operator -o mermaid
     olmkit catalog graph catalog memcached-operator -o svg > graph.svg
+    olmkit catalog graph catalog memcached-operator --minimum-edge memcached-operator.v1.2.0
     olmkit catalog graph quay.io/example/catalog:v1 -o dot | dot -T pdf > graph.pdf
     """,
 )
@@ -36,24 +38,51 @@ if TYPE_CHECKING:
     envvar="OLMKIT_OUTPUT",
     help="Output format of the graph.",
 )
+@click.option(
+    "--minimum-edge",
+    metavar="BUNDLE",
+    default="",
+    help="Show only the edges from this bundle and later ones of its package.",
+)
+@click.option(
+    "--draw-v0-semantics",
+    is_flag=True,
+    help="Mark in Mermaid what OLM v0 skips, and edges that it never follows.",
+)
 @registry_options
-def draw(app: App, *, reference: str, package: str, output: str, access: Access) -> None:
+def draw(
+    app: App,
+    *,
+    reference: str,
+    package: str,
+    output: str,
+    minimum_edge: str,
+    draw_v0_semantics: bool,
+    access: Access,
+) -> None:
     """Show the upgrade graphs of a catalog, or of one package.
 
     `svg` draws a row for each bundle and a line for each channel; `png` is the same picture, made
     by `rsvg-convert`, `resvg` or `magick`, whichever this machine has.
     """
-    from olmkit.catalog.graph import drawing, picture
+    from olmkit.catalog.graph import drawing, picture, reduction
     from olmkit.edges import png
 
+    if draw_v0_semantics and output != "mermaid":
+        raise ConfigurationError(
+            "`--draw-v0-semantics` is for Mermaid; the other formats always mark what is skipped",
+            hint="pass `-o mermaid`, or leave the option out",
+        )
     app.output = output
     packages = inputs.read(app, reference, access, valid=False).chosen(package)
+    if minimum_edge:
+        packages = reduction.from_bundle(packages, minimum_edge)
     match output:
         case "json":
             words = render.envelope(app.command, [_json(one) for one in packages], ())
             app.terminal.result(words, exact=True)
         case "mermaid":
-            app.terminal.result(drawing.mermaid(packages))
+            app.terminal.result(drawing.mermaid(packages, v0=draw_v0_semantics))
         case "svg":
             app.terminal.result(picture.svg(packages), exact=True)
         case "png":
