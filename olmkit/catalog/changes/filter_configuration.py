@@ -125,7 +125,7 @@ def _operator(
 
 def _all_wanted(packages: Sequence[Any], *, is_full: bool) -> tuple[Wanted, ...]:
     found = tuple(_wanted(mapping(one), is_full=is_full) for one in packages)
-    _check_once([one.package for one in found], "package")
+    check_once([one.package for one in found], "package")
     return found
 
 
@@ -137,7 +137,7 @@ def _wanted(package: Mapping[str, Any], *, is_full: bool) -> Wanted:
     names = [text(one.get("name")) for one in listed]
     if "" in names:
         raise InputError(f"a channel of package `{name}` has no name")
-    _check_once(names, f"package `{name}`: channel")
+    check_once(names, f"package `{name}`: channel")
     channels = {text(one.get("name")): _range(one, name) for one in listed}
     range_ = _range(package, name)
     if range_ is not None and any(channels.values()):
@@ -156,7 +156,8 @@ def _wanted(package: Mapping[str, Any], *, is_full: bool) -> Wanted:
     )
 
 
-def _check_once(names: Sequence[str], noun: str) -> None:
+def check_once(names: Sequence[str], noun: str) -> None:
+    """Raises `InputError` for a name that is listed twice."""
     twice = next((one for one in names if names.count(one) > 1), "")
     if twice:
         raise InputError(f"{noun} `{twice}` is listed more than once")

@@ -7,7 +7,7 @@ nothing more is in the range down to the lowest that is, also what is between an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from olmkit.base.diagnostics import InputError
@@ -97,13 +97,19 @@ def _part(package: Package, wanted: Wanted) -> Part:
             names = frozenset(channel.entries) if wanted.is_full else _head(channel)
         if names:
             channels[name] = names
-    default = wanted.default_channel or package.default_channel
+    default = default_channel(package, channels, wanted.default_channel)
+    return Part(default_channel=default, channels=channels, extra=tuple(extra))
+
+
+def default_channel(package: Package, channels: Container[str], wanted: str = "") -> str:
+    """The default channel of what is kept. Raises `InputError` when it is not among `channels`."""
+    default = wanted or package.default_channel
     if default not in channels:
         raise InputError(
             f'the default channel "{default}" of package `{package.name}` was filtered out',
             hint="keep it, or name another as default channel",
         )
-    return Part(default_channel=default, channels=channels, extra=tuple(extra))
+    return default
 
 
 def _head(channel: Channel) -> frozenset[str]:

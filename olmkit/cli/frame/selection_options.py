@@ -15,7 +15,7 @@ from olmkit.cli.frame import options
 from olmkit.cli.frame.app import App
 
 if TYPE_CHECKING:
-    from olmkit.catalog.changes.filtering import Wanted
+    from olmkit.jobs.catalog.filter import Wish
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,8 +25,9 @@ class SelectionOptions:
     words: tuple[str, ...] = ()
     config: Path | None = None
     full: bool = False
+    skip_dependencies: bool = False
 
-    def read(self, reference: str, *, required: bool = False) -> tuple[Wanted, ...]:
+    def read(self, reference: str, *, required: bool = False) -> Wish:
         """The selected parts of the catalog `reference`; nothing for all of it.
 
         Raises `ConfigurationError` when both kinds of options are given, or neither is although
@@ -48,8 +49,14 @@ class SelectionOptions:
                 "`--full` is for packages that `--package` selects",
                 hint="pass `--package`, or write `full: true` into the configuration file",
             )
+        if self.skip_dependencies and self.config is None:
+            raise ConfigurationError(
+                "`--skip-deps` is for an include file of opm",
+                hint="pass the file with `--config`, or leave `--skip-deps` out: `--package` "
+                "keeps no dependencies",
+            )
         if self.config is not None:
-            return job.read(self.config, reference)
+            return job.read(self.config, reference, dependencies=not self.skip_dependencies)
         return job.parse(self.words, is_full=self.full)
 
 
@@ -62,6 +69,7 @@ def selection_options(run: Callable[..., Any]) -> Callable[..., Any]:
             words=arguments.pop("words"),
             config=arguments.pop("config"),
             full=arguments.pop("full"),
+            skip_dependencies=arguments.pop("skip_dependencies"),
         )
         return run(*positional, selection=selection, **arguments)
 
@@ -77,12 +85,19 @@ def selection_options(run: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--config",
             type=click.Path(path_type=Path),
-            help="ImageSetConfiguration or FilterConfiguration that lists what to keep.",
+            help="ImageSetConfiguration, FilterConfiguration or include file of opm that lists "
+            "what to keep.",
         ),
         click.option(
             "--full",
             is_flag=True,
             help="Keep all versions of packages without a range, instead of the heads.",
+        ),
+        click.option(
+            "--skip-deps",
+            "skip_dependencies",
+            is_flag=True,
+            help="Leave out what the bundles of an include file depend on.",
         ),
     ]
     return options.add(gathered, added)

@@ -13,18 +13,24 @@ from olmkit.base.diagnostics import ConfigurationError, Diagnostic, InputError
 from olmkit.base.version_constraints import VersionConstraint
 from olmkit.catalog import model
 from olmkit.catalog.blobs.blob import Blob
-from olmkit.catalog.changes import filter_configuration, filtering
+from olmkit.catalog.changes import filter_configuration, filtering, include_file, inclusion
 from olmkit.catalog.changes.filtering import Wanted
+from olmkit.catalog.changes.inclusion import Inclusion
 from olmkit.catalog.selection import Selection
 from olmkit.edges import disk
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.catalog import catalogs as catalog_job
 from olmkit.jobs.catalog import render
 from olmkit.jobs.catalog.render import RenderOptions
+from olmkit.kube.objects import mapping
 from olmkit.rules import engine
 
 _VERSION = r"\d+(?:\.\d+){0,2}"
 _MIN_MAX = re.compile(rf"(?P<least>{_VERSION})?-(?P<most>{_VERSION})?")
+
+
+Wish = Sequence[Wanted] | Inclusion
+"""What is wanted of a catalog."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,18 +59,34 @@ def parse(words: Sequence[str], *, is_full: bool = False) -> tuple[Wanted, ...]:
     return tuple(found.values())
 
 
-def read(file: Path, reference: str) -> tuple[Wanted, ...]:
-    """What is wanted of a catalog, from a configuration of another tool. Raises `InputError`."""
-    return filter_configuration.read(documents.load(disk.read_file(file), str(file)), reference)
+def read(file: Path, reference: str, *, dependencies: bool = True) -> Wish:
+    """What is wanted of a catalog, from a configuration of another tool.
+
+    With the include file of opm, also what that depends on, unless `dependencies` is False. Raises
+    `InputError`.
+    """
+    document = documents.load(disk.read_file(file), str(file))
+    if any(str(key).lower() == "kind" for key in mapping(document.value)):
+        if not dependencies:
+            raise ConfigurationError(
+                f"`{file}` is not an include file of opm, which alone adds dependencies",
+                hint="leave `--skip-deps` out",
+            )
+        return filter_configuration.read(document, reference)
+    return replace(include_file.read(document), dependencies=dependencies)
 
 
-async def filter_catalog(reference: str, wanted: Sequence[Wanted], access: Access) -> Filtered:
+async def filter_catalog(reference: str, wanted: Wish, access: Access) -> Filtered:
     """What is wanted of a catalog.
 
     Raises `InputError` when something of it is not there, or when the rest is not a valid catalog.
     """
     rendered = await render.render_all([reference], RenderOptions(access=access))
-    parts = filtering.parts(model.of_blobs(rendered.blobs), wanted)
+    catalog = model.of_blobs(rendered.blobs)
+    if isinstance(wanted, Inclusion):
+        parts = inclusion.parts(catalog, wanted)
+    else:
+        parts = filtering.parts(catalog, wanted)
     blobs = tuple(filtering.kept(rendered.blobs, parts))
     _check(reference, blobs)
     return Filtered(

@@ -11,12 +11,12 @@ from olmkit.base.diagnostics import Diagnostic, OlmkitError, RemoteError
 from olmkit.bundle.summary import summary
 from olmkit.catalog import images, model
 from olmkit.catalog.blobs.blob import Blob
-from olmkit.catalog.changes.filtering import Wanted
 from olmkit.catalog.images import BundleKey, CatalogImage
 from olmkit.catalog.model import Bundle, Catalog
 from olmkit.jobs.bundle import read as bundle_read
 from olmkit.jobs.catalog import crd_upgrades, render
 from olmkit.jobs.catalog import filter as filter_job
+from olmkit.jobs.catalog.filter import Wish
 from olmkit.jobs.catalog.render import RenderOptions
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest
@@ -43,7 +43,7 @@ async def list_images(
     reference: str,
     access: Access,
     *,
-    wanted: Sequence[Wanted] = (),
+    wanted: Wish = (),
     pull_bundles: bool = False,
 ) -> CatalogImages:
     """The images of a catalog, or of the `wanted` part of it.

@@ -15,11 +15,11 @@ from olmkit.base.diagnostics import ConfigurationError, Diagnostic, InputError
 from olmkit.base.tree import Changes, Tree
 from olmkit.catalog import image as catalog_image
 from olmkit.catalog.blobs import fbc
-from olmkit.catalog.changes.filtering import Wanted
 from olmkit.edges import disk, paths
 from olmkit.edges.images import transports
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.catalog import images as images_job
+from olmkit.jobs.catalog.filter import Wish
 from olmkit.jobs.catalog.images import CatalogImages
 from olmkit.jobs.image import mirror as job
 from olmkit.jobs.image.mirror import (
@@ -45,7 +45,7 @@ class CatalogMirrorOptions:
     `manifests`: the folder for the manifests of a registry.
     """
 
-    wanted: Sequence[Wanted] = ()
+    wanted: Wish = ()
     pull_bundles: bool = False
     catalog_image: str = ""
     created: int = 0
