@@ -5,14 +5,62 @@ The rows and their order are those of `opm alpha list`, whose text scripts read.
 
 from __future__ import annotations
 
+import fnmatch
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
+from olmkit.base.version_constraints import VersionConstraint
 from olmkit.catalog.blobs import blob as blobs_
 from olmkit.catalog.blobs import outline, properties
 from olmkit.catalog.graph import links as graph
-from olmkit.catalog.model import Bundle, Catalog
+from olmkit.catalog.model import Bundle, Catalog, Channel, Entry, Package
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """What is listed: names that fit a pattern with `*` and `?`, versions in a range.
+
+    Without patterns all names fit. `heads` and `deprecated` leave out what is not one.
+    """
+
+    packages: tuple[str, ...] = ()
+    channels: tuple[str, ...] = ()
+    versions: VersionConstraint | None = None
+    heads: bool = False
+    deprecated: bool = False
+
+    def packages_of(self, catalog: Catalog, name: str) -> Iterator[Package]:
+        """The packages that fit, or the one of `name`."""
+        return (one for one in catalog.chosen(name) if fits(one.name, self.packages))
+
+    def channels_of(self, package: Package) -> Iterator[Channel]:
+        """The channels that fit, by name."""
+        for name, channel in sorted(package.channels.items()):
+            if fits(name, self.channels):
+                yield channel
+
+    def has(self, entry: Entry, head: Entry | None) -> bool:
+        """Whether an entry of a channel with that head is listed."""
+        bundle = entry.bundle
+        if self.heads and (head is None or entry.name != head.name):
+            return False
+        if self.deprecated and (bundle is None or bundle.deprecation is None):
+            return False
+        return self.versions is None or (
+            bundle is not None
+            and bundle.version is not None
+            and bundle.version.version in self.versions
+        )
+
+
+ALL: Final = Filter()
+
+
+def fits(name: str, patterns: Sequence[str]) -> bool:
+    """Whether a name fits one of the patterns, or there are none."""
+    return not patterns or any(fnmatch.fnmatchcase(name, one) for one in patterns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +70,9 @@ class PackageRow:
     name: str
     display_name: str
     default_channel: str
+    channels: int = 0
+    bundles: int = 0
+    deprecation: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +80,9 @@ class ChannelRow:
     package: str
     channel: str
     head: str
+    is_default: bool = False
+    entries: int = 0
+    deprecation: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,52 +94,84 @@ class BundleRow:
     skips: tuple[str, ...]
     skip_range: str
     image: str
+    version: str = ""
+    is_head: bool = False
+    deprecation: str = ""
 
 
-def packages(catalog: Catalog, name: str = "") -> Iterator[PackageRow]:
+def packages(catalog: Catalog, name: str = "", wanted: Filter = ALL) -> Iterator[PackageRow]:
     """Each package, by name; only that of `name` when there is one."""
-    for package in catalog.chosen(name):
+    for package in wanted.packages_of(catalog, name):
+        if wanted.deprecated and package.deprecation is None:
+            continue
         channel = package.channels.get(package.default_channel)
         head = graph.head(channel) if channel else None
         yield PackageRow(
             name=package.name,
             display_name=_display_name(head.bundle) if head and head.bundle else "",
             default_channel=package.default_channel,
+            channels=len(package.channels),
+            bundles=len(package.bundles),
+            deprecation=package.deprecation or "",
         )
 
 
-def channels(catalog: Catalog, package: str = "") -> Iterator[ChannelRow]:
+def channels(catalog: Catalog, package: str = "", wanted: Filter = ALL) -> Iterator[ChannelRow]:
     """Each channel, by package and name."""
-    for found in catalog.chosen(package):
-        for name, channel in sorted(found.channels.items()):
+    for found in wanted.packages_of(catalog, package):
+        for channel in wanted.channels_of(found):
+            if wanted.deprecated and channel.deprecation is None:
+                continue
             head = graph.head(channel)
-            yield ChannelRow(package=found.name, channel=name, head=head.name if head else "")
+            yield ChannelRow(
+                package=found.name,
+                channel=channel.name,
+                head=head.name if head else "",
+                is_default=channel.name == found.default_channel,
+                entries=len(channel.entries),
+                deprecation=channel.deprecation or "",
+            )
 
 
-def bundles(catalog: Catalog, package: str = "") -> Iterator[BundleRow]:
-    """Each entry of each channel, by package, channel and bundle."""
-    for found in catalog.chosen(package):
-        for name, channel in sorted(found.channels.items()):
-            for _, entry in sorted(channel.entries.items()):
-                yield BundleRow(
-                    package=found.name,
-                    channel=name,
-                    bundle=entry.name,
-                    replaces=entry.replaces,
-                    skips=entry.skips,
-                    skip_range=entry.skip_range,
-                    image=entry.bundle.image if entry.bundle else "",
-                )
+def bundles(
+    catalog: Catalog, package: str = "", wanted: Filter = ALL, *, by_version: bool = False
+) -> Iterator[BundleRow]:
+    """Each entry of each channel, by package, channel and bundle; or the newest version first."""
+    for found in wanted.packages_of(catalog, package):
+        for channel in wanted.channels_of(found):
+            head = graph.head(channel)
+            for entry in _ordered(channel, by_version=by_version):
+                bundle = entry.bundle
+                if wanted.has(entry, head):
+                    yield BundleRow(
+                        package=found.name,
+                        channel=channel.name,
+                        bundle=entry.name,
+                        replaces=entry.replaces,
+                        skips=entry.skips,
+                        skip_range=entry.skip_range,
+                        image=bundle.image if bundle else "",
+                        version=str(bundle.version) if bundle and bundle.version else "",
+                        is_head=head is not None and entry.name == head.name,
+                        deprecation=(bundle.deprecation or "") if bundle else "",
+                    )
 
 
-def text(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    """Columns two spaces apart, the last one ragged."""
+def _ordered(channel: Channel, *, by_version: bool) -> Sequence[Entry]:
+    if by_version:
+        return graph.by_descending_version(channel.entries)
+    return [entry for _, entry in sorted(channel.entries.items())]
+
+
+def text(header: tuple[str, ...], rows: Iterable[tuple[str, ...]], *, trimmed: bool = False) -> str:
+    """Columns two spaces apart, the last one ragged; `trimmed` has no spaces at the ends."""
     lines = [header, *rows]
     widths = [max(len(line[column]) for line in lines) + 2 for column in range(len(header) - 1)]
-    return "".join(
-        "".join(f"{cell:<{width}}" for cell, width in zip(line, (*widths, 0), strict=True)) + "\n"
+    padded = (
+        "".join(f"{cell:<{width}}" for cell, width in zip(line, (*widths, 0), strict=True))
         for line in lines
     )
+    return "".join(f"{line.rstrip() if trimmed else line}\n" for line in padded)
 
 
 def _display_name(bundle: Bundle) -> str:

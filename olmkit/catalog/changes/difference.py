@@ -6,16 +6,24 @@ whole, the parts are not listed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeVar
 
 from olmkit.base.json import text as json_text
+from olmkit.catalog import listing
 from olmkit.catalog.graph import links as graph
 from olmkit.catalog.model import Bundle, Catalog, Channel, Entry, Package
 
 T = TypeVar("T")
+
+
+class Noun(StrEnum):
+    PACKAGE = "package"
+    CHANNEL = "channel"
+    ENTRY = "entry"
+    BUNDLE = "bundle"
 
 
 class Kind(StrEnum):
@@ -48,6 +56,20 @@ class Difference:
     bundle: str = ""
     fields: tuple[Field, ...] = ()
 
+    @property
+    def noun(self) -> Noun:
+        """What kind of thing differs."""
+        if self.entry:
+            return Noun.ENTRY
+        if self.bundle:
+            return Noun.BUNDLE
+        return Noun.CHANNEL if self.channel else Noun.PACKAGE
+
+    @property
+    def name(self) -> str:
+        """The name of the thing itself."""
+        return self.entry or self.bundle or self.channel or self.package
+
 
 def of_catalogs(old: Catalog, new: Catalog) -> Iterator[Difference]:
     """What differs, by package and name: a package, then its channels, then its bundles."""
@@ -58,6 +80,17 @@ def of_catalogs(old: Catalog, new: Catalog) -> Iterator[Difference]:
         if before is not None and now is not None:
             yield from _of_channels(name, before, now)
             yield from _of_bundles(name, before, now)
+
+
+def is_in_channel(one: Difference, catalogs: Iterable[Catalog], patterns: Sequence[str]) -> bool:
+    """Whether it concerns a channel whose name fits a pattern: itself, an entry, its bundle."""
+    if not one.bundle:
+        return bool(one.channel) and listing.fits(one.channel, patterns)
+    return any(
+        listing.fits(channel.name, patterns)
+        for catalog in catalogs
+        for channel in catalog.entries_of.get((one.package, one.bundle), ())
+    )
 
 
 def _of_channels(package: str, old: Package, new: Package) -> Iterator[Difference]:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from olmkit.base import configuration
 from olmkit.base.diagnostics import InputError
 from olmkit.base.documents import Document
-from olmkit.base.versions import InvalidRangeError, Version, VersionRange
+from olmkit.base.versions import InvalidRangeError, InvalidVersionError, Version, VersionRange
 from olmkit.catalog.changes.filter_configuration import check_once
 from olmkit.catalog.changes.inclusion import Included, Inclusion, Versions
 from olmkit.kube.objects import mapping, sequence, text
@@ -57,9 +57,11 @@ def _versions(value: Mapping[str, Any], place: str) -> Versions:
     written = text(value.get("range"))
     if written and (numbers or bundles):
         raise InputError(f"{place} has a range, which excludes versions and bundles")
-    for number in numbers:
-        if Version.read(number) is None:
-            raise InputError(f"{place}: `{number}` is not a semantic version")
+    try:
+        for number in numbers:
+            Version.parse(number)
+    except InvalidVersionError:
+        raise InputError(f"{place}: `{number}` is not a semantic version") from None
     try:
         range_ = VersionRange.parse(written) if written else None
     except InvalidRangeError as error:

@@ -22,6 +22,12 @@ PROFILES: Final = (
 MIGRATIONS: Final = ("none", "bundle-object-to-csv-metadata", "all")
 """`olmkit.catalog.bundles.migrate.Level`."""
 
+DIFFERENCE_NOUNS: Final = ("package", "channel", "entry", "bundle")
+"""`olmkit.catalog.changes.difference.Noun`."""
+
+DIFFERENCE_KINDS: Final = ("added", "removed", "changed")
+"""`olmkit.catalog.changes.difference.Kind`."""
+
 OLM_GENERATIONS: Final = ("v0", "v1")
 """`olmkit.bundle.changes.change.GENERATIONS`."""
 

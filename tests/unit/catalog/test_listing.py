@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from olmkit.base.version_constraints import VersionConstraint
 from olmkit.catalog import listing, model
 from olmkit.catalog.blobs.blob import Blob
-from olmkit.catalog.listing import BundleRow, ChannelRow, PackageRow
+from olmkit.catalog.listing import BundleRow, ChannelRow, Filter, PackageRow
 from olmkit.catalog.model import Catalog
 
 
@@ -40,7 +41,7 @@ def test_rows_are_sorted() -> None:
     catalog = _catalog()
 
     assert list(listing.channels(catalog)) == [
-        ChannelRow(package="cog", channel="stable", head="b")
+        ChannelRow(package="cog", channel="stable", head="b", is_default=True, entries=2)
     ]
     assert [row.bundle for row in listing.bundles(catalog, "cog")] == ["a", "b"]
     assert list(listing.bundles(catalog))[1] == BundleRow(
@@ -51,6 +52,7 @@ def test_rows_are_sorted() -> None:
         skips=("x", "y"),
         skip_range="",
         image="i",
+        is_head=True,
     )
 
 
@@ -66,7 +68,7 @@ def test_rows_are_sorted() -> None:
 )
 def test_the_display_name_is_that_of_the_inlined_csv(manifests: list[Any], name: str) -> None:
     assert list(listing.packages(_catalog(*manifests))) == [
-        PackageRow(name="cog", display_name=name, default_channel="stable")
+        PackageRow(name="cog", display_name=name, default_channel="stable", channels=1, bundles=1)
     ]
 
 
@@ -74,3 +76,21 @@ def test_columns_are_two_spaces_apart() -> None:
     text = listing.text(("A", "LONG", "C"), [("1", "", "3"), ("1234", "2", "")])
 
     assert text == "A     LONG  C\n1           3\n1234  2     \n"
+    trimmed = listing.text(("A", "B"), [("1", "")], trimmed=True)
+    assert trimmed == "A  B\n1\n"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "names"),
+    [
+        (Filter(), ["a", "b"]),
+        (Filter(packages=("c*", "x")), ["a", "b"]),
+        (Filter(packages=("C*",)), []),
+        (Filter(channels=("fast",)), []),
+        (Filter(heads=True), ["b"]),
+        (Filter(deprecated=True), []),
+        (Filter(versions=VersionConstraint.parse(">=0.0.0")), []),
+    ],
+)
+def test_a_filter_leaves_out_what_does_not_fit(wanted: Filter, names: list[str]) -> None:
+    assert [row.bundle for row in listing.bundles(_catalog(), wanted=wanted)] == names

@@ -5,6 +5,7 @@ from __future__ import annotations
 from olmkit.bundle.changes import change
 from olmkit.bundle.scorecard import pods
 from olmkit.catalog.bundles import migrate
+from olmkit.catalog.changes import difference
 from olmkit.cli.frame import option_values
 from olmkit.jobs.catalog import template
 from olmkit.jobs.cluster import olm
@@ -22,6 +23,8 @@ def test_choices_are_those_of_their_sources() -> None:
     assert tuple(engine.PROFILES) == option_values.PROFILES
     assert tuple(migrate.Level) == option_values.MIGRATIONS
     assert option_values.OLM_GENERATIONS == change.GENERATIONS
+    assert tuple(difference.Noun) == option_values.DIFFERENCE_NOUNS
+    assert tuple(difference.Kind) == option_values.DIFFERENCE_KINDS
     assert tuple(change.Level) == option_values.CHANGE_LEVELS
     assert tuple(settings.Target) == option_values.SUBMISSION_TARGETS
     assert option_values.SUBMISSION_TEMPLATES == prepare.KINDS
