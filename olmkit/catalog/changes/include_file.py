@@ -57,11 +57,11 @@ def _versions(value: Mapping[str, Any], place: str) -> Versions:
     written = text(value.get("range"))
     if written and (numbers or bundles):
         raise InputError(f"{place} has a range, which excludes versions and bundles")
-    try:
-        for number in numbers:
+    for number in numbers:
+        try:
             Version.parse(number)
-    except InvalidVersionError:
-        raise InputError(f"{place}: `{number}` is not a semantic version") from None
+        except InvalidVersionError:
+            raise InputError(f"{place}: `{number}` is not a semantic version") from None
     try:
         range_ = VersionRange.parse(written) if written else None
     except InvalidRangeError as error:
