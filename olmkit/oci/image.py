@@ -142,6 +142,13 @@ def label(image: Image, labels: Mapping[str, str]) -> Image:
     return configure(image, {"Labels": dict(sorted({**image.config.labels, **labels}.items()))})
 
 
+def label_all(image: Image | Index, labels: Mapping[str, str]) -> Image | Index:
+    """`image`, on each of its platforms, with `labels` added."""
+    if isinstance(image, Image):
+        return label(image, labels)
+    return index([label(one, labels) for one in image.images])
+
+
 def configure(image: Image, options: Mapping[str, Any]) -> Image:
     """`image` with some of its run options replaced: `Entrypoint`, `User`, `Env` and so on.
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import dataclasses
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from olmkit.edges.images.access_settings import Access
     from olmkit.jobs.catalog.image import ServerOptions
     from olmkit.jobs.image.publish import BuildOptions
+
+
+_RESERVED: Final = "operators.operatorframework.io.index."
 
 
 @command(
@@ -43,6 +47,14 @@ if TYPE_CHECKING:
     help="Add the cache of opm, in its JSON format: opm starts at once, and checks the cache.",
 )
 @click.option(
+    "-l",
+    "--label",
+    "labels",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="Label to add to the image; repeatable.",
+)
+@click.option(
     "--base",
     default="",
     metavar="REF",
@@ -65,6 +77,7 @@ def build(
     access: Access,
     server: str,
     opm_cache: bool,
+    labels: tuple[str, ...],
     **given: Any,
 ) -> None:
     """Build the image of a catalog, without a container engine.
@@ -72,6 +85,7 @@ def build(
     The image goes to the layout `dist/oci`, which `skopeo` and other tools read, and is identical
     on every machine. OLM v0 can run an image with a server. Prints the pinned reference.
     """
+    options = dataclasses.replace(options, labels=dict(map(_label, labels)))
     with push_output.reporting(app) as report:
         if server == "none":
             from olmkit.jobs.image import publish
@@ -90,6 +104,18 @@ def build(
             wanted = _server(server, opm_cache, given)
             made = app.run(job.build(folder, options, wanted, access, report, app.terminal.note))
     push_output.show(app, made)
+
+
+def _label(text: str) -> tuple[str, str]:
+    key, sign, value = text.partition("=")
+    if not key or not sign:
+        raise ConfigurationError(f"`{text}` is not a label", hint="write `KEY=VALUE`")
+    if key.startswith(_RESERVED):
+        raise ConfigurationError(
+            f"the label `{key}` says where the catalog is, and is set by the build",
+            hint="leave it out",
+        )
+    return key, value
 
 
 def _server(server: str, opm_cache: bool, given: dict[str, Any]) -> ServerOptions:

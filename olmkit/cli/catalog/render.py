@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from olmkit.cli.frame import option_values
+from olmkit.cli.frame import option_values, output
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.options import form_option
 from olmkit.cli.frame.registry_options import registry_options
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     olmkit catalog render quay.io/example/memcached-operator-bundle:v0.1.0 -o json
     olmkit catalog render catalog/ --migrate bundle-object-to-csv-metadata
     olmkit catalog render index.db > catalog.yaml
+    olmkit catalog render registry.example.com/old/index:v4.10 --directory catalog
     """,
 )
 @click.argument("references", metavar="REF...", nargs=-1, required=True)
@@ -42,9 +44,22 @@ if TYPE_CHECKING:
     show_default=True,
     help="Migration level: which older forms are rewritten.",
 )
+@click.option(
+    "-d",
+    "--directory",
+    type=click.Path(path_type=Path),
+    help="Write a new directory with a file for each package, instead of one stream.",
+)
 @registry_options
 def render(
-    app: App, *, references: tuple[str, ...], form: fbc.Form, image: str, level: str, access: Access
+    app: App,
+    *,
+    references: tuple[str, ...],
+    form: fbc.Form,
+    image: str,
+    level: str,
+    directory: Path | None,
+    access: Access,
 ) -> None:
     """Write bundles and catalogs as one stream of catalog blobs.
 
@@ -55,13 +70,21 @@ def render(
     from olmkit.catalog.blobs import fbc
     from olmkit.catalog.bundles.migrate import Level
     from olmkit.edges import disk
+    from olmkit.jobs.catalog import folder
     from olmkit.jobs.catalog import render as job
     from olmkit.jobs.catalog.render import RenderOptions
 
+    if directory is not None:
+        folder.check(directory)
     options = RenderOptions(image=image, level=Level(level), access=access)
     rendered = job.render_local(references, options)
     if rendered is None:
         rendered = app.run(job.render_all(references, options))
     app.report(rendered.diagnostics)
+    if directory is not None:
+        changes = folder.write(rendered.blobs, form, directory)
+        text = output.changes_text(changes, dry_run=False)
+        app.terminal.result(app.told(text, is_result=False))
+        return
     with disk.gathered(fbc.pieces(rendered.blobs, form)) as text:
         app.terminal.result_stream(text)

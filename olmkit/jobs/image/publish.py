@@ -18,6 +18,7 @@ from olmkit.edges import disk, paths
 from olmkit.edges.images import targets, transports
 from olmkit.edges.images.transfer import Report, Step, silent
 from olmkit.edges.images.transports import Access
+from olmkit.oci import image as images
 from olmkit.oci import reference as references
 from olmkit.oci.content import Descriptor, Platform
 from olmkit.oci.image import OLM_PLATFORMS, Image, Index
@@ -42,7 +43,7 @@ class BuildOptions:
     """Where a build goes. `created` is the time of everything in the image, in Unix seconds.
 
     Without `platforms`, an image with data only is for all that OLM runs on, and one that
-    runs is for this machine's.
+    runs is for this machine's. `labels` are added to those of the image.
     """
 
     target: str = ""
@@ -50,6 +51,7 @@ class BuildOptions:
     platforms: Sequence[Platform] = ()
     created: int = 0
     project: Path = Path()
+    labels: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,6 +154,8 @@ async def publish(
     `tag` is its name in the layout when `options` has none; `base` holds the layers that
     are not in memory; several builds may share the connections of one `web`.
     """
+    if options.labels:
+        image = images.label_all(image, options.labels)
     memory = MemoryStore.of(image, base)
     root = image.descriptor
     wanted = check(options)

@@ -226,6 +226,15 @@ def test_annotations_cannot_take_files_from_outside(project: Path) -> None:
         run(publish.build_bundle("bundle", BuildOptions(project=project), ACCESS))
 
 
+def test_labels_are_added_on_every_platform(project: Path, inspect: Callable[..., Any]) -> None:
+    options = BuildOptions(project=project, labels={"vendor": "a=b"})
+    built = run(publish.build_catalog("catalog", options, ACCESS))
+    for architecture in ("amd64", "arm64"):
+        labels = inspect("--override-arch", architecture, built.tag)["Labels"]
+        assert labels["vendor"] == "a=b"
+        assert labels["operators.operatorframework.io.index.configs.v1"] == "/configs"
+
+
 def test_folder_that_is_not_a_catalog_is_refused(project: Path) -> None:
     options = BuildOptions(project=project)
     write(project / "other/x.yaml", "schema: custom\n")

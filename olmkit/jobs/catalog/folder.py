@@ -1,0 +1,37 @@
+"""A new folder with the files of a catalog: one for each package."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from olmkit.base.diagnostics import ConfigurationError
+from olmkit.base.tree import Change, Changes, Tree, diff
+from olmkit.catalog.blobs import fbc
+from olmkit.catalog.blobs.blob import Blob
+from olmkit.catalog.blobs.fbc import Form
+from olmkit.edges import disk, paths
+
+
+def check(folder: Path) -> None:
+    """Refuse a folder that has content: files of another catalog would be mixed with the new."""
+    if paths.exists(folder) and (not paths.is_folder(folder) or any(disk.files_of(folder))):
+        raise ConfigurationError(
+            f"`{folder}` is not an empty directory",
+            hint="name a new directory, or remove this one first",
+        )
+
+
+def write(blobs: Iterable[Blob], form: Form, folder: Path) -> Changes:
+    """Write `PACKAGE/catalog.FORM` for each package, and the rest to `catalog.FORM`.
+
+    The changes have the paths as the user names them. Raises `InputError` for a package whose name
+    cannot be a folder.
+    """
+    changes = diff(fbc.dump_tree(blobs, form), Tree())
+    disk.apply(folder, changes)
+    return Changes(tuple(_below(folder, change) for change in changes))
+
+
+def _below(folder: Path, change: Change) -> Change:
+    return change._replace(path=str(folder / change.path))
