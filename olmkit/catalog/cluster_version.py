@@ -13,9 +13,11 @@ from dataclasses import dataclass
 
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.base.versions import Version
+from olmkit.catalog import inlined
 from olmkit.catalog.blobs import properties
 from olmkit.catalog.model import Bundle
 from olmkit.kube import openshift
+from olmkit.kube.objects import mapping, text
 
 _OPENSHIFT = 4
 _FORM = re.compile(r"v?(?P<major>[0-9]{1,3})\.(?P<minor>[0-9]{1,3})(?:\.(?P<patch>[0-9]{1,5}))?")
@@ -59,15 +61,12 @@ class Limit:
 
 
 def limits(bundle: Bundle, cluster: ClusterVersion) -> tuple[Limit, ...]:
-    """What excludes the cluster, as far as the catalog says.
-
-    Catalogs with inlined manifests (`olm.bundle.object`) do not contain the `minKubeVersion`.
-    """
+    """What excludes the cluster, as far as the catalog says."""
     return tuple(_limits(bundle, cluster))
 
 
 def _limits(bundle: Bundle, cluster: ClusterVersion) -> Iterator[Limit]:
-    needed = Version.read(bundle.properties.min_kube_version)
+    needed = Version.read(_min_kube_version(bundle))
     if needed is not None and cluster.kubernetes < needed:
         reason = f"its `minKubeVersion` is {needed}"
         yield Limit(bundle.name, reason, stops_v0=True)
@@ -78,6 +77,14 @@ def _limits(bundle: Bundle, cluster: ClusterVersion) -> Iterator[Limit]:
         if found is not None and int(found["minor"]) < cluster.openshift:
             reason = f"its `{properties.MAX_OPENSHIFT}` is {value}"
             yield Limit(bundle.name, reason, stops_v0=False)
+
+
+def _min_kube_version(bundle: Bundle) -> str:
+    """That of `olm.csv.metadata`, or else of the CSV among the inlined manifests."""
+    if bundle.properties.metadata:
+        return bundle.properties.min_kube_version
+    csv = inlined.csv(bundle)
+    return text(mapping((csv or {}).get("spec")).get("minKubeVersion"))
 
 
 def _newest(minor: int) -> Version:

@@ -6,16 +6,16 @@ The rows and their order are those of `opm alpha list`, whose text scripts read.
 from __future__ import annotations
 
 import fnmatch
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from olmkit.base.version_constraints import VersionConstraint
-from olmkit.catalog.blobs import blob as blobs_
-from olmkit.catalog.blobs import outline, properties
+from olmkit.catalog import inlined
 from olmkit.catalog.graph import links as graph
 from olmkit.catalog.model import Bundle, Catalog, Channel, Entry, Package
+from olmkit.kube.objects import mapping
+from olmkit.kube.objects import text as text_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,23 +176,5 @@ def text(header: tuple[str, ...], rows: Iterable[tuple[str, ...]], *, trimmed: b
 
 def _display_name(bundle: Bundle) -> str:
     """The display name of the CSV that is inlined in a bundle; empty when none is."""
-    if not bundle.properties.objects:
-        return ""
-    blob = outline.blob_at(bundle.place)
-    fields = blob.fields
-    for index, item in enumerate(fields["properties"] or ()):
-        if item["type"] != properties.OBJECT:
-            continue
-        manifest = _json(blobs_.bundle_object(blob, fields, index))
-        if isinstance(manifest, dict) and manifest.get("kind") == "ClusterServiceVersion":
-            spec = manifest.get("spec")
-            name = spec.get("displayName") if isinstance(spec, dict) else None
-            return name if isinstance(name, str) else ""
-    return ""
-
-
-def _json(data: bytes) -> object:
-    try:
-        return json.loads(data)
-    except ValueError:  # it begins like JSON, and it was not read so far
-        return None
+    csv = inlined.csv(bundle)
+    return text_of(mapping((csv or {}).get("spec")).get("displayName"))

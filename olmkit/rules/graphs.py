@@ -72,7 +72,9 @@ def several_channel_heads(catalog: Catalog) -> Iterator[Finding]:
                 f"multiple channel heads found in graph: {', '.join(heads)}",
                 at=channel.place.at("entries", newest.index, "name"),
                 hint=f"let `{newest.name}` replace `{others[0].name}`"
-                + (" and skip the others" if others[1:] else ""),
+                + (" and skip the others" if others[1:] else "")
+                if all(entry.bundle for entry in (newest, *others))
+                else "let the newest replace one of the others, and skip the rest",
                 subject=within(channel.package, channel.name),
             )
 

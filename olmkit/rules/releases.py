@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from olmkit.base.diagnostics import InputError, Severity
+from olmkit.base.diagnostics import InputError, Location, Severity
 from olmkit.catalog.graph import upgrades
 from olmkit.catalog.graph.upgrades import BrokenChannelError, End, UpgradePath
 from olmkit.catalog.model import Catalog, Channel
@@ -253,10 +253,15 @@ def upgrade_blocked_by_crd(release: Release) -> Iterator[Finding]:
             f"{generations} can refuse the upgrade from `{one.before}` to `{one.after}` because of "
             f"the CustomResourceDefinition `{one.crd}`: {said}"
             + (f"; and {more} more" if more > 0 else ""),
-            at=channel.place.at("entries"),
+            at=_entry_place(channel, one.after),
             hint="keep the CRD compatible; `olmkit bundle diff` shows all changes",
             subject=within(one.package, one.channel, one.after),
         )
+
+
+def _entry_place(channel: Channel, name: str) -> Location | None:
+    entry = channel.entries.get(name)
+    return channel.place.at("entries", *([entry.index, "name"] if entry else []))
 
 
 def _channels(catalog: Catalog) -> Iterator[Channel]:

@@ -71,13 +71,15 @@ def test_each_command_elsewhere_on_the_page_exists() -> None:
 
 def test_the_command_line_names_the_same_commands() -> None:
     """`olmkit` with the words of opm suggests what the page says, where it says one command."""
-    asked = 0
+    asked: set[str] = set()
     for theirs, ours in ROWS[: [row[0] for row in ROWS].index("`opm registry mirror`") + 1]:
         words = CODE.findall(theirs)[0].removeprefix("opm ").split()
         names = [word for word in words if re.fullmatch(r"[a-z][a-z-]*", word)]
         path = " ".join(names)
         if path == "validate":
             continue  # what `olmkit validate` may mean: bundles are validated more often
+        if path in asked:
+            continue  # the first row of a command says what it is
         if path in COMMANDS or names[0] in COMMANDS or not _commands(ours):
             continue  # of the same name, or without a counterpart
         meant = other_names.suggestion("", names, [*COMMANDS, *GROUPS])
@@ -89,5 +91,5 @@ def test_the_command_line_names_the_same_commands() -> None:
         )
         assert meant, path
         assert is_same or is_general, f"{path}: {meant}, the page has {expected}"
-        asked += 1
-    assert asked >= 20
+        asked.add(path)
+    assert len(asked) >= 20

@@ -7,7 +7,6 @@ are in the bundle's image, which is pulled on request.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -16,8 +15,7 @@ from olmkit.base.diagnostics import OlmkitError
 from olmkit.bundle.changes import crds
 from olmkit.bundle.changes.change import Level, for_generations
 from olmkit.bundle.summary import summary
-from olmkit.catalog.blobs import blob as blobs
-from olmkit.catalog.blobs import outline, properties
+from olmkit.catalog import inlined
 from olmkit.catalog.graph import first_hops
 from olmkit.catalog.graph.first_hops import FirstHop
 from olmkit.catalog.model import Bundle, Catalog
@@ -58,7 +56,7 @@ async def compare(catalog: Catalog, old: Catalog | None, access: Access | None =
     limit = asyncio.Semaphore(_AT_ONCE)
 
     async def load(key: _Key, bundle: Bundle) -> None:
-        contents[key] = inline_objects(bundle)
+        contents[key] = inlined.manifests(bundle)
         if contents[key] or access is None or not bundle.image:
             return
         async with limit:
@@ -72,20 +70,6 @@ async def compare(catalog: Catalog, old: Catalog | None, access: Access | None =
     await asyncio.gather(*(load(key, bundle) for key, bundle in bundles.items()))
     blocked = tuple(found for hop in hops for found in _blocked(hop, contents))
     return Compared(blocked=blocked, notes=tuple(sorted(notes)))
-
-
-def inline_objects(bundle: Bundle) -> tuple[Manifest, ...]:
-    """The objects of a bundle that the catalog itself holds."""
-    if not bundle.properties.objects:
-        return ()
-    blob = outline.blob_at(bundle.place)
-    fields = blob.fields
-    found = [
-        json.loads(blobs.bundle_object(blob, fields, index))
-        for index, item in enumerate(fields["properties"] or ())
-        if item["type"] == properties.OBJECT
-    ]
-    return tuple(one for one in found if isinstance(one, dict))
 
 
 def _blocked(hop: FirstHop, contents: _Contents) -> tuple[BlockedUpgrade, ...]:

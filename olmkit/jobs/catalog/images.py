@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Final
 
 from olmkit.base.diagnostics import Diagnostic, OlmkitError, RemoteError
 from olmkit.bundle.summary import summary
-from olmkit.catalog import images, model
+from olmkit.catalog import images, inlined, model
 from olmkit.catalog.blobs.blob import Blob
 from olmkit.catalog.images import BundleKey, CatalogImage
 from olmkit.catalog.model import Bundle, Catalog
 from olmkit.jobs.bundle import read as bundle_read
-from olmkit.jobs.catalog import crd_upgrades, render
 from olmkit.jobs.catalog import filter as filter_job
+from olmkit.jobs.catalog import render
 from olmkit.jobs.catalog.filter import Wish
 from olmkit.jobs.catalog.render import RenderOptions
 from olmkit.kube import objects
@@ -71,7 +71,7 @@ async def _csvs(catalog: Catalog, access: Access | None) -> Mapping[BundleKey, M
     found: dict[BundleKey, Manifest] = {}
     missing: list[Bundle] = []
     for bundle in images.bundles(catalog):
-        csv = _csv(crd_upgrades.inline_objects(bundle))
+        csv = inlined.csv(bundle)
         if csv is not None:
             found[bundle.package, bundle.name] = csv
         elif bundle.image:

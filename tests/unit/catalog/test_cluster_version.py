@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from typing import Any
 
@@ -31,6 +32,12 @@ def metadata(minimum: Any) -> dict[str, Any]:
     return {"type": "olm.csv.metadata", "value": {"minKubeVersion": minimum}}
 
 
+def inlined(minimum: Any) -> dict[str, Any]:
+    csv = {"kind": "ClusterServiceVersion", "spec": {"minKubeVersion": minimum}}
+    data = base64.b64encode(json.dumps(csv).encode()).decode()
+    return {"type": "olm.bundle.object", "value": {"data": data}}
+
+
 def maximum(version: Any) -> dict[str, Any]:
     return {"type": "olm.maxOpenShiftVersion", "value": version}
 
@@ -49,6 +56,10 @@ def maximum(version: Any) -> dict[str, Any]:
         ([maximum("4.12.3"), metadata("9.0.0")], "4.12", ["its `minKubeVersion` is 9.0.0"]),
         ([maximum(4.9)], "4.10", ["its `olm.maxOpenShiftVersion` is 4.9"]),
         ([maximum("4.12")], "1.99", []),
+        ([inlined("1.30.0")], "1.29", ["its `minKubeVersion` is 1.30.0"]),
+        ([inlined("1.30.0")], "1.30", []),
+        ([inlined("1.30.0"), metadata("")], "1.29", []),
+        ([inlined(5)], "1.29", []),
         ([metadata("soon"), maximum("none")], "4.1", []),
         ([], "1.1", []),
     ],

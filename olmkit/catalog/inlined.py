@@ -1,0 +1,39 @@
+"""The objects of a bundle that the catalog itself holds, as `olm.bundle.object`."""
+
+from __future__ import annotations
+
+import json
+
+from olmkit.catalog.blobs import blob as blobs
+from olmkit.catalog.blobs import outline, properties
+from olmkit.catalog.model import Bundle
+from olmkit.kube import objects
+from olmkit.kube.objects import Manifest
+
+_CSV = "ClusterServiceVersion"
+
+
+def manifests(bundle: Bundle) -> tuple[Manifest, ...]:
+    """All of them, in their order; what is not JSON is left out."""
+    if not bundle.properties.objects:
+        return ()
+    blob = outline.blob_at(bundle.place)
+    fields = blob.fields
+    found = [
+        _json(blobs.bundle_object(blob, fields, index))
+        for index, item in enumerate(fields["properties"] or ())
+        if item["type"] == properties.OBJECT
+    ]
+    return tuple(one for one in found if isinstance(one, dict))
+
+
+def csv(bundle: Bundle) -> Manifest | None:
+    """The first ClusterServiceVersion; None when the catalog holds none."""
+    return next((one for one in manifests(bundle) if objects.kind(one) == _CSV), None)
+
+
+def _json(data: bytes) -> object:
+    try:
+        return json.loads(data)
+    except ValueError:  # it begins like JSON, and it was not read so far
+        return None
