@@ -1,7 +1,8 @@
 """The include file of opm's catalog differences: what to take of a catalog.
 
 Source: `opm alpha diff --include-file` of operator-registry 1.18 to 1.35. A file lists packages,
-which may have channels, and each may have versions, bundles or a range.
+which may have channels, and each may have versions, bundles or a range. `defaultChannel` is an
+addition of olmkit, which opm passes over.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from olmkit.catalog.changes.inclusion import Included, Inclusion, Versions
 from olmkit.kube.objects import mapping, sequence, text
 
 _VERSIONS: Final = {"name": str, "versions": [str], "bundles": [str], "range": str}
-_SHAPE: Final = {"packages": [{**_VERSIONS, "channels": [_VERSIONS]}]}
+_SHAPE: Final = {"packages": [{**_VERSIONS, "channels": [_VERSIONS], "defaultChannel": str}]}
 
 
 def read(document: Document) -> Inclusion:
@@ -48,7 +49,12 @@ def _included(package: Mapping[str, Any]) -> Included:
             f"{place} has a range and channels",
             hint="write the range into each channel that it is for",
         )
-    return Included(package=name, channels=listed, everywhere=everywhere)
+    return Included(
+        package=name,
+        channels=listed,
+        everywhere=everywhere,
+        default_channel=text(package.get("defaultChannel")),
+    )
 
 
 def _versions(value: Mapping[str, Any], place: str) -> Versions:

@@ -2,8 +2,9 @@
 
 Source: `alpha/declcfg/diff_include.go` and `diff.go` of operator-registry 1.24. Differences: a
 file that lists bundles and no versions takes these bundles and their upgrades, where opm took the
-whole channel; where several packages provide a required API, one that is kept already is chosen,
-or else the first by name, where opm chose at random.
+whole channel; versions that no channel has are an error, and so is a default channel that is gone,
+which opm wrote nevertheless; where several packages provide a required API, one that is kept
+already is chosen, or else the first by name, where opm chose at random.
 """
 
 from __future__ import annotations
@@ -37,11 +38,15 @@ class Versions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Included:
-    """A package: some of its channels, or `everywhere` the channels that have the versions."""
+    """A package: some of its channels, or `everywhere` the channels that have the versions.
+
+    `default_channel` takes the place of one that is not kept.
+    """
 
     package: str
     channels: Mapping[str, Versions] = field(default_factory=dict)
     everywhere: Versions = Versions()
+    default_channel: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,9 +74,10 @@ def parts(catalog: Catalog, wanted: Inclusion) -> dict[str, Part]:
         raise InputError("; ".join(faults), hint="correct the include file")
     if wanted.dependencies:
         _add_dependencies(catalog, kept)
+    named = {one.package: one.default_channel for one in wanted.packages}
     return {
         name: Part(
-            default_channel=default_channel(catalog.packages[name], channels),
+            default_channel=default_channel(catalog.packages[name], channels, named.get(name, "")),
             channels={channel: frozenset(names) for channel, names in channels.items()},
         )
         for name, channels in kept.items()
@@ -106,16 +112,20 @@ def _channels(package: Package, wanted: Included, faults: list[str]) -> dict[str
 
 
 def _named(versions: Versions) -> set[str]:
-    return {f"version {number}" for number in versions.numbers} | {
-        f"bundle `{name}`" for name in versions.bundles
-    }
+    ranges = set() if versions.range is None else {f"version in `{versions.range}`"}
+    return (
+        ranges
+        | {f"version {number}" for number in versions.numbers}
+        | {f"bundle `{name}`" for name in versions.bundles}
+    )
 
 
 def _entries(channel: Channel, wanted: Versions) -> tuple[set[str], list[str]]:
     """The entries of a channel that are taken, and what of `wanted` it does not have."""
     there = [entry for entry in channel.entries.values() if entry.bundle is not None]
     if wanted.range is not None:
-        return {one.name for one in there if one.version.version in wanted.range}, []
+        names = {one.name for one in there if one.version.version in wanted.range}
+        return names, [] if names else [f"version in `{wanted.range}`"]
     if not wanted.names_something:
         return set(channel.entries), []
     numbers = {str(Version.parse(number)): number for number in wanted.numbers}

@@ -104,6 +104,14 @@ def test_packages_channels_and_versions(text: str, expected: dict[str, list[str]
     assert taken(LAMP, f"packages: {text}") == {"a": expected}
 
 
+def test_another_default_channel_takes_the_place_of_one_that_is_not_kept() -> None:
+    text = "packages: [{name: a, channels: [{name: fast}], defaultChannel: fast}]"
+
+    wanted = include_file.read(documents.load(text.encode(), "include.yaml"))
+
+    assert inclusion.parts(LAMP, wanted)["a"].default_channel == "fast"
+
+
 def test_what_is_required_comes_along_with_its_upgrades() -> None:
     wanted = {"type": "olm.package.required"}
     found = catalog(
@@ -156,6 +164,11 @@ def test_what_is_required_comes_along_with_its_upgrades() -> None:
             "package `z` is not in the catalog; package `a` has no version 9.0.0",
         ),
         ("packages: [{name: a, channels: [{name: fast}]}]", "default channel"),
+        ("packages: [{name: a, range: '>3.0.0'}]", "`a` has no version in `>3.0.0`"),
+        (
+            "packages: [{name: a, channels: [{name: fast, range: '<1.0.0'}]}]",
+            "channel `fast` of package `a` has no version in `<1.0.0`",
+        ),
     ],
 )
 def test_wrong_files_are_refused(text: str, message: str) -> None:
