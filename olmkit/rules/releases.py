@@ -261,7 +261,9 @@ def upgrade_blocked_by_crd(release: Release) -> Iterator[Finding]:
 
 def _entry_place(channel: Channel, name: str) -> Location | None:
     entry = channel.entries.get(name)
-    return channel.place.at("entries", *([entry.index, "name"] if entry else []))
+    return (
+        channel.place.at("entries", entry.index, "name") if entry else channel.place.at("entries")
+    )
 
 
 def _channels(catalog: Catalog) -> Iterator[Channel]:

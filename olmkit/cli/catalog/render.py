@@ -83,8 +83,8 @@ def render(
     app.report(rendered.diagnostics)
     if directory is not None:
         changes = folder.write(rendered.blobs, form, directory)
-        text = output.changes_text(changes, dry_run=False)
-        app.terminal.result(app.told(text, is_result=False))
+        written = output.changes_text(changes, dry_run=False)
+        app.terminal.result(app.told(written, is_result=False))
         return
     with disk.gathered(fbc.pieces(rendered.blobs, form)) as text:
         app.terminal.result_stream(text)
