@@ -212,7 +212,7 @@ def _colliding(made: Sequence[Component]) -> Iterator[Diagnostic]:
                 ENTRY,
                 f"two components write `{posixpath.join(*path)}`",
                 at=one.at,
-                hint="give each component a `destination.path` or a `config.output` of its own",
+                hint="give each component a separate `destination.path` or `config.output`",
             )
 
 

@@ -15,7 +15,7 @@ from olmkit.cli.frame import options
 from olmkit.cli.frame.app import App
 
 if TYPE_CHECKING:
-    from olmkit.jobs.catalog.filter import Wish
+    from olmkit.jobs.catalog.filter import Requested
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,7 @@ class SelectionOptions:
     full: bool = False
     skip_dependencies: bool = False
 
-    def read(self, reference: str, *, required: bool = False) -> Wish:
+    def read(self, reference: str, *, required: bool = False) -> Requested:
         """The selected parts of the catalog `reference`; nothing for all of it.
 
         Raises `ConfigurationError` when both kinds of options are given, or neither is although

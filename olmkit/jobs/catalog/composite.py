@@ -141,16 +141,16 @@ async def _rendered(
     return found.blobs, found.diagnostics
 
 
-def _input(component: Component, beside: Path) -> Path:
+def _input(component: Component, folder: Path) -> Path:
     """The input below the current folder, or else next to the file with the components."""
     named = Path(component.input)
-    found = next((path for path in (named, beside / named) if paths.exists(path)), None)
+    found = next((path for path in (named, folder / named) if paths.exists(path)), None)
     if found is None:
         raise findings.refusal(
             ENTRY,
             f"the input `{component.input}` does not exist",
             at=component.at,
-            hint=f"the current directory and `{beside}` are searched",
+            hint=f"the current directory and `{folder}` are searched",
         )
     return found
 

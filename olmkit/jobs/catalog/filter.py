@@ -29,7 +29,7 @@ _VERSION = r"\d+(?:\.\d+){0,2}"
 _MIN_MAX = re.compile(rf"(?P<least>{_VERSION})?-(?P<most>{_VERSION})?")
 
 
-Wish = Sequence[Wanted] | Inclusion
+Requested = Sequence[Wanted] | Inclusion
 """What is wanted of a catalog."""
 
 
@@ -59,7 +59,7 @@ def parse(words: Sequence[str], *, is_full: bool = False) -> tuple[Wanted, ...]:
     return tuple(found.values())
 
 
-def read(file: Path, reference: str, *, dependencies: bool = True) -> Wish:
+def read(file: Path, reference: str, *, dependencies: bool = True) -> Requested:
     """What is wanted of a catalog, from a configuration of another tool.
 
     With the include file of opm, also what that depends on, unless `dependencies` is False. Raises
@@ -76,7 +76,7 @@ def read(file: Path, reference: str, *, dependencies: bool = True) -> Wish:
     return replace(include_file.read(document), dependencies=dependencies)
 
 
-async def filter_catalog(reference: str, wanted: Wish, access: Access) -> Filtered:
+async def filter_catalog(reference: str, wanted: Requested, access: Access) -> Filtered:
     """What is wanted of a catalog.
 
     Raises `InputError` when something of it is not there, or when the rest is not a valid catalog.

@@ -16,7 +16,7 @@ from olmkit.catalog.model import Bundle, Catalog
 from olmkit.jobs.bundle import read as bundle_read
 from olmkit.jobs.catalog import filter as filter_job
 from olmkit.jobs.catalog import render
-from olmkit.jobs.catalog.filter import Wish
+from olmkit.jobs.catalog.filter import Requested
 from olmkit.jobs.catalog.render import RenderOptions
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest
@@ -43,7 +43,7 @@ async def list_images(
     reference: str,
     access: Access,
     *,
-    wanted: Wish = (),
+    wanted: Requested = (),
     pull_bundles: bool = False,
 ) -> CatalogImages:
     """The images of a catalog, or of the `wanted` part of it.

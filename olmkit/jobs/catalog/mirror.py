@@ -19,7 +19,7 @@ from olmkit.edges import disk, paths
 from olmkit.edges.images import transports
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.catalog import images as images_job
-from olmkit.jobs.catalog.filter import Wish
+from olmkit.jobs.catalog.filter import Requested
 from olmkit.jobs.catalog.images import CatalogImages
 from olmkit.jobs.image import mirror as job
 from olmkit.jobs.image.mirror import (
@@ -45,7 +45,7 @@ class CatalogMirrorOptions:
     `manifests`: the folder for the manifests of a registry.
     """
 
-    wanted: Wish = ()
+    wanted: Requested = ()
     pull_bundles: bool = False
     catalog_image: str = ""
     created: int = 0
