@@ -84,7 +84,7 @@ def main() -> int:
 
 
 def publish_all(host: str, count: int, folder: Path) -> Iterator[str]:
-    """As many versions of one bundle, each an image of its own."""
+    """As many versions of one bundle, each in a separate image."""
     for number in range(count):
         version = f"1.{number // 10}.{number % 10}"
         target = folder / "bundle"
