@@ -494,7 +494,7 @@ def test_a_kind_of_older_versions_has_a_page_too() -> None:
     (provider,) = page.providers
     assert (provider.version, provider.href) == ("1.0.0", "p/cache/cache.v1.0.0/")
     assert [one.label for one in provider.api_versions] == ["v1"]
-    # Nobody states this one, so that there is no page to link to.
+    # No version states this one, so that there is no page to link to.
     listed[2]["properties"].pop()
     (api,) = operator(site_of(("demo", catalog_of(*listed))), "p/cache/cache.v1.0.0/").apis
     assert api.href == ""
