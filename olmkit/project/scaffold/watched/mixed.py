@@ -35,9 +35,12 @@ _RELEASES = b"""\
 """
 _CALL, _NEW_CALL = b"sys.exit(main(operator()))", b"sys.exit(mixed.main(operator()))"
 _OLD_IMPORT = re.compile(rb"^(from olmkit\.runtime import .*), main$", re.MULTILINE)
-_OLMKIT = re.compile(r'^(\s*)(["\'])olmkit\[([a-z0-9, -]*)\]([^"\']*)\2,?( *)(.*)$', re.MULTILINE)
+_RUNTIME = re.compile(
+    r'^(\s*)(["\'])(olmkit-runtime(?=[^a-z])|olmkit(?=\[))(?:\[([a-z0-9, -]*)\])?([^"\']*)\2'
+    r",?( *)(.*)$",
+    re.MULTILINE,
+)
 _SCOPED = re.compile(rb"^( *kind: )(?:Cluster)?(Role(?:Binding)?)$", re.MULTILINE)
-_EXTRA = "ansible"
 # Those of the scaffold; another limit is the author's choice.
 _LIMITS = {"helm": ("512Mi", "128Mi"), "ansible": ("768Mi", "256Mi")}
 _SMALLER = {"helm": ("128Mi",), "ansible": ("128Mi", "512Mi")}
@@ -57,7 +60,7 @@ def prepare(
     if runner == "ansible":
         path = "requirements.yml"
         draft.make(path, template_files.file(templates, f"watched_ansible/{path}", values))
-        _require_ansible(draft)
+    _require(draft, runner)
     _start_watches(draft, project)
     _give_room(draft, runner)
     _copy_into_image(draft, runner, folders, templates)
@@ -107,26 +110,30 @@ def _start_watches(draft: Draft, project: ProjectFile) -> None:
     draft.put(path, python_edits.with_import(data, path, "olmkit.hybrid", "mixed"))
 
 
-def _require_ansible(draft: Draft) -> None:
-    """The packages of runs, next to the runtime in `pyproject.toml`."""
+def _require(draft: Draft, runner: str) -> None:
+    """What the runner needs, as an extra of the runtime in `pyproject.toml`."""
     text = (draft.get(PYPROJECT_FILE) or b"").decode("utf-8", "surrogateescape")
-    found = _OLMKIT.search(text)
+    found = _RUNTIME.search(text)
     if found is None:
+        more = " and `kubernetes`" if runner == "ansible" else ""
         draft.note(
-            f"`{PYPROJECT_FILE}` does not require olmkit with an extra",
+            f"`{PYPROJECT_FILE}` does not require `olmkit-runtime`",
             PYPROJECT_FILE,
-            "add `olmkit[ansible,operator]` and `kubernetes` to the dependencies",
+            f"add `olmkit-runtime[{runner}]`{more} to the dependencies",
         )
         return
-    indent, quote, extras, rest, space, comment = found.groups()
-    names = {one.strip() for one in extras.split(",")}
-    if _EXTRA in names:
+    indent, quote, distribution, extras, rest, space, comment = found.groups()
+    names = {one.strip() for one in (extras or "").split(",")} - {""}
+    # All of olmkit has what Helm needs without an extra.
+    if runner in names or (distribution, runner) == ("olmkit", "helm"):
         return
-    first = f"{indent}{quote}olmkit[{','.join(sorted({*names, _EXTRA}))}]{rest}{quote},"
+    wanted = ",".join(sorted({*names, runner}))
+    first = f"{indent}{quote}{distribution}[{wanted}]{rest}{quote},"
     width = len(found[0]) - len(comment) - len(indent)
-    lines = [f"{first.ljust(width + len(indent))}{comment and '  ' * (not space)}{comment}"]
+    gap = 0 if space and len(first) < width + len(indent) else 2
+    lines = [f"{first.ljust(width + len(indent))}{comment and ' ' * gap}{comment}"]
     second = f"{indent}{quote}kubernetes{quote},"
-    if not re.search(r"[\"']kubernetes[\"'<>=~! ]", text):
+    if runner == "ansible" and not re.search(r"[\"']kubernetes[\"'<>=~! ]", text):
         lines.append(f"{second.ljust(width + len(indent))}# for the modules of kubernetes.core")
     changed = text[: found.start()] + "\n".join(lines) + text[found.end() :]
     draft.put(PYPROJECT_FILE, changed.encode("utf-8", "surrogateescape"))

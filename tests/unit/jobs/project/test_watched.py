@@ -7,11 +7,14 @@ import dataclasses
 import io
 import json
 import tarfile
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
 
+import olmkit
 from olmkit.base import documents
 from olmkit.base.diagnostics import ConfigurationError, InputError, Severity
 from olmkit.edges.images import transports
@@ -230,7 +233,12 @@ def test_a_python_project_takes_kinds_of_helm_and_ansible(tmp_path: Path) -> Non
     ]
     main = (folder / "web/__main__.py").read_text()
     assert "sys.exit(mixed.main(operator()))" in main
-    assert "olmkit[ansible,operator]" in (folder / "pyproject.toml").read_text()
+    text = (folder / "pyproject.toml").read_text()
+    runtime, *rest = [Requirement(one) for one in tomllib.loads(text)["project"]["dependencies"]]
+    assert (runtime.name, runtime.extras) == ("olmkit-runtime", {"ansible", "certificates", "helm"})
+    assert olmkit.__version__ in runtime.specifier
+    assert [one.name for one in rest] == ["kubernetes"]
+    assert '<0.2",  # the controller runtime' in text
     for name in ("watches_role.yaml", "watches_role_binding.yaml"):
         assert name in load(folder / "config/rbac/kustomization.yaml")["resources"]
     # What was created is kept by the generators, and again nothing changes.
