@@ -168,8 +168,11 @@ def test_programs_targets_and_extras_exist(
 ) -> None:
     files = [root / "Makefile", *root.glob("olmkit/project/templates/**/Makefile.tmpl")]
     targets = {name for file in files for name in TARGET.findall(file.read_text())}
-    project: dict[str, Any] = tomllib.loads((root / "pyproject.toml").read_text())["project"]
-    extras = set(project["optional-dependencies"])
+    extras = {}
+    for name, path in (("olmkit", "pyproject.toml"), ("olmkit-runtime", "runtime/pyproject.toml")):
+        project: dict[str, Any] = tomllib.loads((root / path).read_text())["project"]
+        extras[name] = set(project["optional-dependencies"])
+    extras["."] = extras["olmkit"]
     for block, statement in typed:
         for words in statement.commands():
             assert words[0] in PROGRAMS, block.place
@@ -177,8 +180,8 @@ def test_programs_targets_and_extras_exist(
                 named = [word for word in words[1:] if "=" not in word and word[0] != "-"]
                 assert set(named) <= targets, block.place
             if words[:2] == ["pip", "install"]:
-                wanted = re.findall(r"\[([\w,-]+)\]", statement.text)
-                assert {one for part in wanted for one in part.split(",")} <= extras, block.place
+                for name, part in re.findall(r"([\w.-]+)\[([\w,-]+)\]", statement.text):
+                    assert set(part.split(",")) <= extras[name], block.place
 
 
 def test_every_line_is_run_or_has_a_reason(
