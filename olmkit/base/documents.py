@@ -20,10 +20,10 @@ from olmkit.base.yaml import reader as yaml_reader
 from olmkit.base.yaml import scalars as yaml_scalars
 from olmkit.base.yaml.events import YamlError
 from olmkit.base.yaml.lines import Lines
-from olmkit.base.yaml.reader import Reading
+from olmkit.base.yaml.reader import YamlReading
 
 if TYPE_CHECKING:
-    from olmkit.base.yaml.positions import Node
+    from olmkit.base.yaml.positions import YamlNode
 
 Key = str | int
 
@@ -91,7 +91,7 @@ class Document:
         self._end = len(data) if end is None else end
         self._inner = 0
         self.more = False
-        self._nodes: Node | None = None
+        self._nodes: YamlNode | None = None
         self._lines: Lines | None = None
         self._below: tuple[Key, ...] = ()
 
@@ -153,7 +153,7 @@ class Document:
         if node is not None:
             yield from self._duplicates(node, ())
 
-    def _tree(self) -> Node | None:
+    def _tree(self) -> YamlNode | None:
         if self._nodes is None and self._data:
             if self._json:
                 from olmkit.base.json import positions as json_positions
@@ -202,7 +202,7 @@ class Document:
         whole = self._start == 0 and self._end == len(self._data) and self._inner == 0
         return whole and not self._json and not self._below and not self.more
 
-    def _place_of(self, node: Node, field: str) -> Location:
+    def _place_of(self, node: YamlNode, field: str) -> Location:
         line, column = _place(self._data, self._start, node.line, node.column)
         end_line, end_column = _place(self._data, self._start, node.end_line, node.end_column)
         return Location(
@@ -214,7 +214,7 @@ class Document:
             field=field,
         )
 
-    def _duplicates(self, node: Node, keys: tuple[Key, ...]) -> Iterator[Duplicate]:
+    def _duplicates(self, node: YamlNode, keys: tuple[Key, ...]) -> Iterator[Duplicate]:
         for name, first, second in node.twice:
             path = (*keys, name)
             yield Duplicate(
@@ -300,7 +300,7 @@ def load_all(data: bytes, path: str, *, as_kustomize: bool = False) -> Iterator[
         try:
             if as_kustomize:
                 _check_size(part)
-                found: Iterable[Reading] = yaml_reader.read_all(
+                found: Iterable[YamlReading] = yaml_reader.read_all(
                     part, yaml_scalars.plain_of_kustomize
                 )
             else:
@@ -399,16 +399,16 @@ def _check_json_size(data: bytes, path: str) -> None:
         raise _error(Location(path=path, line=1, column=1), *_TOO_MANY_VALUES)
 
 
-def _read_yaml(data: bytes) -> Reading:
+def _read_yaml(data: bytes) -> YamlReading:
     _check_size(data)
     value = yaml_fast.read(data)
-    return yaml_reader.read(data) if value is yaml_fast.REFUSED else Reading(value)
+    return yaml_reader.read(data) if value is yaml_fast.REFUSED else YamlReading(value)
 
 
-def _read_all_yaml(data: bytes) -> Iterable[Reading]:
+def _read_all_yaml(data: bytes) -> Iterable[YamlReading]:
     _check_size(data)
     value = yaml_fast.read(data)
-    return yaml_reader.read_all(data) if value is yaml_fast.REFUSED else (Reading(value),)
+    return yaml_reader.read_all(data) if value is yaml_fast.REFUSED else (YamlReading(value),)
 
 
 def _parts(data: bytes) -> Iterator[tuple[int, int]]:
@@ -423,7 +423,7 @@ def _parts(data: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _document(
-    found: Reading, *, path: str, data: bytes, index: int, start: int, end: int
+    found: YamlReading, *, path: str, data: bytes, index: int, start: int, end: int
 ) -> Document:
     value = None if found.value is yaml_reader.MISSING else found.value
     document = Document(value, path=path, data=data, index=index, start=start, end=end)

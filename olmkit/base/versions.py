@@ -137,13 +137,13 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True)
-class Release:
+class BuildRelease:
     """What distinguishes two builds of one version; ordered like a list of pre-releases."""
 
     identifiers: tuple[Identifier, ...]
 
     @staticmethod
-    def parse(text: str) -> Release:
+    def parse(text: str) -> BuildRelease:
         """`text` as a release; `InvalidVersionError` when it is none."""
         if len(text.encode("utf-8", "surrogatepass")) > MAX_RELEASE_LENGTH:
             raise _no_release(text, f"exceeds maximum length of {MAX_RELEASE_LENGTH} characters")
@@ -154,7 +154,7 @@ class Release:
         ]
         if complaints:
             raise _no_release(text, "\n".join(complaints))
-        return Release(_identifiers(text))
+        return BuildRelease(_identifiers(text))
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -169,14 +169,14 @@ class VersionRelease:
     """A version and, perhaps, its release: what bundles of a package are ordered by."""
 
     version: Version
-    release: Release | None = None
+    release: BuildRelease | None = None
 
     @staticmethod
     def of_rebuild(version: Version) -> VersionRelease:
         """The reading of old rebuilds, whose build metadata stood for a release."""
         if not version.build:
             return VersionRelease(version)
-        return VersionRelease(version.without_build, Release.parse(".".join(version.build)))
+        return VersionRelease(version.without_build, BuildRelease.parse(".".join(version.build)))
 
     @property
     def key(self) -> tuple[object, ...]:

@@ -24,7 +24,7 @@ SCORECARD_GROUP = "scorecard.operatorframework.io"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Webhook:
+class CollectedWebhook:
     """One entry of a webhook configuration; `source` and `keys` say where it is."""
 
     value: dict[str, Any]
@@ -34,7 +34,7 @@ class Webhook:
 
 
 @dataclass(slots=True, kw_only=True)
-class Collection:
+class CollectedObjects:
     """Objects by what they become, each bucket in input order."""
 
     csvs: list[BundleObject] = field(default_factory=list)
@@ -46,19 +46,19 @@ class Collection:
     service_accounts: list[BundleObject] = field(default_factory=list)
     services: list[BundleObject] = field(default_factory=list)
     crds: list[CustomResourceDefinition] = field(default_factory=list)
-    webhooks: list[Webhook] = field(default_factory=list)
+    webhooks: list[CollectedWebhook] = field(default_factory=list)
     scorecards: list[BundleObject] = field(default_factory=list)
     custom_resources: list[BundleObject] = field(default_factory=list)
     others: list[BundleObject] = field(default_factory=list)
     findings: list[Diagnostic] = field(default_factory=list)
 
 
-def collect(documents: Iterable[Document]) -> Collection:
+def collect(documents: Iterable[Document]) -> CollectedObjects:
     """Objects in their buckets.
 
     Raises `InputError` that names every object that cannot be used at all.
     """
-    collection = Collection()
+    collection = CollectedObjects()
     errors: list[Diagnostic] = []
     for resource in _resources(documents, collection.findings):
         problem = _problem(resource)
@@ -164,7 +164,7 @@ def _problem(resource: BundleObject) -> Diagnostic | None:
     return None
 
 
-def _scorecard_problems(collection: Collection) -> Iterator[Diagnostic]:
+def _scorecard_problems(collection: CollectedObjects) -> Iterator[Diagnostic]:
     for extra in collection.scorecards[1:]:
         yield findings.found(
             "PRJ101",
@@ -174,7 +174,7 @@ def _scorecard_problems(collection: Collection) -> Iterator[Diagnostic]:
         )
 
 
-def _sort_in(resource: BundleObject, collection: Collection) -> None:
+def _sort_in(resource: BundleObject, collection: CollectedObjects) -> None:
     match (resource.gvk.group, resource.kind):
         case ("operators.coreos.com", "ClusterServiceVersion"):
             collection.csvs.append(resource)
@@ -209,10 +209,10 @@ def _add_once(bucket: list[_R], resource: _R) -> None:
         bucket.append(resource)
 
 
-def _add_webhooks(collection: Collection, resource: BundleObject) -> None:
+def _add_webhooks(collection: CollectedObjects, resource: BundleObject) -> None:
     mutating = resource.kind == "MutatingWebhookConfiguration"
     for index, value in enumerate(objects.sequence(resource.value.get("webhooks"))):
-        webhook = Webhook(
+        webhook = CollectedWebhook(
             value=dict(objects.mapping(value)),
             mutating=mutating,
             source=resource,
@@ -225,7 +225,7 @@ def _add_webhooks(collection: Collection, resource: BundleObject) -> None:
             collection.webhooks.append(webhook)
 
 
-def _split_custom_resources(collection: Collection) -> None:
+def _split_custom_resources(collection: CollectedObjects) -> None:
     served = {
         (crd.group, version, crd.defined_kind)
         for crd in collection.crds

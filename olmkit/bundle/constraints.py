@@ -29,7 +29,7 @@ _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
-class Stage(StrEnum):
+class ConstraintStage(StrEnum):
     """Who objects: OLM's decoder, OLM's conversion to predicates, or common sense alone."""
 
     PARSE = "parse"
@@ -37,49 +37,55 @@ class Stage(StrEnum):
     SENSE = "sense"
 
 
-class Problem(NamedTuple):
+class ConstraintProblem(NamedTuple):
     """One fault, with the keys of its place below the value of the constraint."""
 
     keys: tuple[Key, ...]
     message: str
-    stage: Stage
+    stage: ConstraintStage
     hint: str = ""
 
 
-class Reading(NamedTuple):
+class ConstraintReading(NamedTuple):
     """A constraint with its keys spelled as OLM spells them, and all of its faults, in order."""
 
     value: dict[str, Any]
-    problems: tuple[Problem, ...]
+    problems: tuple[ConstraintProblem, ...]
 
 
-def read(value: Any) -> Reading:
+def read(value: Any) -> ConstraintReading:
     """The constraint in a value of `olm.constraint`."""
     reader = _Reader()
     if len(json.dumps(value)) > MAX_SIZE:
-        reader.add((), f"the constraint is larger than {MAX_SIZE} bytes", Stage.PARSE)
-        return Reading({}, tuple(reader.problems))
+        reader.add((), f"the constraint is larger than {MAX_SIZE} bytes", ConstraintStage.PARSE)
+        return ConstraintReading({}, tuple(reader.problems))
     found = reader.constraint(value, ())
-    return Reading(found, tuple(reader.problems))
+    return ConstraintReading(found, tuple(reader.problems))
 
 
 class _Reader:
     def __init__(self) -> None:
-        self.problems: list[Problem] = []
+        self.problems: list[ConstraintProblem] = []
 
-    def add(self, keys: tuple[Key, ...], message: str, stage: Stage, hint: str = "") -> None:
-        self.problems.append(Problem(keys, message, stage, hint))
+    def add(
+        self, keys: tuple[Key, ...], message: str, stage: ConstraintStage, hint: str = ""
+    ) -> None:
+        self.problems.append(ConstraintProblem(keys, message, stage, hint))
 
     def constraint(self, value: Any, keys: tuple[Key, ...]) -> dict[str, Any]:
         found = self._mapping(value, keys, ("failureMessage", *KINDS), texts=("failureMessage",))
         said = [kind for kind in KINDS if found.get(kind) is not None]
         if not said:
             kinds = ", ".join(f"`{kind}`" for kind in KINDS)
-            self.add(keys, "the constraint is empty", Stage.CONVERT, f"give it one of {kinds}")
+            self.add(
+                keys, "the constraint is empty", ConstraintStage.CONVERT, f"give it one of {kinds}"
+            )
         elif len(said) > 1:
             kinds = ", ".join(f"`{kind}`" for kind in said)
             hint = "put them below `all: {constraints: [...]}`"
-            self.add(keys, f"a constraint must have exactly one of {kinds}", Stage.SENSE, hint)
+            self.add(
+                keys, f"a constraint must have exactly one of {kinds}", ConstraintStage.SENSE, hint
+            )
         for kind in said:
             place = (*keys, _spelled(value, kind))
             if kind in COMPOUNDS:
@@ -93,18 +99,18 @@ class _Reader:
         listed = found.get("constraints")
         place = (*keys, _spelled(value, "constraints"))
         if listed is not None and not isinstance(listed, list):
-            self.add(place, "`constraints` must be a list", Stage.PARSE)
+            self.add(place, "`constraints` must be a list", ConstraintStage.PARSE)
             listed = []
         elif not listed and isinstance(value, Mapping):
             words = "no bundle" if kind == "any" else "every bundle of the catalog"
             self.add(
                 keys,
                 f"`{kind}` lists no constraints, so {words} meets it",
-                Stage.SENSE,
+                ConstraintStage.SENSE,
                 "list at least one constraint, or remove it",
             )
         if len(keys) > _MAX_DEPTH:
-            self.add(keys, "the constraint is nested too deeply", Stage.PARSE)
+            self.add(keys, "the constraint is nested too deeply", ConstraintStage.PARSE)
             listed = []
         inner = [self.constraint(one, (*place, at)) for at, one in enumerate(listed or ())]
         return {"constraints": inner}
@@ -116,7 +122,7 @@ class _Reader:
             return found
         for field in fields:
             if not found.get(field) and field != "versionRange":
-                stage = Stage.CONVERT if kind == "cel" else Stage.SENSE
+                stage = ConstraintStage.CONVERT if kind == "cel" else ConstraintStage.SENSE
                 message = f"`{field}` of `{kind}` is missing"
                 self.add((*keys, _spelled(value, field)), message, stage, f"give `{field}` a value")
         if kind == "package":
@@ -132,7 +138,7 @@ class _Reader:
             self.add(
                 keys,
                 f"`versionRange` of `package` is not a range of versions: {error.reason}",
-                Stage.CONVERT,
+                ConstraintStage.CONVERT,
                 "write it like `>=1.0.0 <2.0.0`",
             )
 
@@ -147,7 +153,7 @@ class _Reader:
         if value is not None and not isinstance(value, Mapping):
             is_named = bool(keys) and isinstance(keys[-1], str)
             name = f"`{keys[-1]}`" if is_named else "a constraint"
-            self.add(keys, f"{name} must be a mapping", Stage.PARSE)
+            self.add(keys, f"{name} must be a mapping", ConstraintStage.PARSE)
         if not isinstance(value, Mapping):
             return {}
         folded = {one.lower(): one for one in known}
@@ -157,9 +163,14 @@ class _Reader:
             if not field:
                 listed = ", ".join(f"`{one}`" for one in known)
                 message = f"unknown field {json.dumps(str(key))}"
-                self.add((*keys, key), message, Stage.PARSE, f"known are {listed}")
+                self.add((*keys, key), message, ConstraintStage.PARSE, f"known are {listed}")
             elif field in texts and inner is not None and not isinstance(inner, str):
-                self.add((*keys, key), f"`{key}` must be a string", Stage.PARSE, "put it in quotes")
+                self.add(
+                    (*keys, key),
+                    f"`{key}` must be a string",
+                    ConstraintStage.PARSE,
+                    "put it in quotes",
+                )
             elif inner is not None:
                 found[field] = inner
         return found

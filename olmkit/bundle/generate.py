@@ -18,14 +18,14 @@ from olmkit.base.diagnostics import ConfigurationError, Diagnostic, InputError, 
 from olmkit.base.documents import Document
 from olmkit.base.versions import Version
 from olmkit.bundle import base_csv, collect, findings, images, rbac, serialise, webhooks
-from olmkit.bundle.collect import Collection
+from olmkit.bundle.collect import CollectedObjects
 from olmkit.bundle.model import (
     CERT_MANAGER_INJECTION,
     BundleObject,
     ClusterServiceVersion,
     CustomResourceDefinition,
 )
-from olmkit.bundle.rbac import AccountAccess, Permission
+from olmkit.bundle.rbac import AccountAccess, ServiceAccountRules
 from olmkit.bundle.supported_kinds import REPLACED_BY_OLM, SUPPORTED
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest
@@ -76,7 +76,7 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Generated:
+class GeneratedBundle:
     """A bundle's objects by file name, and what is to be said about them."""
 
     csv: Manifest
@@ -97,7 +97,7 @@ class Generated:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class BundleDraft:
     """A bundle whose images are as the input names them, and whose CSV has no time yet."""
 
     csv: Manifest
@@ -116,7 +116,7 @@ def generate(
     *,
     stored_base: Document | None = None,
     previous: Mapping[str, Any] | None = None,
-) -> Generated:
+) -> GeneratedBundle:
     """The objects of a bundle.
 
     `stored_base` is the project's base CSV, used when the input has none;
@@ -128,21 +128,21 @@ def generate(
 
 def draft(
     request: GenerateRequest, inputs: Iterable[Document], *, stored_base: Document | None = None
-) -> Draft:
+) -> BundleDraft:
     """All of a bundle but the digests of its images. Raises as `generate` does."""
     check_version(request.version)
     collection = collect.collect(inputs)
     builder = _CsvBuilder(request=request, collection=collection, notes=list(collection.findings))
     base = base_csv.choose(request.package, collection.csvs, stored_base, builder.notes.append)
-    return Draft(csv=builder.csv(base), base=base, builder=builder)
+    return BundleDraft(csv=builder.csv(base), base=base, builder=builder)
 
 
 def finish(
-    made: Draft,
+    made: BundleDraft,
     *,
     digests: Mapping[str, str] | None = None,
     previous: Mapping[str, Any] | None = None,
-) -> Generated:
+) -> GeneratedBundle:
     """The bundle of a draft; with `digests` every image of its CSV is pinned and related.
 
     A draft is finished once.
@@ -152,7 +152,7 @@ def finish(
     builder.date(csv, made.base, previous or {})
     builder.tell_of_dropped()
     builder.note_certificates()
-    return Generated(
+    return GeneratedBundle(
         csv=csv,
         csv_file=f"{builder.request.package.lower()}.clusterserviceversion.yaml",
         objects=dict(_named(builder.written(), builder.notes.append)),
@@ -197,7 +197,7 @@ class _CsvBuilder:
     """One run: collects findings and origins while the CSV grows."""
 
     request: GenerateRequest
-    collection: Collection
+    collection: CollectedObjects
     notes: list[Diagnostic]
     origins: list[Origin] = field(default_factory=list)
     access: AccountAccess | None = None
@@ -371,7 +371,7 @@ class _CsvBuilder:
         labels = dict(deployment.labels)
         return {"name": deployment.name, "spec": spec} | ({"label": labels} if labels else {})
 
-    def _permission(self, key: str, permission: Permission) -> Manifest:
+    def _permission(self, key: str, permission: ServiceAccountRules) -> Manifest:
         for source in permission.sources:
             self._from(
                 f"spec.install.spec.{key} of {permission.service_account}",

@@ -19,7 +19,7 @@ from olmkit.bundle.model import Bundle
 from olmkit.oci import image as images
 from olmkit.oci import layer as layers
 from olmkit.oci.content import Platform
-from olmkit.oci.image import OLM_PLATFORMS, Image, Index
+from olmkit.oci.image import OLM_PLATFORMS, Image, MultiPlatformImage
 
 _LABEL = re.compile(r"^\s*LABEL\s+(.*)$", re.IGNORECASE)
 _CREATED_BY = "olmkit bundle build"
@@ -32,7 +32,7 @@ def image(
     containerfile: bytes = b"",
     platforms: Sequence[Platform] = OLM_PLATFORMS,
     created: int = 0,
-) -> Image | Index:
+) -> Image | MultiPlatformImage:
     """`bundle` as an image; `created` is the time of everything in it, in Unix seconds."""
     return images.data_image(
         layers.write(files(bundle), mtime=created),

@@ -23,7 +23,7 @@ VARIABLE_PREFIX = "RELATED_IMAGE_"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RelatedImage:
+class VariableImage:
     """A named image; `container` says which container's variable names it."""
 
     name: str
@@ -34,9 +34,9 @@ class RelatedImage:
 
 def related(
     deployments: Iterable[BundleObject], note: Callable[[Diagnostic], None]
-) -> tuple[RelatedImage, ...]:
+) -> tuple[VariableImage, ...]:
     """The images that the variables of the deployments' containers name."""
-    found: list[RelatedImage] = []
+    found: list[VariableImage] = []
     for deployment in deployments:
         for image in _of_deployment(deployment):
             if all((image.name, image.image) != (other.name, other.image) for other in found):
@@ -46,7 +46,7 @@ def related(
     for image in found:
         names[image.name] = names.get(image.name, 0) + 1
         images[image.image] = images.get(image.image, 0) + 1
-    result: list[RelatedImage] = []
+    result: list[VariableImage] = []
     for image in found:
         name = image.name
         if images[image.image] > 1:
@@ -56,11 +56,13 @@ def related(
             note(_unnamed(image, found))
         elif names[name] > 1:
             name = f"{image.container}-{name}"
-        result.append(RelatedImage(name=name, image=image.image, container="", source=image.source))
+        result.append(
+            VariableImage(name=name, image=image.image, container="", source=image.source)
+        )
     return tuple(result)
 
 
-def _unnamed(image: RelatedImage, found: Iterable[RelatedImage]) -> Diagnostic:
+def _unnamed(image: VariableImage, found: Iterable[VariableImage]) -> Diagnostic:
     names = sorted({f"`{other.name}`" for other in found if other.image == image.image})
     return findings.found(
         "PRJ113",
@@ -72,7 +74,7 @@ def _unnamed(image: RelatedImage, found: Iterable[RelatedImage]) -> Diagnostic:
     )
 
 
-def _of_deployment(deployment: BundleObject) -> Iterator[RelatedImage]:
+def _of_deployment(deployment: BundleObject) -> Iterator[VariableImage]:
     spec = objects.pod_spec(deployment.value)
     containers = [
         (field, index, objects.mapping(container))
@@ -95,7 +97,7 @@ def _of_deployment(deployment: BundleObject) -> Iterator[RelatedImage]:
                     at=deployment.at(*keys, "valueFrom"),
                     hint="write the image as the variable's `value`, or rename the variable",
                 )
-            yield RelatedImage(
+            yield VariableImage(
                 name=name.removeprefix(VARIABLE_PREFIX).lower().replace("_", "-"),
                 image=objects.text(variable.get("value")),
                 container=reference,

@@ -23,7 +23,7 @@ from olmkit.bundle.model import (
     ClusterServiceVersion,
     CustomResourceDefinition,
     FileProperty,
-    Unreadable,
+    UnreadableFile,
 )
 from olmkit.kube import objects
 
@@ -102,7 +102,7 @@ class _Reader:
         self._tree = tree
         self._root = root
         self._loaded: dict[str, Document | None] = {}
-        self.unreadable: list[Unreadable] = []
+        self.unreadable: list[UnreadableFile] = []
 
     def load(self, path: str) -> Document | None:
         if path not in self._loaded:
@@ -111,7 +111,7 @@ class _Reader:
                 self._loaded[path] = load_first(self._tree.data(path), shown)
             except InputError as error:
                 self._loaded[path] = None
-                self.unreadable.append(Unreadable(path=path, error=error))
+                self.unreadable.append(UnreadableFile(path=path, error=error))
         return self._loaded[path]
 
 

@@ -1,7 +1,7 @@
 """What a registry+v1 bundle is: manifests, annotations, dependencies, properties.
 
 A `Bundle` is read from a `Tree` by `olmkit.bundle.layout`. It is lenient on
-purpose: what could not be read is kept as `Unreadable`, values of the wrong
+purpose: what could not be read is kept as `UnreadableFile`, values of the wrong
 type are left out of the typed views, and the rules say so with a place. Code that
 needs a sound bundle runs the rules first.
 """
@@ -16,7 +16,7 @@ from olmkit.base.diagnostics import InputError, Location
 from olmkit.base.documents import Document, Key
 from olmkit.base.tree import Tree
 from olmkit.kube.builtin import typed
-from olmkit.kube.builtin.typed import Difference
+from olmkit.kube.builtin.typed import TypeDifference
 from olmkit.kube.objects import GVK as GVK
 from olmkit.kube.objects import mapping, scalar_text, sequence
 
@@ -49,7 +49,7 @@ class BundleObject:
 
     def __init__(self, document: Document) -> None:
         self.document = document
-        self._read: tuple[Mapping[str, Any], tuple[Difference, ...]] | None = None
+        self._read: tuple[Mapping[str, Any], tuple[TypeDifference, ...]] | None = None
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.document.path})"
@@ -63,11 +63,11 @@ class BundleObject:
         return self._typed()[0]
 
     @property
-    def differences(self) -> tuple[Difference, ...]:
+    def differences(self) -> tuple[TypeDifference, ...]:
         """Where the object does not fit its type."""
         return self._typed()[1]
 
-    def _typed(self) -> tuple[Mapping[str, Any], tuple[Difference, ...]]:
+    def _typed(self) -> tuple[Mapping[str, Any], tuple[TypeDifference, ...]]:
         if self._read is None:
             if self.type_name:
                 value, found = typed.read(self.value, self.type_name, opaque=self.opaque)
@@ -317,7 +317,7 @@ class FileProperty(NamedTuple):
         return self.document.at(*self.keys, *keys)
 
 
-class Unreadable(NamedTuple):
+class UnreadableFile(NamedTuple):
     """A file that is not YAML or JSON, and why."""
 
     path: str
@@ -344,7 +344,7 @@ class Bundle:
     dependencies: tuple[FileProperty, ...]
     properties: tuple[FileProperty, ...]
     metadata: tuple[Document, ...]
-    unreadable: tuple[Unreadable, ...]
+    unreadable: tuple[UnreadableFile, ...]
     memo: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def once(self, what: str, work: Callable[[Bundle], Any]) -> Any:

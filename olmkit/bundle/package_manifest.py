@@ -23,7 +23,7 @@ _TOP_LEVEL = re.compile(rb"^[\"']?packageName[\"']?[ \t]*:", re.MULTILINE)
 _LIMIT = 1024 * 1024
 
 
-class Channel(NamedTuple):
+class ManifestChannel(NamedTuple):
     """A channel and where it is: `place` in the list of channels."""
 
     place: int
@@ -49,9 +49,9 @@ class PackageManifest(NamedTuple):
         return scalar_text(self.value.get("defaultChannel"))
 
     @property
-    def channels(self) -> tuple[Channel, ...]:
+    def channels(self) -> tuple[ManifestChannel, ...]:
         return tuple(
-            Channel(
+            ManifestChannel(
                 place=place,
                 name=scalar_text(mapping(one).get("name")),
                 current_csv=scalar_text(mapping(one).get("currentCSV")),

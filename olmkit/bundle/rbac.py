@@ -14,13 +14,13 @@ from typing import Any
 
 from olmkit.base.diagnostics import Diagnostic
 from olmkit.bundle import findings
-from olmkit.bundle.collect import RBAC_GROUP, Collection, subject
+from olmkit.bundle.collect import RBAC_GROUP, CollectedObjects, subject
 from olmkit.bundle.model import BundleObject
 from olmkit.kube import objects
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Permission:
+class ServiceAccountRules:
     """The rules of one service account, and the roles they come from."""
 
     service_account: str
@@ -33,8 +33,8 @@ class AccountAccess:
     """What moves into the CSV, and what stays a manifest of the bundle."""
 
     service_accounts: tuple[str, ...]
-    permissions: tuple[Permission, ...]
-    cluster_permissions: tuple[Permission, ...]
+    permissions: tuple[ServiceAccountRules, ...]
+    cluster_permissions: tuple[ServiceAccountRules, ...]
     leftover: tuple[BundleObject, ...]
     findings: tuple[Diagnostic, ...]
 
@@ -48,7 +48,9 @@ def operator_accounts(deployments: Iterable[BundleObject], extra: Iterable[str])
     return tuple(dict.fromkeys([*names, *extra]))
 
 
-def divide(collection: Collection, extra_service_accounts: Sequence[str] = ()) -> AccountAccess:
+def divide(
+    collection: CollectedObjects, extra_service_accounts: Sequence[str] = ()
+) -> AccountAccess:
     """Divide roles, bindings and accounts between the CSV and the manifests."""
     accounts = operator_accounts(collection.deployments, extra_service_accounts)
     used: list[BundleObject] = []
@@ -82,7 +84,10 @@ def divide(collection: Collection, extra_service_accounts: Sequence[str] = ()) -
 
 
 def _stays(
-    binding: BundleObject, collection: Collection, accounts: Sequence[str], used: list[BundleObject]
+    binding: BundleObject,
+    collection: CollectedObjects,
+    accounts: Sequence[str],
+    used: list[BundleObject],
 ) -> bool:
     """Whether a binding has subjects other than our accounts; notes the role it uses for ours."""
     role = _bound_role(binding, collection)
@@ -95,7 +100,7 @@ def _stays(
     return bool(others)
 
 
-def _bound_role(binding: BundleObject, collection: Collection) -> BundleObject | None:
+def _bound_role(binding: BundleObject, collection: CollectedObjects) -> BundleObject | None:
     """The role that a binding refers to, when it is in the input."""
     reference = objects.mapping(binding.value.get("roleRef"))
     if reference.get("apiGroup") not in (None, "", RBAC_GROUP):
@@ -120,8 +125,8 @@ def _account(item: Any) -> str:
 
 
 def _permissions(
-    bindings: Iterable[BundleObject], collection: Collection, accounts: Sequence[str]
-) -> tuple[Permission, ...]:
+    bindings: Iterable[BundleObject], collection: CollectedObjects, accounts: Sequence[str]
+) -> tuple[ServiceAccountRules, ...]:
     rules: dict[str, list[Any]] = {}
     sources: dict[str, list[BundleObject]] = {}
     for binding in bindings:
@@ -134,7 +139,9 @@ def _permissions(
                 rules.setdefault(account, []).extend(objects.sequence(role.value.get("rules")))
                 sources.setdefault(account, []).append(role)
     return tuple(
-        Permission(service_account=account, rules=tuple(granted), sources=tuple(sources[account]))
+        ServiceAccountRules(
+            service_account=account, rules=tuple(granted), sources=tuple(sources[account])
+        )
         for account, granted in sorted(rules.items())
         if granted
     )
@@ -153,7 +160,7 @@ def _aggregated(used: Iterable[BundleObject]) -> Iterator[Diagnostic]:
 
 
 def _dangling(
-    bindings: Iterable[BundleObject], collection: Collection, used: Sequence[BundleObject]
+    bindings: Iterable[BundleObject], collection: CollectedObjects, used: Sequence[BundleObject]
 ) -> Iterator[Diagnostic]:
     for binding in bindings:
         role = _bound_role(binding, collection)
@@ -190,7 +197,7 @@ def _lost(account: BundleObject, *keys: str) -> Diagnostic:
     )
 
 
-def _unknown(collection: Collection, extra: Sequence[str]) -> Iterator[Diagnostic]:
+def _unknown(collection: CollectedObjects, extra: Sequence[str]) -> Iterator[Diagnostic]:
     bound = _bound((*collection.role_bindings, *collection.cluster_role_bindings))
     for name in extra:
         if name not in bound:
@@ -201,7 +208,7 @@ def _unknown(collection: Collection, extra: Sequence[str]) -> Iterator[Diagnosti
             )
 
 
-def _without_rules(collection: Collection, granted: set[str]) -> Iterator[Diagnostic]:
+def _without_rules(collection: CollectedObjects, granted: set[str]) -> Iterator[Diagnostic]:
     for deployment in collection.deployments:
         (account,) = operator_accounts([deployment], ())
         if account not in granted:

@@ -18,7 +18,7 @@ from olmkit.bundle import findings
 from olmkit.bundle.model import BundleObject
 from olmkit.kube import objects
 from olmkit.kube.builtin import shapes
-from olmkit.kube.builtin.shapes import ShapeError
+from olmkit.kube.builtin.shapes import BuiltinTypeError
 from olmkit.kube.objects import Manifest
 
 # Go's JSON writer escapes what could end a script or a line in HTML and JavaScript.
@@ -46,7 +46,7 @@ def csv_manifest(csv: Mapping[str, Any]) -> Manifest:
     """A CSV as it is written: conforming to its type, without status and times of creation."""
     try:
         result: Manifest = shapes.conform(csv, "ClusterServiceVersion")
-    except ShapeError as error:
+    except BuiltinTypeError as error:
         raise findings.refusal(f"{error.message} in the ClusterServiceVersion") from None
     result.pop("status", None)
     result = _without(result, "creationTimestamp")
@@ -59,7 +59,7 @@ def checked(resource: BundleObject, type_name: str, *keys: Key) -> Any:
     """The value under `keys` as its type is written; a wrong type is refused with its place."""
     try:
         return shapes.conform(resource.document.get(*keys), type_name, keys)
-    except ShapeError as error:
+    except BuiltinTypeError as error:
         raise findings.refusal(
             f"{error.message} in {resource.kind} `{resource.name}`",
             at=resource.at(*error.keys),

@@ -14,7 +14,7 @@ from typing import Any
 from olmkit.base.diagnostics import Diagnostic, Location
 from olmkit.base.documents import Key
 from olmkit.bundle import findings, serialise
-from olmkit.bundle.collect import Collection, Webhook, subject
+from olmkit.bundle.collect import CollectedObjects, CollectedWebhook, subject
 from olmkit.bundle.model import BundleObject, CustomResourceDefinition
 from olmkit.kube import objects
 
@@ -23,14 +23,16 @@ DEFAULT_PORT = 443
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Definition:
+class WebhookDefinition:
     """One entry of `spec.webhookdefinitions`, and the objects it comes from."""
 
     value: dict[str, Any]
     sources: tuple[BundleObject, ...]
 
 
-def define(collection: Collection, note: Callable[[Diagnostic], None]) -> tuple[Definition, ...]:
+def define(
+    collection: CollectedObjects, note: Callable[[Diagnostic], None]
+) -> tuple[WebhookDefinition, ...]:
     """The webhook definitions, sorted by name; what is lost or missing goes to `note`."""
     validating = [hook for hook in collection.webhooks if not hook.mutating]
     mutating = [hook for hook in collection.webhooks if hook.mutating]
@@ -40,8 +42,8 @@ def define(collection: Collection, note: Callable[[Diagnostic], None]) -> tuple[
 
 
 def _admission(
-    hook: Webhook, collection: Collection, note: Callable[[Diagnostic], None]
-) -> Definition:
+    hook: CollectedWebhook, collection: CollectedObjects, note: Callable[[Diagnostic], None]
+) -> WebhookDefinition:
     type_name = "MutatingWebhook" if hook.mutating else "ValidatingWebhook"
     serialise.checked(hook.source, type_name, *hook.keys)
     value = hook.value
@@ -80,16 +82,16 @@ def _admission(
                 hint="OLM supports only webhooks that a Deployment of the CSV answers",
             )
         )
-        return Definition(value=result, sources=(hook.source,))
+        return WebhookDefinition(value=result, sources=(hook.source,))
     at = hook.source.at(*hook.keys, "clientConfig", "service")
     target, sources = _target(reference, collection, note, at=at, what=f"webhook `{name}`")
     result.update(target)
-    return Definition(value=result, sources=(hook.source, *sources))
+    return WebhookDefinition(value=result, sources=(hook.source, *sources))
 
 
 def _target(
     reference: Mapping[str, Any],
-    collection: Collection,
+    collection: CollectedObjects,
     note: Callable[[Diagnostic], None],
     *,
     at: Location,
@@ -166,8 +168,8 @@ def _deployment(service: BundleObject, deployments: Iterable[BundleObject]) -> B
 
 
 def _conversions(
-    collection: Collection, note: Callable[[Diagnostic], None]
-) -> Iterator[Definition]:
+    collection: CollectedObjects, note: Callable[[Diagnostic], None]
+) -> Iterator[WebhookDefinition]:
     groups: dict[tuple[str, str, Any], list[CustomResourceDefinition]] = {}
     for crd in collection.crds:
         reference = _conversion_service(crd)
@@ -188,9 +190,9 @@ def _conversions(
 
 def _conversion(
     crds: Sequence[CustomResourceDefinition],
-    collection: Collection,
+    collection: CollectedObjects,
     note: Callable[[Diagnostic], None],
-) -> Definition:
+) -> WebhookDefinition:
     first = crds[0]
     at = first.at(*_conversion_keys(first), "service")
     target, sources = _target(
@@ -209,7 +211,7 @@ def _conversion(
         "admissionReviewVersions": _review_versions(first),
         **target,
     }
-    return Definition(value=value, sources=(*crds, *sources))
+    return WebhookDefinition(value=value, sources=(*crds, *sources))
 
 
 def _conversion_service(crd: CustomResourceDefinition) -> Mapping[str, Any]:

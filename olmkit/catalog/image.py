@@ -16,7 +16,7 @@ from olmkit.base.tree import File, Tree
 from olmkit.oci import image as images
 from olmkit.oci import layer as layers
 from olmkit.oci.content import Platform
-from olmkit.oci.image import OLM_PLATFORMS, Image, Index
+from olmkit.oci.image import OLM_PLATFORMS, Image, MultiPlatformImage
 from olmkit.oci.layer import Layer
 
 CONFIGS_LABEL = "operators.operatorframework.io.index.configs.v1"
@@ -115,7 +115,7 @@ def image(
     cache: Tree | None = None,
     platforms: Sequence[Platform] = OLM_PLATFORMS,
     created: int = 0,
-) -> Image | Index:
+) -> Image | MultiPlatformImage:
     """The catalog in `tree` as an image; `created` is the time of everything in it.
 
     `cache` is opm's; a CatalogSource names `OPM_CACHE` in `extractContent.cacheDir`.

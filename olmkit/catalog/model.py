@@ -15,7 +15,7 @@ from functools import cached_property
 
 from olmkit.base.diagnostics import InputError
 from olmkit.base.quoting import quoted
-from olmkit.base.versions import InvalidVersionError, Release, Version, VersionRelease
+from olmkit.base.versions import BuildRelease, InvalidVersionError, Version, VersionRelease
 from olmkit.catalog.blobs import outline, wire
 from olmkit.catalog.blobs.blob import Blob
 from olmkit.catalog.blobs.outline import (
@@ -188,7 +188,7 @@ def version_of(properties: Properties) -> VersionRelease | None:
     try:
         return VersionRelease(
             Version.parse(identity.version),
-            Release.parse(identity.release) if identity.release else None,
+            BuildRelease.parse(identity.release) if identity.release else None,
         )
     except InvalidVersionError:
         return None

@@ -38,7 +38,7 @@ class RunError(OlmkitError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Content:
+class RunContent:
     """A role or a playbook on the disk: exactly one of the two."""
 
     role: Path | None = None
@@ -53,7 +53,7 @@ class Run:
     `arguments` go to ansible-playbook.
     """
 
-    content: Content
+    content: RunContent
     folder: Path
     ident: str
     variables: bytes
@@ -209,7 +209,9 @@ async def runner(environment: Mapping[str, str]) -> AnsibleRunner:
     )
 
 
-def content(*, role: str, playbook: str, folder: Path, environment: Mapping[str, str]) -> Content:
+def content(
+    *, role: str, playbook: str, folder: Path, environment: Mapping[str, str]
+) -> RunContent:
     """The playbook or the role that an entry names; raises `ConfigurationError` without it.
 
     Paths are relative to the working directory, or to `folder`, that of the file of watches.
@@ -218,11 +220,11 @@ def content(*, role: str, playbook: str, folder: Path, environment: Mapping[str,
     if playbook:
         for place in (Path.cwd(), folder):
             if (place / playbook).is_file():
-                return Content(playbook=(place / playbook).resolve())
+                return RunContent(playbook=(place / playbook).resolve())
         raise ConfigurationError(f"the playbook `{playbook}` does not exist")
     for place in _places(role, folder, environment):
         if place.is_dir():
-            return Content(role=place.resolve())
+            return RunContent(role=place.resolve())
     raise ConfigurationError(
         f"the role `{role}` does not exist",
         hint="name its folder, or the folder that holds it in `ANSIBLE_ROLES_PATH`",

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from olmkit.apis.go import modfile as go_modfile
-from olmkit.apis.go.modfile import Module
+from olmkit.apis.go.modfile import GoModule
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.edges import disk
 
@@ -78,7 +78,7 @@ class ModuleFolders:
         if not module:
             return
         inside = package[len(module) + 1 :]
-        found = self._modfile.resolve(module) or Module(module, self._from_sums().get(module, ""))
+        found = self._modfile.resolve(module) or GoModule(module, self._from_sums().get(module, ""))
         if found.version:
             if self._cache:
                 name = f"{go_modfile.escaped(found.path)}@{go_modfile.escaped(found.version)}"

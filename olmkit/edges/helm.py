@@ -34,7 +34,7 @@ class HelmError(RemoteError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chart:
+class ChartSource:
     """A folder or a packed chart, its name, and the digest of its files."""
 
     path: Path
@@ -49,7 +49,7 @@ class Inputs:
     `label` is stored with the release as `label_name`.
     """
 
-    chart: Chart
+    chart: ChartSource
     values: Any
     overrides: Mapping[str, str] = field(default_factory=dict)
     label_name: str = ""
@@ -204,7 +204,7 @@ async def helm(
     return Helm(program=program, version=version, environment=found, home=home)
 
 
-def chart(path: Path) -> Chart:
+def chart(path: Path) -> ChartSource:
     """A chart of the disk; raises `ConfigurationError` when there is none."""
     from olmkit.base import documents
     from olmkit.edges import disk
@@ -228,7 +228,7 @@ def chart(path: Path) -> Chart:
     name = documents.load(described, str(path / "Chart.yaml")).get("name")
     if not isinstance(name, str) or not name:
         raise ConfigurationError(f"`{path / 'Chart.yaml'}` has no `name`")
-    return Chart(path=path, name=name, digest=digest.hexdigest())
+    return ChartSource(path=path, name=name, digest=digest.hexdigest())
 
 
 def _packed_description(data: bytes) -> bytes | None:

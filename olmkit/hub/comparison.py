@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple
 from olmkit.base.json import text as json_text
 from olmkit.bundle.changes.change import Area
 from olmkit.bundle.summary import grants
-from olmkit.bundle.summary.summary import Summary, UsedImage
+from olmkit.bundle.summary.summary import BundleSummary, UsedImage
 from olmkit.hub import paths, schemas
 from olmkit.hub.pages import CrdPage, Field
 from olmkit.hub.records import Record
@@ -65,7 +65,7 @@ def title(area: Area) -> str:
 
 def facts(
     record: Record,
-    summary: Summary | None,
+    summary: BundleSummary | None,
     channels: Iterable[str],
     crd_page: Callable[[str], CrdPage | None],
 ) -> frozenset[Fact]:
@@ -85,7 +85,7 @@ def facts(
     return frozenset(Fact(area, key, value) for (area, key), value in found.items())
 
 
-def _of_summary(record: Record, found: Summary) -> Iterator[tuple[Area, str, str]]:
+def _of_summary(record: Record, found: BundleSummary) -> Iterator[tuple[Area, str, str]]:
     for crd in record.crds.values():
         yield Area.CRDS, objects.name(crd), _digest(crd)
     for api in found.provided:
@@ -118,7 +118,7 @@ def _of_summary(record: Record, found: Summary) -> Iterator[tuple[Area, str, str
         yield Area.DESCRIPTIONS, f"annotation {key}", _short(value)
 
 
-def _of_workloads(found: Summary) -> Iterator[tuple[Area, str, str]]:
+def _of_workloads(found: BundleSummary) -> Iterator[tuple[Area, str, str]]:
     for one in found.workloads:
         copies = "1 replica" if one.replicas == 1 else f"{one.replicas} replicas"
         value = f"{copies}; account {one.account}; containers {', '.join(one.containers)}"

@@ -23,7 +23,7 @@ from olmkit.hub.records import Record
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest
 from olmkit.olm import install_objects, kinds, preview
-from olmkit.olm.install_objects import Catalog, InstallRequest, Mode
+from olmkit.olm.install_objects import InstallRequest, Mode, SubscribedCatalog
 from olmkit.olm.v1 import extension, support
 from olmkit.olm.v1 import permissions as permissions_of_v1
 from olmkit.olm.v1.extension import ExtensionRequest
@@ -197,7 +197,7 @@ def _variant_of_v0(wanted: _Wanted, platform: str, mode: str) -> Variant:
     title, shared, marketplace = _PLATFORMS[platform]
     place, made = _namespace(wanted, mode, shared)
     named = _watched(mode, place, wanted.modes)
-    catalog = Catalog(
+    catalog = SubscribedCatalog(
         name=wanted.where.name,
         namespace=wanted.where.namespace or marketplace,
         image=wanted.where.image,
@@ -276,7 +276,7 @@ def _apply(text: str) -> str:
     return f"kubectl apply -f - <<'{delimiter}'\n{text}{delimiter}"
 
 
-def _olmkit(wanted: _Wanted, place: str, mode: Mode, catalog: Catalog) -> str:
+def _olmkit(wanted: _Wanted, place: str, mode: Mode, catalog: SubscribedCatalog) -> str:
     parts = ["olmkit", "install", wanted.package, "--catalog", catalog.image or catalog.name]
     if not catalog.image:
         parts += ["--catalog-namespace", catalog.namespace]
@@ -380,7 +380,7 @@ def _variant_of_v1(wanted: _Wanted, request: ExtensionRequest, namespace: Manife
 
 def _account(record: Record, package: str, namespace: str) -> tuple[Manifest, ...]:
     """The service account: with what the bundle needs, else with all permissions."""
-    needs = permissions_of_v1.Permissions(cluster=(), local=(), granted=())
+    needs = permissions_of_v1.ExtensionPermissions(cluster=(), local=(), granted=())
     if record.has_manifests:
         needs = permissions_of_v1.needed(record.manifests, extension=package)
     made = permissions_of_v1.account_objects(

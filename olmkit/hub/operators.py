@@ -11,9 +11,9 @@ from olmkit.base.json import text as json_text
 from olmkit.base.tree import Tree
 from olmkit.bundle import layout, model
 from olmkit.bundle.changes import difference
-from olmkit.bundle.changes.change import Change
+from olmkit.bundle.changes.change import BundleChange
 from olmkit.bundle.summary import summary as summaries
-from olmkit.bundle.summary.summary import Summary
+from olmkit.bundle.summary.summary import BundleSummary
 from olmkit.catalog.blobs import properties
 from olmkit.catalog.model import Bundle, Channel, Entry, Package
 from olmkit.hub import apis, comparison, facts, installs, paths, permissions, stated, upgrades
@@ -62,7 +62,7 @@ class Contents:
 
     record: Record
     bundle: model.Bundle | None
-    summary: Summary | None
+    summary: BundleSummary | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -402,7 +402,7 @@ def compare(before: Contents, after: Contents) -> Compare | None:
     )
 
 
-def _item(change: Change) -> CompareItem:
+def _item(change: BundleChange) -> CompareItem:
     kind = ""
     for words, name in (("removed", "removed"), ("gains", "gained"), ("added", "added")):
         if words in change.rule or words in change.message:

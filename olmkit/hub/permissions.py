@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from olmkit.base import documents
 from olmkit.bundle.summary import grants
-from olmkit.bundle.summary.grants import CLUSTER, Grant, Target
+from olmkit.bundle.summary.grants import CLUSTER, Grant, GrantTarget
 from olmkit.hub.pages import Permission, Permissions
 from olmkit.hub.records import Record
 
@@ -93,7 +93,7 @@ def _folded(verbs: frozenset[str]) -> Iterator[str]:
     yield from sorted(left)
 
 
-def _reason(target: Target, verbs: frozenset[str]) -> str:
+def _reason(target: GrantTarget, verbs: frozenset[str]) -> str:
     if target.url:
         return "a URL of the API server that is not an object"
     if target.resource == "*" and target.group == "*" and "*" in verbs:

@@ -20,7 +20,7 @@ from olmkit.jobs.validation import Pulled, ValidationResult
 
 if TYPE_CHECKING:
     from olmkit.catalog.blobs.fbc import Form
-    from olmkit.jobs.bundle.generate import GenerateResult as GeneratedBundle
+    from olmkit.jobs.bundle.generate import BundleGenerateResult
     from olmkit.jobs.image.publish import Published
     from olmkit.jobs.project.generate import GenerateResult
 
@@ -39,7 +39,7 @@ def generate(project: str | Path = ".", *, dry_run: bool = False) -> GenerateRes
 
 def generate_bundle(
     project: str | Path = ".", *, version: str = "", channels: str = "", dry_run: bool = False
-) -> GeneratedBundle:
+) -> BundleGenerateResult:
     """Write the bundle of a project from its manifests and its base CSV.
 
     An empty `version` is that of the project. Nothing is written with `dry_run`. Raises
@@ -47,7 +47,7 @@ def generate_bundle(
     """
     from olmkit.jobs.bundle import generate as job
 
-    options = job.GenerateOptions(version=version, channels=channels)
+    options = job.BundleGenerateOptions(version=version, channels=channels)
     return job.generate(Path(project), options, dry_run=dry_run)
 
 

@@ -231,7 +231,7 @@ class Propagation(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Identity:
+class ImpersonatedUser:
     """A user to impersonate, as the API server knows users.
 
     RBAC must allow the verb `impersonate` for each part. Source: the authentication
@@ -368,7 +368,7 @@ class Cluster(Protocol):
     ) -> None:
         """DELETE of all objects that are selected; in a namespace, or in all."""
 
-    def impersonating(self, identity: Identity) -> Cluster:
+    def impersonating(self, identity: ImpersonatedUser) -> Cluster:
         """The same server, asked as another user."""
 
     def log(

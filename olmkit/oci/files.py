@@ -53,7 +53,7 @@ class _Place:
         return self.nodes[-1]
 
 
-class Files:
+class LayeredFiles:
     """The files of an image while its layers are laid one over another, lowest first.
 
     The content of files is kept below `wanted` alone, since catalogs often are on the

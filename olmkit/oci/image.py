@@ -2,7 +2,7 @@
 
 An `Image` has its image manifest and config as they are stored, and the bytes of
 those layers that were made here; the others lie where the image came from. An
-`Index` is one image for each of several platforms. Equal input gives equal
+`MultiPlatformImage` is one image for each of several platforms. Equal input gives equal
 digests: times are arguments, never read from a clock.
 """
 
@@ -54,7 +54,7 @@ class Image:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Index:
+class MultiPlatformImage:
     """One image for each of several platforms, under one digest."""
 
     index: ImageIndex
@@ -175,7 +175,7 @@ def annotate(image: Image, annotations: Mapping[str, str]) -> Image:
     return replace(image, manifest=manifest, manifest_data=manifest.format())
 
 
-def index(images: Sequence[Image]) -> Index:
+def index(images: Sequence[Image]) -> MultiPlatformImage:
     """`images`, each for another platform, under one name."""
     platforms = [image.config.platform for image in images]
     if len(set(platforms)) != len(platforms):
@@ -183,7 +183,7 @@ def index(images: Sequence[Image]) -> Index:
     value = ImageIndex(
         media_type=MediaType.OCI_INDEX, manifests=tuple(image.descriptor for image in images)
     )
-    return Index(index=value, index_data=value.format(), images=tuple(images))
+    return MultiPlatformImage(index=value, index_data=value.format(), images=tuple(images))
 
 
 def data_image(
@@ -193,7 +193,7 @@ def data_image(
     created_by: str,
     platforms: Sequence[Platform] = OLM_PLATFORMS,
     created: int = 0,
-) -> Image | Index:
+) -> Image | MultiPlatformImage:
     """An image that only carries files, the same for every platform.
 
     With one platform an image, with more an index over images that share the layer:
@@ -211,9 +211,9 @@ def data_image(
     return images[0] if len(images) == 1 else index(images)
 
 
-def contents(image: Image | Index) -> Iterator[tuple[Descriptor, bytes]]:
+def contents(image: Image | MultiPlatformImage) -> Iterator[tuple[Descriptor, bytes]]:
     """Everything of `image` that is in memory, in an order in which it may be stored."""
-    if isinstance(image, Index):
+    if isinstance(image, MultiPlatformImage):
         for part in image.images:
             yield from contents(part)
         yield image.descriptor, image.index_data

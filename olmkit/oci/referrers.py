@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol, runtime_checkable
 
 from olmkit.oci.content import Descriptor, Digest, ImageIndex, ImageManifest, MediaType
-from olmkit.oci.store import Store
+from olmkit.oci.store import ImageStore
 
 SIGNATURE: Final = ".sig"
 COSIGN_SUFFIXES: Final = (SIGNATURE, ".att", ".sbom")
@@ -46,7 +46,7 @@ class Referring(Protocol):
         ...
 
 
-class ReferringStore(Store, Referring, Protocol):
+class ReferringStore(ImageStore, Referring, Protocol):
     """A store of images that knows what refers to them."""
 
 

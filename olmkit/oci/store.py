@@ -1,6 +1,6 @@
 """Where images lie: the port that registries and layouts fulfil.
 
-A `Store` is one repository: content by digest, and names for some of it. Content
+A `ImageStore` is one repository: content by digest, and names for some of it. Content
 travels as chunks and is checked against its descriptor on the way, so that
 nothing has to fit in memory and nothing wrong is kept. Moving several things at
 once needs tasks and is in `olmkit.edges.images.transfer`; what must come before what is
@@ -29,7 +29,7 @@ from olmkit.oci.content import (
     Platform,
     parse_manifest,
 )
-from olmkit.oci.image import Image, Index, contents
+from olmkit.oci.image import Image, MultiPlatformImage, contents
 
 Opener = Callable[[int], AsyncIterator[bytes]]
 """Starts some content again from a byte offset, so that an interrupted transfer can continue."""
@@ -56,7 +56,7 @@ class ContentError(RegistryError):
     """What came is not what its descriptor says: another digest or another size."""
 
 
-class Store(Protocol):
+class ImageStore(Protocol):
     """One repository of content and names."""
 
     async def exists(self, descriptor: Descriptor) -> bool:
@@ -88,7 +88,7 @@ class Store(Protocol):
 class Mounting(Protocol):
     """A store that can take content from a neighbour without anyone carrying it."""
 
-    async def mount(self, descriptor: Descriptor, source: Store) -> bool:
+    async def mount(self, descriptor: Descriptor, source: ImageStore) -> bool:
         """Whether the content is here now, taken from `source`."""
         ...
 
@@ -100,7 +100,7 @@ class MemoryStore:
         self,
         blobs: Mapping[Digest, bytes] | None = None,
         tags: Mapping[str, Descriptor] | None = None,
-        base: Store | None = None,
+        base: ImageStore | None = None,
     ) -> None:
         self.blobs = dict(blobs or {})
         self.names = dict(tags or {})
@@ -108,7 +108,7 @@ class MemoryStore:
         self._types: dict[Digest, str] = {}
 
     @staticmethod
-    def of(image: Image | Index, base: Store | None = None) -> MemoryStore:
+    def of(image: Image | MultiPlatformImage, base: ImageStore | None = None) -> MemoryStore:
         """What of `image` is in memory, over the store that has the rest of it."""
         store = MemoryStore(base=base)
         for descriptor, data in contents(image):
@@ -169,7 +169,7 @@ def chunks(data: bytes) -> Opener:
     return opened
 
 
-async def fetched(store: Store, descriptor: Descriptor) -> AsyncIterator[bytes]:
+async def fetched(store: ImageStore, descriptor: Descriptor) -> AsyncIterator[bytes]:
     """Content of a store as it comes, checked; a `ContentError` names the repository."""
     with naming(store):
         async with closing(checked(descriptor, store.fetch(descriptor))) as content:
@@ -178,7 +178,7 @@ async def fetched(store: Store, descriptor: Descriptor) -> AsyncIterator[bytes]:
 
 
 @contextmanager
-def naming(source: Store) -> Iterator[None]:
+def naming(source: ImageStore) -> Iterator[None]:
     """Put the `place` of the store, where it has one, before the message of a `ContentError`."""
     try:
         yield
@@ -214,7 +214,9 @@ async def checked(descriptor: Descriptor, content: AsyncIterator[bytes]) -> Asyn
         )
 
 
-async def read(store: Store, descriptor: Descriptor, *, limit: int = MAX_MANIFEST_SIZE) -> bytes:
+async def read(
+    store: ImageStore, descriptor: Descriptor, *, limit: int = MAX_MANIFEST_SIZE
+) -> bytes:
     """Small content as a whole, checked; `InputError` when it is larger than `limit` bytes."""
     if descriptor.size > limit:
         raise InputError(
@@ -224,12 +226,12 @@ async def read(store: Store, descriptor: Descriptor, *, limit: int = MAX_MANIFES
     return b"".join([chunk async for chunk in fetched(store, descriptor)])
 
 
-async def read_manifest(store: Store, descriptor: Descriptor) -> ImageManifest | ImageIndex:
+async def read_manifest(store: ImageStore, descriptor: Descriptor) -> ImageManifest | ImageIndex:
     """The manifest or index of a descriptor. Raises `InputError` when it is malformed."""
     return parse_manifest(await read(store, descriptor), descriptor.media_type)
 
 
-async def require_layers(store: Store, image: Image) -> None:
+async def require_layers(store: ImageStore, image: Image) -> None:
     """Raises `InputError` for a layer that is at URLs alone, which are not read."""
     for layer in image.manifest.layers:
         if layer.is_external and not await store.exists(layer):
@@ -241,7 +243,7 @@ async def require_layers(store: Store, image: Image) -> None:
 
 
 async def pull(
-    store: Store, selector: str, platform: Platform, *, any_platform: bool = False
+    store: ImageStore, selector: str, platform: Platform, *, any_platform: bool = False
 ) -> Image:
     """The image under `selector`, for `platform` when there are several; no layers are read.
 
@@ -275,7 +277,7 @@ async def pull(
     raise InputError(f"image `{selector}` is an endlessly nested index")
 
 
-async def levels(store: Store, root: Descriptor) -> tuple[tuple[Descriptor, ...], ...]:
+async def levels(store: ImageStore, root: Descriptor) -> tuple[tuple[Descriptor, ...], ...]:
     """All that `root` consists of, in levels: each may be stored when those before it are.
 
     What is named twice comes once; within a level the order does not matter.
@@ -290,7 +292,10 @@ async def levels(store: Store, root: Descriptor) -> tuple[tuple[Descriptor, ...]
 
 
 async def _walk(
-    store: Store, descriptor: Descriptor, depth: int, found: dict[Digest, tuple[int, Descriptor]]
+    store: ImageStore,
+    descriptor: Descriptor,
+    depth: int,
+    found: dict[Digest, tuple[int, Descriptor]],
 ) -> int:
     """Enter `descriptor` and what it names into `found` with their heights over the blobs."""
     if descriptor.digest in found:

@@ -16,7 +16,7 @@ from typing import Any
 
 from olmkit.base.versions import Version
 from olmkit.bundle.changes import crds as crd_changes
-from olmkit.bundle.changes.change import V0, Level, for_generations
+from olmkit.bundle.changes.change import V0, ChangeLevel, for_generations
 from olmkit.kube import objects
 from olmkit.kube.crds import instances
 from olmkit.kube.crds.changes import definitions
@@ -31,7 +31,7 @@ _NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class BundleRefusal:
     """Why a bundle does not fit: the name of the cause that `why` would give, and a message."""
 
     cause: str
@@ -67,7 +67,7 @@ class ClusterFacts:
 
 def refusals(
     manifests: Iterable[Manifest], facts: ClusterFacts, *, replaces: str = ""
-) -> Iterator[Refusal]:
+) -> Iterator[BundleRefusal]:
     """All that the cluster would refuse of the manifests of one or more bundles.
 
     `replaces` is the ClusterServiceVersion that they take the place of.
@@ -90,7 +90,7 @@ def refusals(
     yield from _of_kinds(listed, crds, facts)
     if facts.denied:
         account = text(kinds.spec(facts.group).get("serviceAccountName"))
-        yield Refusal(
+        yield BundleRefusal(
             "service-account-forbidden",
             f"the OperatorGroup's service account `{facts.namespace}/{account}` may not "
             f"{_some(facts.denied)}",
@@ -112,7 +112,7 @@ def crd_notes(
             continue
         found = crd_changes.of_crd(old, new, owned=owned, examples=False)
         for one in for_generations(found, (V0,)):
-            if one.level is not Level.INFO:
+            if one.level is not ChangeLevel.INFO:
                 yield f"CustomResourceDefinition `{objects.name(new)}`: {one.message}"
 
 
@@ -126,7 +126,7 @@ def shared_versions(new: Manifest, old: Manifest) -> dict[str, Mapping[str, Any]
     }
 
 
-def _of_mode(csv: Manifest, facts: ClusterFacts) -> Iterator[Refusal]:
+def _of_mode(csv: Manifest, facts: ClusterFacts) -> Iterator[BundleRefusal]:
     if not facts.group:
         return
     targets = kinds.target_namespaces(facts.group)
@@ -135,7 +135,7 @@ def _of_mode(csv: Manifest, facts: ClusterFacts) -> Iterator[Refusal]:
     lacking = [mode for mode in needed if mode not in supported]
     if lacking:
         listed = ", ".join(f"`{mode}`" for mode in supported) or "none"
-        yield Refusal(
+        yield BundleRefusal(
             "install-mode-not-supported",
             f"`{objects.name(csv)}` does not support the install mode `{lacking[0]}` that "
             f"OperatorGroup `{objects.name(facts.group)}` of namespace `{facts.namespace}` needs",
@@ -143,25 +143,25 @@ def _of_mode(csv: Manifest, facts: ClusterFacts) -> Iterator[Refusal]:
         )
 
 
-def _of_version(csv: Manifest, facts: ClusterFacts) -> Iterator[Refusal]:
+def _of_version(csv: Manifest, facts: ClusterFacts) -> Iterator[BundleRefusal]:
     least = text(kinds.spec(csv).get("minKubeVersion"))
     if not least or facts.version is None:
         return
     wanted, found = Version.read(least.removeprefix("v")), facts.version
     if wanted is None:
-        yield Refusal(
+        yield BundleRefusal(
             "cluster-too-old",
             f"the `minKubeVersion` of `{objects.name(csv)}` is not a version: `{least}`",
         )
     elif (found.major, found.minor, found.patch) < (wanted.major, wanted.minor, wanted.patch):
-        yield Refusal(
+        yield BundleRefusal(
             "cluster-too-old",
             f"`{objects.name(csv)}` needs Kubernetes {least}, and the cluster has {found}",
             "upgrade the cluster first",
         )
 
 
-def _of_owners(csv: Manifest, facts: ClusterFacts, replaces: str) -> Iterator[Refusal]:
+def _of_owners(csv: Manifest, facts: ClusterFacts, replaces: str) -> Iterator[BundleRefusal]:
     chain = {objects.name(csv), replaces, text(kinds.spec(csv).get("replaces"))}
     own = set(kinds.owned_crds(csv))
     for other in facts.csvs:
@@ -170,7 +170,7 @@ def _of_owners(csv: Manifest, facts: ClusterFacts, replaces: str) -> Iterator[Re
             continue
         common = own.intersection(kinds.owned_crds(other))
         if common:
-            yield Refusal(
+            yield BundleRefusal(
                 "crd-owned-elsewhere",
                 f"{_some(sorted(common))} of `{objects.name(csv)}` belongs to "
                 f"`{objects.name(other)}` in the same namespace",
@@ -178,7 +178,7 @@ def _of_owners(csv: Manifest, facts: ClusterFacts, replaces: str) -> Iterator[Re
             )
 
 
-def _of_groups(csv: Manifest, facts: ClusterFacts) -> Iterator[Refusal]:
+def _of_groups(csv: Manifest, facts: ClusterFacts) -> Iterator[BundleRefusal]:
     """Two OperatorGroups that share a namespace cannot provide the same API."""
     provided = set(_provided(csv))
     if not facts.group or provided <= _noted(facts.group):
@@ -189,7 +189,7 @@ def _of_groups(csv: Manifest, facts: ClusterFacts) -> Iterator[Refusal]:
         common = provided & _noted(other)
         if common and _intersect(kinds.target_namespaces(facts.group),
                                  kinds.target_namespaces(other)):  # fmt: skip
-            yield Refusal(
+            yield BundleRefusal(
                 "api-owned-elsewhere",
                 f"{explanation.subject(other)} watches the same namespaces and provides "
                 f"{_some(sorted(common))} already",
@@ -215,7 +215,7 @@ def _intersect(left: tuple[str, ...], right: tuple[str, ...]) -> bool:
 
 def _of_requirements(
     csv: Manifest, facts: ClusterFacts, crds: Mapping[str, Manifest]
-) -> Iterator[Refusal]:
+) -> Iterator[BundleRefusal]:
     """APIs that must be there, or come with the same InstallPlan."""
     required = mapping(kinds.spec(csv).get("customresourcedefinitions")).get("required")
     for one in map(mapping, sequence(required)):
@@ -225,7 +225,7 @@ def _of_requirements(
             continue
         if there is None or (version and not _serves(there, version)):
             lacks = f" in version `{version}`" if there is not None else ""
-            yield Refusal(
+            yield BundleRefusal(
                 "missing-api",
                 f"`{objects.name(csv)}` needs the CustomResourceDefinition `{name}`{lacks}, "
                 "which the cluster does not have",
@@ -236,7 +236,7 @@ def _of_requirements(
         kind = (f"{group}/{version}" if group else version, text(one.get("kind")))
         if kind in facts.unserved:
             missing = missing_apis.of(GVK.parse(*kind))
-            yield Refusal(
+            yield BundleRefusal(
                 missing.cause,
                 f"`{objects.name(csv)}` needs `{kind[1]}` of `{kind[0]}`, {missing.why}",
                 missing.hint,
@@ -247,18 +247,18 @@ def _serves(crd: Manifest, version: str) -> bool:
     return any(one.is_served and one.name == version for one in definitions.versions(crd))
 
 
-def _of_crd(new: Manifest, old: Manifest, facts: ClusterFacts) -> Iterator[Refusal]:
+def _of_crd(new: Manifest, old: Manifest, facts: ClusterFacts) -> Iterator[BundleRefusal]:
     name = objects.name(new)
     for one in definitions.of_crds(old, new, examples=False):
         if one.is_refused and not one.loses_stored:
-            yield Refusal(
+            yield BundleRefusal(
                 "install-plan-failed",
                 f"the API server refuses the new CustomResourceDefinition `{name}`: {one.message}",
                 one.hint,
             )
     lost = definitions.lost_stored_versions(old, new)
     if lost:
-        yield Refusal(
+        yield BundleRefusal(
             "crd-loses-version",
             f"the new CustomResourceDefinition `{name}` has no version {_some(lost)}, in "
             "which objects are stored",
@@ -273,17 +273,17 @@ def _of_crd(new: Manifest, old: Manifest, facts: ClusterFacts) -> Iterator[Refus
         for fault in _misfits(one, schema)
     ]
     if faults:
-        yield Refusal(
+        yield BundleRefusal(
             "crd-rejects-objects",
             f"the new CustomResourceDefinition `{name}` refuses existing objects: {_some(faults)}",
             "correct or delete those objects first",
         )
 
 
-def _unconverted(name: str, message: str) -> Refusal:
+def _unconverted(name: str, message: str) -> BundleRefusal:
     """OLM reads the objects before it applies the new CRD, which converts nothing."""
     said = conversions.refusal(message) or message
-    return Refusal(
+    return BundleRefusal(
         "conversion-webhook-away",
         f"OLM cannot check the objects of `{name}` against the new CustomResourceDefinition, "
         f"because nothing converts them: {explanation.first_line(said)}",
@@ -302,7 +302,7 @@ def _misfits(one: Manifest, schema: Mapping[str, Any]) -> Iterator[str]:
 
 def _of_kinds(
     manifests: Iterable[Manifest], crds: Mapping[str, Manifest], facts: ClusterFacts
-) -> Iterator[Refusal]:
+) -> Iterator[BundleRefusal]:
     own = {text(kinds.spec(crd).get("group")) for crd in crds.values()}
     unserved: dict[tuple[str, str], list[str]] = {}
     for one in manifests:
@@ -311,7 +311,7 @@ def _of_kinds(
             unserved.setdefault(kind, []).append(f"`{objects.name(one)}`")
     for (version, name), names in unserved.items():
         missing = missing_apis.of(GVK.parse(version, name))
-        yield Refusal(
+        yield BundleRefusal(
             missing.cause,
             f"the bundle holds the {name} {_some(names, ', ')} of `{version}`, {missing.why}",
             missing.hint,

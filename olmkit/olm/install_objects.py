@@ -30,7 +30,7 @@ MAX_CATALOG = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Catalog:
+class SubscribedCatalog:
     """Which catalog a Subscription takes from.
 
     `image` is one that serves itself, or, with `folder`, one that only holds files there;
@@ -91,7 +91,7 @@ class InstallRequest:
 
     package: str
     namespace: str
-    catalog: Catalog
+    catalog: SubscribedCatalog
     channel: str = ""
     starting_csv: str = ""
     manual: bool = False
@@ -122,7 +122,7 @@ def operator_group(place: str, package: str, mode: Mode) -> Manifest:
     }
 
 
-def catalog_source(catalog: Catalog, package: str) -> Manifest:
+def catalog_source(catalog: SubscribedCatalog, package: str) -> Manifest:
     spec: dict[str, Any] = {"sourceType": "grpc", "displayName": package}
     if catalog.address:
         spec["address"] = catalog.address

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from olmkit.base.diagnostics import Location, Related, Severity
 from olmkit.base.quoting import quoted
 from olmkit.base.versions import (
+    BuildRelease,
     InvalidRangeError,
     InvalidVersionError,
-    Release,
     Version,
     VersionRange,
 )
@@ -207,7 +207,7 @@ def invalid_release(catalog: Catalog) -> Iterator[Finding]:
         if not identity.release:
             continue
         try:
-            Release.parse(identity.release)
+            BuildRelease.parse(identity.release)
         except InvalidVersionError as error:
             yield Finding(
                 f"error parsing bundle {quoted(bundle.name)} release version "

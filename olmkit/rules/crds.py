@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from olmkit.base.diagnostics import Severity
 from olmkit.bundle.model import CERT_MANAGER_INJECTION, Bundle, CustomResourceDefinition
 from olmkit.kube import objects as kube_objects
-from olmkit.kube.builtin.typed import Misfit
+from olmkit.kube.builtin.typed import TypeMisfit
 from olmkit.kube.crds import conversion_errors, definition_errors, field_errors
 from olmkit.kube.crds.definition_errors import Errors
 from olmkit.rules import objects
@@ -48,7 +48,7 @@ def crd_type(bundle: Bundle) -> Iterator[Finding]:
     """
     for crd in bundle.crds:
         for difference in crd.differences:
-            if difference.misfit is Misfit.TYPE:
+            if difference.misfit is TypeMisfit.TYPE:
                 yield objects.misfit_finding(crd.document, difference)
 
 
@@ -283,7 +283,7 @@ def crd_field_unknown(bundle: Bundle) -> Iterator[Finding]:
     """
     for crd in bundle.crds:
         for difference in crd.differences:
-            if difference.misfit in (Misfit.UNKNOWN, Misfit.CASE):
+            if difference.misfit in (TypeMisfit.UNKNOWN, TypeMisfit.CASE):
                 yield objects.misfit_finding(crd.document, difference)
 
 
@@ -297,7 +297,7 @@ def crd_not_text(bundle: Bundle) -> Iterator[Finding]:
     """
     for crd in bundle.crds:
         for difference in crd.differences:
-            if difference.misfit is Misfit.TEXT:
+            if difference.misfit is TypeMisfit.TEXT:
                 yield objects.misfit_finding(crd.document, difference)
 
 

@@ -272,10 +272,10 @@ def release(bundle: Bundle) -> Iterator[Finding]:
     csv = bundle.csv
     if csv is None or not csv.release:
         return
-    from olmkit.base.versions import InvalidVersionError, Release
+    from olmkit.base.versions import BuildRelease, InvalidVersionError
 
     try:
-        Release.parse(csv.release)
+        BuildRelease.parse(csv.release)
     except InvalidVersionError as error:
         yield Finding(
             f"release `{csv.release}` is not valid: {error.reason or error.message}",

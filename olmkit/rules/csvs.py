@@ -13,7 +13,7 @@ from olmkit.base.diagnostics import Related, Severity
 from olmkit.bundle import layout, model
 from olmkit.bundle.model import Bundle, ClusterServiceVersion
 from olmkit.kube import objects as kube_objects
-from olmkit.kube.builtin.typed import Difference, Misfit
+from olmkit.kube.builtin.typed import TypeDifference, TypeMisfit
 from olmkit.kube.crds import field_errors
 from olmkit.rules import fixes, objects
 from olmkit.rules.engine import SOUND_SUITE, Finding, rule
@@ -119,7 +119,7 @@ def csv_type(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: write the value in the type that is due.
     """
-    for csv, difference in _differences(bundle, Misfit.TYPE):
+    for csv, difference in _differences(bundle, TypeMisfit.TYPE):
         yield objects.misfit_finding(csv.document, difference)
 
 
@@ -258,7 +258,7 @@ def csv_field_unknown(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: correct its name or its place.
     """
-    for csv, difference in _differences(bundle, Misfit.UNKNOWN):
+    for csv, difference in _differences(bundle, TypeMisfit.UNKNOWN):
         yield objects.misfit_finding(csv.document, difference)
 
 
@@ -270,7 +270,7 @@ def csv_field_case(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: write it as shown.
     """
-    for csv, difference in _differences(bundle, Misfit.CASE):
+    for csv, difference in _differences(bundle, TypeMisfit.CASE):
         yield objects.misfit_finding(csv.document, difference)
 
 
@@ -283,7 +283,7 @@ def csv_not_text(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: put the value in quotes.
     """
-    for csv, difference in _differences(bundle, Misfit.TEXT):
+    for csv, difference in _differences(bundle, TypeMisfit.TEXT):
         if difference.keys != ("spec", "version"):
             yield objects.misfit_finding(csv.document, difference)
 
@@ -296,7 +296,7 @@ def description_incomplete(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: write the field.
     """
-    for csv, difference in _differences(bundle, Misfit.MISSING):
+    for csv, difference in _differences(bundle, TypeMisfit.MISSING):
         if difference.type in _DESCRIPTIVE and _is_worth_saying(difference):
             yield objects.misfit_finding(csv.document, difference)
 
@@ -349,7 +349,7 @@ def csv_field_required(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: write the field.
     """
-    for csv, difference in _differences(bundle, Misfit.MISSING):
+    for csv, difference in _differences(bundle, TypeMisfit.MISSING):
         if (
             difference.type not in _DESCRIPTIVE
             and (difference.type, difference.wanted) not in _JUDGED_ELSEWHERE
@@ -393,8 +393,8 @@ def _csv_is_unreadable(bundle: Bundle) -> bool:
 
 
 def _differences(
-    bundle: Bundle, misfit: Misfit
-) -> Iterator[tuple[ClusterServiceVersion, Difference]]:
+    bundle: Bundle, misfit: TypeMisfit
+) -> Iterator[tuple[ClusterServiceVersion, TypeDifference]]:
     csv = bundle.csv
     if csv is not None:
         for difference in csv.differences:
@@ -402,6 +402,6 @@ def _differences(
                 yield csv, difference
 
 
-def _is_worth_saying(difference: Difference) -> bool:
+def _is_worth_saying(difference: TypeDifference) -> bool:
     """A resource without a name is the rule rather than the exception, and does no harm."""
     return (difference.type, difference.wanted) != ("APIResourceReference", "name")

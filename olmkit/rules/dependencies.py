@@ -338,7 +338,7 @@ def constraint_content(bundle: Bundle) -> Iterator[Finding]:
                 )
 
 
-def _is_judged_alone(entry: FileProperty, problem: constraints.Problem) -> bool:
+def _is_judged_alone(entry: FileProperty, problem: constraints.ConstraintProblem) -> bool:
     """Whether a separate rule has a problem of the constraint at the top."""
     said = [atom for atom in _ATOMS if atom in entry.value]
     if not problem.keys:

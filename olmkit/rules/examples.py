@@ -21,7 +21,7 @@ ALM_EXAMPLES = "alm-examples"
 OLM_EXAMPLES = "olm.examples"
 
 
-class Examples(NamedTuple):
+class AlmExamples(NamedTuple):
     """The examples of a CSV: where they are, and what could be made of them."""
 
     csv: ClusterServiceVersion
@@ -214,13 +214,13 @@ def example_schema(bundle: Bundle) -> Iterator[Finding]:
             )
 
 
-def examples_of(bundle: Bundle) -> Examples | None:
+def examples_of(bundle: Bundle) -> AlmExamples | None:
     """The examples of the bundle's CSV; `None` when it has no annotation for them."""
-    found: Examples | None = bundle.once("examples", _find)
+    found: AlmExamples | None = bundle.once("examples", _find)
     return found
 
 
-def _find(bundle: Bundle) -> Examples | None:
+def _find(bundle: Bundle) -> AlmExamples | None:
     csv = bundle.csv
     annotation = _annotation(csv) if csv else ""
     return _read(csv, annotation) if csv and annotation else None
@@ -245,10 +245,10 @@ def _annotation(csv: ClusterServiceVersion) -> str:
     return ""
 
 
-def _read(csv: ClusterServiceVersion, annotation: str) -> Examples:
+def _read(csv: ClusterServiceVersion, annotation: str) -> AlmExamples:
     text = csv.annotations[annotation]
     if not text:
-        return Examples(csv=csv, annotation=annotation)
+        return AlmExamples(csv=csv, annotation=annotation)
     repeated: list[str] = []
 
     def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -262,10 +262,10 @@ def _read(csv: ClusterServiceVersion, annotation: str) -> Examples:
         value = json.loads(text, object_pairs_hook=pairs, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
         problem = f"line {error.lineno}, column {error.colno}: {error.msg}"
-        return Examples(csv=csv, annotation=annotation, syntax=problem)
+        return AlmExamples(csv=csv, annotation=annotation, syntax=problem)
     except (ValueError, RecursionError) as error:
-        return Examples(csv=csv, annotation=annotation, syntax=str(error)[:100])
-    return Examples(
+        return AlmExamples(csv=csv, annotation=annotation, syntax=str(error)[:100])
+    return AlmExamples(
         csv=csv,
         annotation=annotation,
         items=tuple(value) if not _shape_problem(value) and value else (),
@@ -291,5 +291,5 @@ def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"`{name}` is not JSON")
 
 
-def _at(examples: Examples) -> Any:
+def _at(examples: AlmExamples) -> Any:
     return examples.csv.at("metadata", "annotations", examples.annotation)

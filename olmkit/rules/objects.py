@@ -16,7 +16,7 @@ from olmkit.bundle import layout, model
 from olmkit.bundle.model import Bundle, BundleObject
 from olmkit.kube import objects
 from olmkit.kube.builtin import typed
-from olmkit.kube.builtin.typed import Difference, Misfit
+from olmkit.kube.builtin.typed import TypeDifference, TypeMisfit
 from olmkit.kube.crds import field_errors
 from olmkit.rules import fixes
 from olmkit.rules.engine import SOUND_SUITE, Finding, rule
@@ -370,7 +370,7 @@ def object_type(bundle: Bundle) -> Iterator[Finding]:
     Fix: write the value in the type that is due.
     """
     for document, difference in _differences(bundle):
-        if difference.misfit in (Misfit.TYPE, Misfit.TEXT):
+        if difference.misfit in (TypeMisfit.TYPE, TypeMisfit.TEXT):
             yield misfit_finding(document, difference)
 
 
@@ -383,7 +383,7 @@ def object_field_missing(bundle: Bundle) -> Iterator[Finding]:
     Fix: write the field.
     """
     for document, difference in _differences(bundle):
-        if difference.misfit is Misfit.MISSING:
+        if difference.misfit is TypeMisfit.MISSING:
             yield misfit_finding(document, difference)
 
 
@@ -397,40 +397,40 @@ def object_field_unknown(bundle: Bundle) -> Iterator[Finding]:
     Fix: correct its name or its place.
     """
     for document, difference in _differences(bundle):
-        if difference.misfit in (Misfit.UNKNOWN, Misfit.CASE):
+        if difference.misfit in (TypeMisfit.UNKNOWN, TypeMisfit.CASE):
             yield misfit_finding(document, difference)
 
 
-def misfit_finding(document: Document, difference: Difference) -> Finding:
+def misfit_finding(document: Document, difference: TypeDifference) -> Finding:
     """A difference from a Kubernetes type, in words."""
     key = difference.keys[-1] if difference.keys else ""
     field = field_errors.path(difference.keys)
     match difference.misfit:
-        case Misfit.TYPE:
+        case TypeMisfit.TYPE:
             return Finding(
                 f"`{field}` must be {difference.wanted}, not {difference.found}",
                 at=document.at(*difference.keys),
             )
-        case Misfit.TEXT:
+        case TypeMisfit.TEXT:
             return Finding(
                 f"`{field}` must be a string, not {difference.found}",
                 at=document.at(*difference.keys),
                 hint="put it in quotes",
                 fix=fixes.quote_value(document, difference.keys),
             )
-        case Misfit.MISSING:
+        case TypeMisfit.MISSING:
             return Finding(
                 f"`{f'{field}.' if field else ''}{difference.wanted}` is missing",
                 at=document.at(*difference.keys),
             )
-        case Misfit.CASE:
+        case TypeMisfit.CASE:
             return Finding(
                 f"`{field}` is not known; its name is `{difference.wanted}`",
                 at=document.at_key(*difference.keys),
                 hint=f"write `{difference.wanted}`: the API server drops `{key}`",
                 fix=fixes.rename_key(document, difference.keys, difference.wanted),
             )
-        case Misfit.UNKNOWN:
+        case TypeMisfit.UNKNOWN:
             near = typed.near(str(key), difference.type)
             return Finding(
                 f"`{field}` is not known",
@@ -454,12 +454,14 @@ def _resources(bundle: Bundle) -> Iterator[BundleObject]:
             yield resource
 
 
-def _differences(bundle: Bundle) -> list[tuple[Document, Difference]]:
-    found: list[tuple[Document, Difference]] = bundle.once("object differences", _find_differences)
+def _differences(bundle: Bundle) -> list[tuple[Document, TypeDifference]]:
+    found: list[tuple[Document, TypeDifference]] = bundle.once(
+        "object differences", _find_differences
+    )
     return found
 
 
-def _find_differences(bundle: Bundle) -> list[tuple[Document, Difference]]:
+def _find_differences(bundle: Bundle) -> list[tuple[Document, TypeDifference]]:
     return [
         (resource.document, difference)
         for resource in _resources(bundle)

@@ -14,7 +14,7 @@ from olmkit.rules import objects
 ROLES = ("Role", "ClusterRole")
 
 
-class Permission(NamedTuple):
+class RbacRule(NamedTuple):
     """One RBAC rule, and where it is written."""
 
     groups: tuple[str, ...]
@@ -37,7 +37,7 @@ class Permission(NamedTuple):
         )
 
 
-def of_csv(bundle: Bundle) -> Iterator[Permission]:
+def of_csv(bundle: Bundle) -> Iterator[RbacRule]:
     """The rules of `clusterPermissions`, then those of `permissions`."""
     csv = bundle.csv
     for section in ("clusterPermissions", "permissions") if csv else ():
@@ -50,7 +50,7 @@ def of_csv(bundle: Bundle) -> Iterator[Permission]:
                 yield _permission(kube.mapping(value), csv.document, keys)
 
 
-def of_roles(bundle: Bundle) -> Iterator[Permission]:
+def of_roles(bundle: Bundle) -> Iterator[RbacRule]:
     """The rules of the Roles and ClusterRoles among the manifests."""
     for resource in objects.resources(bundle):
         if resource.kind in ROLES:
@@ -58,17 +58,17 @@ def of_roles(bundle: Bundle) -> Iterator[Permission]:
                 yield _permission(kube.mapping(value), resource.document, ("rules", index))
 
 
-def every(bundle: Bundle) -> Iterator[Permission]:
+def every(bundle: Bundle) -> Iterator[RbacRule]:
     """Every rule of the bundle."""
     yield from of_csv(bundle)
     yield from of_roles(bundle)
 
 
-def _permission(value: Mapping[str, Any], document: Document, keys: tuple[Key, ...]) -> Permission:
+def _permission(value: Mapping[str, Any], document: Document, keys: tuple[Key, ...]) -> RbacRule:
     def texts(field: str) -> tuple[str, ...]:
         return tuple(kube.scalar_text(item) for item in kube.sequence(value.get(field)))
 
-    return Permission(
+    return RbacRule(
         groups=texts("apiGroups"),
         resources=texts("resources"),
         verbs=texts("verbs"),

@@ -21,7 +21,7 @@ _MOST_NAMES = 5
 _MOST_CHANGES = 3
 
 
-class Release(NamedTuple):
+class CatalogRelease(NamedTuple):
     """A catalog, and what it was before; None when nothing is known of that.
 
     `conflicts` has the facts for which OLM v0 cannot install the head of a channel from this
@@ -30,11 +30,11 @@ class Release(NamedTuple):
 
     new: Catalog
     old: Catalog | None = None
-    conflicts: Mapping[tuple[str, str], Conflict] = MappingProxyType({})
+    conflicts: Mapping[tuple[str, str], InstallConflict] = MappingProxyType({})
     blocked: tuple[BlockedUpgrade, ...] = ()
 
 
-class Conflict(NamedTuple):
+class InstallConflict(NamedTuple):
     """A bundle that cannot be installed, and the facts that contradict each other."""
 
     bundle: str
@@ -54,7 +54,7 @@ class BlockedUpgrade(NamedTuple):
 
 
 @rule("UPG001", "stranded-version", subject=RELEASE)
-def stranded_version(release: Release) -> Iterator[Finding]:
+def stranded_version(release: CatalogRelease) -> Iterator[Finding]:
     """No upgrade leads to the head of a channel from a version that may be installed.
 
     Why: clusters with it get no more upgrades, and OLM says nothing: the Subscription reads
@@ -80,7 +80,7 @@ def stranded_version(release: Release) -> Iterator[Finding]:
 
 
 @rule("UPG002", "endless-upgrade", subject=RELEASE)
-def endless_upgrade(release: Release) -> Iterator[Finding]:
+def endless_upgrade(release: CatalogRelease) -> Iterator[Finding]:
     """Upgrades in a channel form a cycle.
 
     Why: OLM upgrades to an entry below the head when that covers what is installed, and up
@@ -104,7 +104,7 @@ def endless_upgrade(release: Release) -> Iterator[Finding]:
 
 
 @rule("UPG003", "channel-without-order", subject=RELEASE)
-def channel_without_order(release: Release) -> Iterator[Finding]:
+def channel_without_order(release: CatalogRelease) -> Iterator[Finding]:
     """OLM v0 cannot determine the newest entry of a channel.
 
     Why: it resolves nothing then in a namespace with a Subscription to it.
@@ -124,7 +124,7 @@ def channel_without_order(release: Release) -> Iterator[Finding]:
 
 
 @rule("UPG004", "package-gone", subject=RELEASE)
-def package_gone(release: Release) -> Iterator[Finding]:
+def package_gone(release: CatalogRelease) -> Iterator[Finding]:
     """A package is no longer in the catalog.
 
     Why: Subscriptions to it fail to resolve, and with them all others in their namespaces.
@@ -143,7 +143,7 @@ def package_gone(release: Release) -> Iterator[Finding]:
 
 
 @rule("UPG005", "channel-gone", subject=RELEASE)
-def channel_gone(release: Release) -> Iterator[Finding]:
+def channel_gone(release: CatalogRelease) -> Iterator[Finding]:
     """A channel is no longer in its package.
 
     Why: Subscriptions to it fail to resolve, and with them all others in their namespaces.
@@ -162,7 +162,7 @@ def channel_gone(release: Release) -> Iterator[Finding]:
 
 
 @rule("UPG006", "bundle-changed", subject=RELEASE, severity=Severity.WARNING)
-def bundle_changed(release: Release) -> Iterator[Finding]:
+def bundle_changed(release: CatalogRelease) -> Iterator[Finding]:
     """A bundle of the same name has another image than before.
 
     Why: who has installed it never gets the new one, since OLM installs a name once.
@@ -183,7 +183,7 @@ def bundle_changed(release: Release) -> Iterator[Finding]:
 
 
 @rule("UPG007", "head-not-installable", subject=RELEASE, severity=Severity.WARNING)
-def head_not_installable(release: Release) -> Iterator[Finding]:
+def head_not_installable(release: CatalogRelease) -> Iterator[Finding]:
     """OLM v0 cannot install the head of a channel from this catalog alone.
 
     Why: what the bundle needs is not in the catalog, or cannot be installed together with it. Then
@@ -203,7 +203,7 @@ def head_not_installable(release: Release) -> Iterator[Finding]:
 
 
 @rule("UPG008", "stranded-version-of-v1", subject=RELEASE, severity=Severity.WARNING)
-def stranded_version_of_v1(release: Release) -> Iterator[Finding]:
+def stranded_version_of_v1(release: CatalogRelease) -> Iterator[Finding]:
     """No upgrades of OLM v1 lead to the newest version of a channel from an installed version.
 
     Why: OLM v1 takes the highest version that replaces, skips or covers what is installed, and
@@ -233,7 +233,7 @@ def stranded_version_of_v1(release: Release) -> Iterator[Finding]:
 
 
 @rule("UPG009", "upgrade-blocked-by-crd", subject=RELEASE)
-def upgrade_blocked_by_crd(release: Release) -> Iterator[Finding]:
+def upgrade_blocked_by_crd(release: CatalogRelease) -> Iterator[Finding]:
     """An upgrade that is new in the catalog changes a CRD in a way that OLM refuses.
 
     Why: OLM v0 fails if an object in the cluster does not fit the new schema, or if a version in
@@ -271,7 +271,7 @@ def _channels(catalog: Catalog) -> Iterator[Channel]:
         yield from (channel for _, channel in sorted(package.channels.items()))
 
 
-def _upgrade_paths(release: Release) -> Iterator[tuple[Channel, str, list[UpgradePath]]]:
+def _upgrade_paths(release: CatalogRelease) -> Iterator[tuple[Channel, str, list[UpgradePath]]]:
     """Each channel that has an order, with its head and the way from all that may be installed."""
     for channel in _channels(release.new):
         entries = dict(channel.entries)

@@ -15,7 +15,7 @@ from olmkit.base.documents import Key
 from olmkit.bundle.model import GVK, Bundle, CustomResourceDefinition
 from olmkit.kube import objects
 from olmkit.kube.crds import field_errors, structural
-from olmkit.kube.crds.structural import Fault, Problem
+from olmkit.kube.crds.structural import SchemaFault, SchemaProblem
 from olmkit.rules.engine import SOUND_SUITE, Finding, rule
 
 Keys = tuple[Key, ...]
@@ -33,7 +33,7 @@ def schema_type(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: write the value in the type that is due.
     """
-    yield from _problems(bundle, Fault.TYPE)
+    yield from _problems(bundle, SchemaFault.TYPE)
 
 
 @rule("CRD021", "schema-missing", suite=SOUND_SUITE)
@@ -69,7 +69,7 @@ def schema_not_structural(bundle: Bundle) -> Iterator[Finding]:
     Fix: give every field a type, and keep types and descriptions out of `allOf`,
     `anyOf`, `oneOf` and `not`.
     """
-    yield from _problems(bundle, Fault.STRUCTURE)
+    yield from _problems(bundle, SchemaFault.STRUCTURE)
 
 
 @rule("CRD023", "schema-keyword", severity=Severity.WARNING, suite=SOUND_SUITE)
@@ -81,7 +81,7 @@ def schema_keyword(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: correct its name or its place.
     """
-    yield from _problems(bundle, Fault.UNKNOWN)
+    yield from _problems(bundle, SchemaFault.UNKNOWN)
 
 
 @rule("CRD024", "schema-required", severity=Severity.WARNING, suite=SOUND_SUITE)
@@ -93,7 +93,7 @@ def schema_required(bundle: Bundle) -> Iterator[Finding]:
     Fix: add the field to `properties`, or take it out of `required`.
     """
     yield from _problems(
-        bundle, Fault.REQUIRED, hint="add it to `properties`, or take it out of `required`"
+        bundle, SchemaFault.REQUIRED, hint="add it to `properties`, or take it out of `required`"
     )
 
 
@@ -162,14 +162,14 @@ def _version_schema(crd: CustomResourceDefinition, version: str) -> Mapping[str,
     return None
 
 
-def _problems(bundle: Bundle, fault: Fault, *, hint: str = "") -> Iterator[Finding]:
+def _problems(bundle: Bundle, fault: SchemaFault, *, hint: str = "") -> Iterator[Finding]:
     for crd, problem in bundle.once("schema problems", _find):
         if problem.fault is fault:
-            place = crd.at_key if fault is Fault.UNKNOWN else crd.at
+            place = crd.at_key if fault is SchemaFault.UNKNOWN else crd.at
             yield Finding(problem.message, at=place(*problem.keys), hint=hint)
 
 
-def _find(bundle: Bundle) -> list[tuple[CustomResourceDefinition, Problem]]:
+def _find(bundle: Bundle) -> list[tuple[CustomResourceDefinition, SchemaProblem]]:
     return [
         (crd, problem)
         for crd, keys, schema in schemas(bundle)

@@ -20,7 +20,7 @@ from typing import Any, Final
 from olmkit.base.diagnostics import Diagnostic, Severity
 from olmkit.bundle.model import Bundle, CustomResourceDefinition
 from olmkit.bundle.scorecard.configuration import ScorecardTest
-from olmkit.bundle.scorecard.results import ERROR, FAIL, PASS, Result, failure
+from olmkit.bundle.scorecard.results import ERROR, FAIL, PASS, ScorecardResult, failure
 from olmkit.kube import objects
 from olmkit.rules import engine, examples
 
@@ -59,12 +59,12 @@ def name_of(test: ScorecardTest) -> str | None:
     return "".join(test.entrypoint[1:2])
 
 
-def run(name: str, bundle: Bundle) -> tuple[Result, ...]:
+def run(name: str, bundle: Bundle) -> tuple[ScorecardResult, ...]:
     """The results of the built-in test of that name."""
     problems = _problems(bundle)
     if problems:
         messages = tuple(_shown(found) for found in problems)
-        return (Result(state=FAIL, errors=("the bundle cannot be loaded", *messages)),)
+        return (ScorecardResult(state=FAIL, errors=("the bundle cannot be loaded", *messages)),)
     if not name:
         return failure("test name argument is required")
     if name not in TESTS:
@@ -85,7 +85,7 @@ def _shown(found: Diagnostic) -> str:
     return f"{str(found.severity).capitalize()}: {place}{found.rule}: {found.message}"
 
 
-def _bundle_validation(bundle: Bundle) -> Result:
+def _bundle_validation(bundle: Bundle) -> ScorecardResult:
     rules = engine.choose(engine.profile("operator-sdk"), ignore=_GENERIC)
     found = engine.run(bundle, rules)
     errors = tuple(_shown(one) for one in found if one.severity is Severity.ERROR)
@@ -93,22 +93,22 @@ def _bundle_validation(bundle: Bundle) -> Result:
     return _result(errors, warnings)
 
 
-def _check_spec(bundle: Bundle) -> Result:
+def _check_spec(bundle: Bundle) -> ScorecardResult:
     try:
         samples = _samples(bundle)
     except _UnparsableError as error:
-        return Result(state=FAIL, errors=(f"error getting custom resources: {error}",))
+        return ScorecardResult(state=FAIL, errors=(f"error getting custom resources: {error}",))
     for sample in samples:
         if sample.get("spec") is None:
-            return Result(suggestions=(f"spec missing from [{objects.name(sample)}]",))
-    return Result()
+            return ScorecardResult(suggestions=(f"spec missing from [{objects.name(sample)}]",))
+    return ScorecardResult()
 
 
-def _crds_have_validation(bundle: Bundle) -> Result:
+def _crds_have_validation(bundle: Bundle) -> ScorecardResult:
     try:
         samples = _samples(bundle)
     except _UnparsableError as error:
-        return Result(state=ERROR, errors=(str(error),))
+        return ScorecardResult(state=ERROR, errors=(str(error),))
     log = _loaded_samples(samples)
     names = " ".join(crd.name for crd in bundle.crds)
     log += f"Loaded CustomresourceDefinitions: [{names}]\n"
@@ -164,18 +164,18 @@ def _unknown_fields(sample: Mapping[str, Any], schema: Mapping[str, Any]) -> Ite
                 yield f"Add CRD validation for {part} field {place}"
 
 
-def _crds_have_resources(bundle: Bundle) -> Result:
+def _crds_have_resources(bundle: Bundle) -> ScorecardResult:
     owned = bundle.csv.owned_crds if bundle.csv else ()
     lacking = any(not objects.sequence(one.value.get("resources")) for one in owned)
     errors = ("Owned CRDs do not have resources specified",) if lacking else ()
     return _result(errors, (), _loaded_csv(bundle))
 
 
-def _spec_descriptors(bundle: Bundle) -> Result:
+def _spec_descriptors(bundle: Bundle) -> ScorecardResult:
     return _descriptors(bundle, _spec_descriptor_problems)
 
 
-def _status_descriptors(bundle: Bundle) -> Result:
+def _status_descriptors(bundle: Bundle) -> ScorecardResult:
     return _descriptors(bundle, _status_descriptor_problems)
 
 
@@ -183,12 +183,14 @@ Problems = tuple[list[str], list[str], bool]
 """Errors, suggestions, and whether the test failed: it can fail without an error."""
 
 
-def _descriptors(bundle: Bundle, check: Callable[[Bundle, Mapping[str, Any]], Problems]) -> Result:
+def _descriptors(
+    bundle: Bundle, check: Callable[[Bundle, Mapping[str, Any]], Problems]
+) -> ScorecardResult:
     log = _loaded_csv(bundle)
     try:
         samples = _samples(bundle)
     except _UnparsableError as error:
-        return Result(state=ERROR, errors=(str(error),), log=log)
+        return ScorecardResult(state=ERROR, errors=(str(error),), log=log)
     errors: list[str] = []
     suggestions: list[str] = []
     failed = False
@@ -283,14 +285,14 @@ def _loaded_samples(samples: Samples) -> str:
     return f"Loaded {len(samples)} Custom Resources from alm-examples\n"
 
 
-def _result(errors: Iterable[str], suggestions: Iterable[str], log: str = "") -> Result:
+def _result(errors: Iterable[str], suggestions: Iterable[str], log: str = "") -> ScorecardResult:
     errors = tuple(errors)
     state = FAIL if errors else PASS
-    return Result(state=state, errors=errors, suggestions=tuple(suggestions), log=log)
+    return ScorecardResult(state=state, errors=errors, suggestions=tuple(suggestions), log=log)
 
 
 # In the order in which operator-sdk lists them.
-TESTS: Final[Mapping[str, Callable[[Bundle], Result]]] = {
+TESTS: Final[Mapping[str, Callable[[Bundle], ScorecardResult]]] = {
     "olm-bundle-validation": _bundle_validation,
     "olm-crds-have-validation": _crds_have_validation,
     "olm-crds-have-resources": _crds_have_resources,

@@ -19,7 +19,7 @@ from olmkit.kube.api import (
     AlreadyExists,
     Cluster,
     Gone,
-    Identity,
+    ImpersonatedUser,
     NotFound,
     PatchType,
     Propagation,
@@ -99,7 +99,9 @@ class ManifestClient:
         RBAC must allow the operator the verb `impersonate` for the user and each group.
         Raises `ConfigurationError` without a user.
         """
-        identity = Identity(user=user, groups=tuple(groups), uid=uid, extra=dict(extra or {}))
+        identity = ImpersonatedUser(
+            user=user, groups=tuple(groups), uid=uid, extra=dict(extra or {})
+        )
         found = self._but(cache=None)
         found.cluster = self.cluster.impersonating(identity)
         return found

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from olmkit.jobs.bundle import generate as bundles
-from olmkit.jobs.bundle.generate import GenerateOptions
+from olmkit.jobs.bundle.generate import BundleGenerateOptions
 from olmkit.jobs.project import generate as sources
 from olmkit.jobs.project.generate import GenerateOptions as SourceOptions
 from olmkit.jobs.project.generate import Target
@@ -92,7 +92,7 @@ def test_a_go_project_moves(
     (after / base).parent.mkdir(parents=True, exist_ok=True)
     shutil.copytree(before / "config/manifests", after / "config/manifests", dirs_exist_ok=True)
     sources.generate(after, options)
-    wanted = GenerateOptions(version="0.0.1", channels="alpha", default_channel="alpha")
+    wanted = BundleGenerateOptions(version="0.0.1", channels="alpha", default_channel="alpha")
     bundles.generate(after, wanted)
 
     assert bundle_of(after) == bundle_of(before)

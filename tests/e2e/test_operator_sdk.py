@@ -19,7 +19,7 @@ import pytest
 
 from olmkit.base.diagnostics import InputError
 from olmkit.jobs.bundle import generate as bundle
-from olmkit.jobs.bundle.generate import GenerateOptions
+from olmkit.jobs.bundle.generate import BundleGenerateOptions
 from olmkit.jobs.project import overlay
 
 pytestmark = pytest.mark.e2e
@@ -124,7 +124,7 @@ def test_what_is_made_of_a_project_is_what_the_reference_tools_make(
     if LAYOUTS[layout][0] == GO:
         same_generated(tmp_path, has_kinds=bool(LAYOUTS[layout][1]))
     same_overlays(tmp_path)
-    options = GenerateOptions(version="0.0.1", channels="a,b", default_channel="a")
+    options = BundleGenerateOptions(version="0.0.1", channels="a,b", default_channel="a")
     try:
         rendered = overlay.stream(
             overlay.with_image(overlay.render(tmp_path, "config/manifests"), "")
@@ -167,7 +167,7 @@ def test_a_bundle_of_tricky_manifests_is_that_of_operator_sdk(
     wanted = taken_bundle(tmp_path)
 
     names = tuple(accounts.split(",")) if accounts else ()
-    options = GenerateOptions(
+    options = BundleGenerateOptions(
         version="0.1.0", inputs=("-",), stdin=data, extra_service_accounts=names
     )
     bundle.generate(tmp_path, options)

@@ -15,7 +15,7 @@ from olmkit.edges.cluster import kubeconfig
 from olmkit.edges.cluster.client import HttpCluster
 from olmkit.kube.api import ClusterError
 from olmkit.kube.crds import structural
-from olmkit.kube.crds.structural import Fault
+from olmkit.kube.crds.structural import SchemaFault
 from olmkit.testing.control_plane import ControlPlane
 
 pytestmark = pytest.mark.e2e
@@ -185,7 +185,7 @@ def _crd(number: int, field: dict[str, Any]) -> dict[str, Any]:
 
 def _we_refuse(field: dict[str, Any]) -> bool:
     root = {"type": "object", "properties": {"field": field}}
-    return any(problem.fault is Fault.STRUCTURE for problem in structural.check(root))
+    return any(problem.fault is SchemaFault.STRUCTURE for problem in structural.check(root))
 
 
 def test_the_api_server_refuses_the_schemas_that_we_do(apiserver: ControlPlane) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from olmkit.jobs.bundle import generate as bundles
 from olmkit.jobs.bundle import validate
-from olmkit.jobs.bundle.generate import GenerateOptions
+from olmkit.jobs.bundle.generate import BundleGenerateOptions
 from olmkit.jobs.bundle.validate import CheckOptions
 from olmkit.jobs.project import generate
 
@@ -38,7 +38,7 @@ def test_what_is_generated_is_current(sample: str, root: Path) -> None:
 @pytest.mark.parametrize("sample", SAMPLES)
 def test_the_bundle_is_current_and_valid(sample: str, root: Path) -> None:
     place = root / "samples" / sample
-    result = bundles.generate(place, GenerateOptions(version="0.0.1"), dry_run=True)
+    result = bundles.generate(place, BundleGenerateOptions(version="0.0.1"), dry_run=True)
     assert [change.path for change in result.changes] == []
     (checked,) = validate.validate_bundles([str(place / "bundle")], CheckOptions())
     assert list(checked.diagnostics) == []

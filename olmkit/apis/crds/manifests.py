@@ -32,7 +32,7 @@ class KindKey:
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class KindVersion:
     package: ApiPackage
     kind: Struct
 
@@ -41,9 +41,9 @@ class Version:
         return self.package.version
 
 
-def versions(sources: Sources, findings: Findings) -> Mapping[KindKey, tuple[Version, ...]]:
+def versions(sources: Sources, findings: Findings) -> Mapping[KindKey, tuple[KindVersion, ...]]:
     """The kinds of a project, each with its versions sorted by name."""
-    found: dict[KindKey, dict[str, Version]] = {}
+    found: dict[KindKey, dict[str, KindVersion]] = {}
     for package in sources.packages:
         kinds = package.kinds()
         if kinds and not package.group:
@@ -59,7 +59,7 @@ def versions(sources: Sources, findings: Findings) -> Mapping[KindKey, tuple[Ver
         for kind in kinds:
             key = KindKey(str(package.group), kind.name.name)
             others = found.setdefault(key, {})
-            first = others.setdefault(package.version, Version(package, kind))
+            first = others.setdefault(package.version, KindVersion(package, kind))
             if first.kind is not kind:
                 findings.add(
                     "API008",
@@ -102,7 +102,7 @@ def crds(
     return found
 
 
-def plural(every: Sequence[Version]) -> str:
+def plural(every: Sequence[KindVersion]) -> str:
     """The plural under which a kind is served: what a version's marker says, else by the rules."""
     said = [marker for v in every if (marker := _last(v.kind, "kubebuilder:resource"))]
     paths = [marker.get("path") for marker in said if marker.get("path")]
@@ -114,7 +114,7 @@ class _Crd:
     """One CRD in the making."""
 
     key: KindKey
-    versions: tuple[Version, ...]
+    versions: tuple[KindVersion, ...]
     findings: Findings
     names: dict[str, Any] = field(default_factory=dict)
     scope: str = "Namespaced"
@@ -144,7 +144,7 @@ class _Crd:
         }
         return manifest if self._check_texts(manifest, kept, builder.sources) else None
 
-    def _check_texts(self, manifest: Manifest, kept: list[Version], sources: Sources) -> bool:
+    def _check_texts(self, manifest: Manifest, kept: list[KindVersion], sources: Sources) -> bool:
         match documents.unwritable(manifest):
             case None:
                 return True
@@ -160,7 +160,7 @@ class _Crd:
         )
         return False
 
-    def _check_names(self, kept: list[Version]) -> bool:
+    def _check_names(self, kept: list[KindVersion]) -> bool:
         at = kept[0].package.at
         before = len(self.findings.items)
         if not names.is_subdomain(self.key.group):
@@ -185,7 +185,7 @@ class _Crd:
             )
         return len(self.findings.items) == before
 
-    def _set_names(self, kept: list[Version]) -> None:
+    def _set_names(self, kept: list[KindVersion]) -> None:
         kind = self.key.kind
         self.names = {
             "kind": kind,
@@ -225,7 +225,7 @@ class _Crd:
                 "API023", f"`{self.names['plural']}` is not a valid resource name", marker.at
             )
 
-    def _version(self, version: Version, builder: SchemaBuilder) -> Manifest:
+    def _version(self, version: KindVersion, builder: SchemaBuilder) -> Manifest:
         kind = version.kind
         schema = builder.kind(kind)
         severity = builder.options.severity
@@ -260,7 +260,7 @@ class _Crd:
             written["subresources"] = subresources
         return written
 
-    def _choose_storage(self, kept: list[Version], written: list[Manifest]) -> None:
+    def _choose_storage(self, kept: list[KindVersion], written: list[Manifest]) -> None:
         stored = [index for index, version in enumerate(written) if version["storage"]]
         if len(written) == 1:
             written[0]["storage"] = True
@@ -281,7 +281,7 @@ class _Crd:
                 hint="remove `+kubebuilder:unservedversion` from one of them",
             )
 
-    def _metadata(self, kept: list[Version]) -> Manifest:
+    def _metadata(self, kept: list[KindVersion]) -> Manifest:
         found: Manifest = {}
         markers = (
             marker

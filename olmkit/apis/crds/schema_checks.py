@@ -12,14 +12,14 @@ from olmkit.apis.findings import Findings
 from olmkit.apis.model import Sources, Struct
 from olmkit.base.diagnostics import Severity
 from olmkit.kube.crds import field_errors, structural
-from olmkit.kube.crds.structural import Fault, Keys
+from olmkit.kube.crds.structural import Keys, SchemaFault
 
 _HINTS = {
     "type": "mark it `+kubebuilder:pruning:PreserveUnknownFields`, or name its type",
     "uniqueItems": "use `+listType=set`",
     "x-kubernetes-map-type": "use `+structType=atomic` on the items, or `+listType=map`",
 }
-_CODES = {Fault.STRUCTURE: "API028", Fault.TYPE: "API028", Fault.EMPTY: "API029"}
+_CODES = {SchemaFault.STRUCTURE: "API028", SchemaFault.TYPE: "API028", SchemaFault.EMPTY: "API029"}
 # Types that have no form, are nowhere, or contain themselves leave holes in a schema.
 _HOLES = frozenset({"API006", "API007", "API011"})
 
@@ -44,7 +44,7 @@ def check(
         findings.add(
             code,
             f"no value fits `{path}`: {words}"
-            if problem.fault is Fault.EMPTY
+            if problem.fault is SchemaFault.EMPTY
             else f"the API server refuses `{path}`: {words}",
             at,
             hint=_HINTS.get(keyword, ""),

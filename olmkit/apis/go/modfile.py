@@ -10,7 +10,7 @@ _WORD = re.compile(r'"(?:[^"\\]|\\.)*"|`[^`]*`|[^\s]+')
 
 
 @dataclass(frozen=True, slots=True)
-class Module:
+class GoModule:
     """A module in a version; a replacement by a folder has no version."""
 
     path: str
@@ -23,15 +23,15 @@ class ModFile:
 
     module: str
     requirements: dict[str, str] = field(default_factory=dict)
-    replacements: dict[Module, Module] = field(default_factory=dict)
+    replacements: dict[GoModule, GoModule] = field(default_factory=dict)
 
-    def resolve(self, path: str) -> Module | None:
+    def resolve(self, path: str) -> GoModule | None:
         """The module that provides a required path."""
         version = self.requirements.get(path, "")
-        for key in (Module(path, version), Module(path)):
+        for key in (GoModule(path, version), GoModule(path)):
             if key in self.replacements:
                 return self.replacements[key]
-        return Module(path, version) if version else None
+        return GoModule(path, version) if version else None
 
     def module_of(self, package: str) -> str:
         """The longest module path that an import path is in, or an empty text."""
@@ -47,7 +47,7 @@ def parse(text: str) -> ModFile:
     """Read a `go.mod`; what is not understood is left out, since Go itself reports it."""
     module = ""
     requirements: dict[str, str] = {}
-    replacements: dict[Module, Module] = {}
+    replacements: dict[GoModule, GoModule] = {}
     for verb, words in _directives(text):
         if verb == "module" and words:
             module = words[0]
@@ -57,7 +57,7 @@ def parse(text: str) -> ModFile:
             arrow = words.index("=>")
             old, new = words[:arrow], words[arrow + 1 :]
             if old and new:
-                replacements[Module(*old[:2])] = Module(*new[:2])
+                replacements[GoModule(*old[:2])] = GoModule(*new[:2])
     return ModFile(module=module, requirements=requirements, replacements=replacements)
 
 

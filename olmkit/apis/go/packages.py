@@ -18,7 +18,7 @@ from olmkit.apis.go import build, expressions, parser, table
 from olmkit.apis.go import file as go_file
 from olmkit.apis.go.file import GoFile
 from olmkit.apis.go.model import GoDeclaration, GoPackage
-from olmkit.apis.markers.language import Comment, Level
+from olmkit.apis.markers.language import Comment, MarkerLevel
 from olmkit.apis.markers.table import REGISTRY
 from olmkit.base.diagnostics import Location, Related
 
@@ -200,5 +200,5 @@ def _check_type_names(files: list[GoFile], findings: Findings) -> None:
 
 def _belongs_to_package(marker: Comment) -> bool:
     """Whether a marker above a type has a meaning for its package only."""
-    is_on_type = REGISTRY.find(marker.text, Level.TYPE) is not None
-    return not is_on_type and REGISTRY.find(marker.text, Level.PACKAGE) is not None
+    is_on_type = REGISTRY.find(marker.text, MarkerLevel.TYPE) is not None
+    return not is_on_type and REGISTRY.find(marker.text, MarkerLevel.PACKAGE) is not None

@@ -21,7 +21,7 @@ from olmkit.apis.go.model import GoDeclaration, GoField, GoPackage, GoType, Stru
 from olmkit.apis.go.model import Name as GoName
 from olmkit.apis.go.packages import Library, Modules
 from olmkit.apis.go.type_lookup import META, TypeResolver, TypeScope, field_words
-from olmkit.apis.markers.language import Comment, Level, Marker
+from olmkit.apis.markers.language import Comment, Marker, MarkerLevel
 from olmkit.apis.markers.reading import read_marker
 from olmkit.apis.markers.table import VALIDATION
 from olmkit.apis.model import (
@@ -164,7 +164,7 @@ class _Reader:
 
     def _package(self, package: GoPackage) -> ApiPackage:
         is_own = self.library.is_own(package.path)
-        markers = self._markers(package.comments, Level.PACKAGE, is_own=is_own)
+        markers = self._markers(package.comments, MarkerLevel.PACKAGE, is_own=is_own)
         group = next((m for m in markers if m.name == "groupName"), None)
         version = next((m.value for m in markers if m.name == "versionName"), package.name)
         return ApiPackage(
@@ -178,7 +178,7 @@ class _Reader:
         )
 
     def _markers(
-        self, comments: Iterable[Comment], level: Level, *, is_own: bool
+        self, comments: Iterable[Comment], level: MarkerLevel, *, is_own: bool
     ) -> tuple[Marker, ...]:
         """The markers among comments; in external packages, unknown ones are not reported."""
         findings = self.findings if is_own else self._quiet
@@ -187,10 +187,10 @@ class _Reader:
 
     def _check_markers(self, package: GoPackage) -> None:
         for declaration in package.declarations.values():
-            self._markers(declaration.comments, Level.TYPE, is_own=True)
+            self._markers(declaration.comments, MarkerLevel.TYPE, is_own=True)
             if isinstance(declaration.type, StructBody):
                 for one in declaration.type.fields:
-                    self._markers(one.comments, Level.FIELD, is_own=True)
+                    self._markers(one.comments, MarkerLevel.FIELD, is_own=True)
 
     # Declarations
 
@@ -224,7 +224,7 @@ class _Reader:
         self, named: Named, declaration: GoDeclaration, scope: TypeScope
     ) -> Declaration:
         is_own = self.library.is_own(named.module)
-        markers = self._markers(declaration.comments, Level.TYPE, is_own=is_own)
+        markers = self._markers(declaration.comments, MarkerLevel.TYPE, is_own=is_own)
         methods = self.types.methods(named)
         if "MarshalJSON" in methods:
             seen: dict[str, object] = {}
@@ -281,7 +281,7 @@ class _Reader:
             name=named,
             at=declaration.at,
             doc=declaration.doc,
-            markers=self._markers(declaration.comments, Level.TYPE, is_own=is_own),
+            markers=self._markers(declaration.comments, MarkerLevel.TYPE, is_own=is_own),
             fields=tuple(fields),
             is_kind=is_kind,
             declares_metadata=is_kind,
@@ -308,7 +308,9 @@ class _Reader:
         name, *words = tag.split(",")
         if name == "-" and not words:
             return None
-        markers = self._markers(one.comments, Level.FIELD, is_own=self.library.is_own(owner.module))
+        markers = self._markers(
+            one.comments, MarkerLevel.FIELD, is_own=self.library.is_own(owner.module)
+        )
         is_inline = not name or "inline" in words
         if any(marker.name == VALIDATION + "Schemaless" for marker in markers):
             kind: TypeExpression = Untyped()

@@ -13,14 +13,22 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from olmkit.apis.markers.values import IDENTIFIER, MarkerError, Reader, Scalar, ValueType
+from olmkit.apis.markers.values import (
+    IDENTIFIER,
+    MarkerError,
+    MarkerListOf,
+    MarkerMapOf,
+    MarkerScalar,
+    Reader,
+    ValueType,
+)
 from olmkit.base.diagnostics import Location
 
 # Names below these belong to known generators, so that an unknown one is a slip.
 PREFIXES = ("kubebuilder:", "k8s:", "operator-sdk:", "olmkit:")
 
 
-class Level(StrEnum):
+class MarkerLevel(StrEnum):
     """What a marker may be on."""
 
     PACKAGE = "package"
@@ -38,7 +46,7 @@ class Argument:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Definition:
+class MarkerDefinition:
     """One marker: its name, where it may be, and what it takes.
 
     `is_used` is False for markers of other generators, which are known so that
@@ -47,7 +55,7 @@ class Definition:
     """
 
     name: str
-    levels: frozenset[Level]
+    levels: frozenset[MarkerLevel]
     arguments: tuple[Argument, ...] = ()
     doc: str = ""
     is_used: bool = True
@@ -81,7 +89,7 @@ class Comment:
 class Marker:
     """A marker that was read. `value` is its anonymous value, `arguments` the named ones."""
 
-    definition: Definition
+    definition: MarkerDefinition
     comment: Comment
     value: Any = None
     arguments: Mapping[str, Any] = field(default_factory=dict)
@@ -98,23 +106,25 @@ class Marker:
         return self.arguments.get(argument, default)
 
 
-class Registry:
+class MarkerRegistry:
     """All markers, by level and name. A name may mean different things on different levels."""
 
-    def __init__(self, definitions: Iterable[Definition]) -> None:
-        self._by_level: dict[Level, dict[str, Definition]] = {level: {} for level in Level}
+    def __init__(self, definitions: Iterable[MarkerDefinition]) -> None:
+        self._by_level: dict[MarkerLevel, dict[str, MarkerDefinition]] = {
+            level: {} for level in MarkerLevel
+        }
         for definition in definitions:
             for level in definition.levels:
                 self._by_level[level][definition.name] = definition
 
-    def __iter__(self) -> Iterator[Definition]:
+    def __iter__(self) -> Iterator[MarkerDefinition]:
         seen = {id(d): d for names in self._by_level.values() for d in names.values()}
         return iter(sorted(seen.values(), key=lambda definition: definition.name))
 
     def names(self) -> frozenset[str]:
         return frozenset(name for names in self._by_level.values() for name in names)
 
-    def find(self, text: str, level: Level) -> Definition | None:
+    def find(self, text: str, level: MarkerLevel) -> MarkerDefinition | None:
         """The definition of a marker's text on this level, if there is one."""
         names = self._by_level[level]
         left, equals, _ = text.partition("=")
@@ -125,12 +135,12 @@ class Registry:
 
     def name(self, text: str) -> str:
         """The name of a marker without its arguments, as its author knows it."""
-        found = (self.find(text, level) for level in Level)
+        found = (self.find(text, level) for level in MarkerLevel)
         return next((one.name for one in found if one), marker_name(text))
 
-    def levels(self, text: str) -> tuple[Level, ...]:
+    def levels(self, text: str) -> tuple[MarkerLevel, ...]:
         """The levels on which the marker is known."""
-        return tuple(level for level in Level if self.find(text, level))
+        return tuple(level for level in MarkerLevel if self.find(text, level))
 
     def suggestion(self, text: str) -> str:
         """The name that was probably meant by an unknown one, or an empty text."""
@@ -160,7 +170,7 @@ def is_ours(text: str) -> bool:
     return text.startswith(PREFIXES)
 
 
-def parse(comment: Comment, definition: Definition) -> Marker:
+def parse(comment: Comment, definition: MarkerDefinition) -> Marker:
     """Read one marker; raises `MarkerError` where it is not written as its definition requires."""
     text = comment.text
     left, equals, _ = text.partition("=")
@@ -180,7 +190,7 @@ def parse(comment: Comment, definition: Definition) -> Marker:
 
 
 def _parse_value(
-    comment: Comment, definition: Definition, argument: Argument, text: str, start: int
+    comment: Comment, definition: MarkerDefinition, argument: Argument, text: str, start: int
 ) -> Marker:
     reader = Reader(text, start)
     if reader.at_end():
@@ -193,7 +203,7 @@ def _parse_value(
     return Marker(definition=definition, comment=comment, value=value)
 
 
-def _parse_named(comment: Comment, definition: Definition, text: str, start: int) -> Marker:
+def _parse_named(comment: Comment, definition: MarkerDefinition, text: str, start: int) -> Marker:
     known = {argument.name: argument for argument in definition.arguments}
     found: dict[str, Any] = {}
     reader = Reader(text, start)
@@ -257,6 +267,10 @@ def _expect_end(reader: Reader) -> None:
 
 
 def _words(kind: ValueType) -> str:
-    return (
-        kind.value if isinstance(kind, Scalar) else type(kind).__name__.removesuffix("Of").lower()
-    )
+    match kind:
+        case MarkerScalar():
+            return kind.value
+        case MarkerListOf():
+            return "list"
+        case MarkerMapOf():
+            return "map"

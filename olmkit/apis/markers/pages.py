@@ -12,20 +12,20 @@ from dataclasses import dataclass
 from olmkit.apis.findings import RULES
 from olmkit.apis.markers.language import Argument
 from olmkit.apis.markers.table import REGISTRY
-from olmkit.apis.markers.values import ListOf, MapOf, Scalar, ValueType
+from olmkit.apis.markers.values import MarkerListOf, MarkerMapOf, MarkerScalar, ValueType
 
 PAGE = "docs/reference/markers.md"
 FINDINGS_PAGE = "docs/reference/types.md"
 _WORDS = {
-    Scalar.STRING: "text",
-    Scalar.INT: "integer",
-    Scalar.NUMBER: "number",
-    Scalar.BOUND: "number",
-    Scalar.COUNT: "integer",
-    Scalar.BOOL: "bool",
-    Scalar.ANY: "value",
-    Scalar.JSON: "JSON",
-    Scalar.RAW: "text",
+    MarkerScalar.STRING: "text",
+    MarkerScalar.INT: "integer",
+    MarkerScalar.NUMBER: "number",
+    MarkerScalar.BOUND: "number",
+    MarkerScalar.COUNT: "integer",
+    MarkerScalar.BOOL: "bool",
+    MarkerScalar.ANY: "value",
+    MarkerScalar.JSON: "JSON",
+    MarkerScalar.RAW: "text",
 }
 _HEAD = """\
 # Markers
@@ -48,7 +48,7 @@ a patch of an overlay can fix it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class MarkerRow:
     """One marker on the levels where it means the same."""
 
     name: str
@@ -73,14 +73,14 @@ class Row:
         return f"+{self.name}:{text}"
 
 
-def rows() -> tuple[Row, ...]:
+def rows() -> tuple[MarkerRow, ...]:
     """All markers, by name."""
     return tuple(sorted(_rows(), key=lambda row: (not row.is_used, row.name, row.levels)))
 
 
-def _rows() -> Iterator[Row]:
+def _rows() -> Iterator[MarkerRow]:
     for definition in REGISTRY:
-        yield Row(
+        yield MarkerRow(
             name=definition.name,
             levels=tuple(sorted(str(level) for level in definition.levels)),
             arguments=tuple(_argument(argument) for argument in definition.arguments),
@@ -95,9 +95,9 @@ def _argument(argument: Argument) -> tuple[str, str, bool]:
 
 def _kind(kind: ValueType) -> str:
     match kind:
-        case ListOf(item=item):
+        case MarkerListOf(item=item):
             return f"list of {_kind(item)}"
-        case MapOf(value=value):
+        case MarkerMapOf(value=value):
             return f"map of {_kind(value)}"
         case _:
             return _WORDS[kind]

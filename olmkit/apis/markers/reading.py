@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from olmkit.apis.findings import Findings
 from olmkit.apis.markers import language
-from olmkit.apis.markers.language import Comment, Level, Marker
+from olmkit.apis.markers.language import Comment, Marker, MarkerLevel
 from olmkit.apis.markers.table import CSV, IGNORED_PREFIXES, REGISTRY, VALIDATION
 from olmkit.apis.markers.values import MarkerError
 from olmkit.base import documents
 from olmkit.base.diagnostics import Location
 
 
-def read_marker(comment: Comment, level: Level, findings: Findings) -> Marker | None:
+def read_marker(comment: Comment, level: MarkerLevel, findings: Findings) -> Marker | None:
     """The marker that a comment is on a level; what is odd about it goes into `findings`."""
     definition = REGISTRY.find(comment.text, level)
     if definition:
@@ -54,7 +54,7 @@ def _is_writable(marker: Marker, findings: Findings) -> bool:
     return False
 
 
-def _warn_unknown(comment: Comment, level: Level, findings: Findings) -> None:
+def _warn_unknown(comment: Comment, level: MarkerLevel, findings: Findings) -> None:
     name = language.marker_name(comment.text)
     levels = REGISTRY.levels(comment.text)
     known = [REGISTRY.find(comment.text, other) for other in levels]
@@ -63,7 +63,7 @@ def _warn_unknown(comment: Comment, level: Level, findings: Findings) -> None:
     if levels:
         places = " or ".join(f"a {other}" for other in levels)
         hint = f"it belongs on {places}"
-        if Level.PACKAGE in levels and level is Level.TYPE:
+        if MarkerLevel.PACKAGE in levels and level is MarkerLevel.TYPE:
             hint += ": put a blank line below it"
         name = REGISTRY.name(comment.text)
         findings.add("API005", f"`+{name}` has no effect on a {level}", comment.at, hint=hint)
@@ -79,7 +79,7 @@ def _warn_unknown(comment: Comment, level: Level, findings: Findings) -> None:
         hint = f"since operator-sdk 1.0 it is written `+{CSV}:…`"
     elif meant:
         hint = f"did you mean `+{meant}`?"
-    elif REGISTRY.find(VALIDATION + last[:1].upper() + last[1:], Level.FIELD):
+    elif REGISTRY.find(VALIDATION + last[:1].upper() + last[1:], MarkerLevel.FIELD):
         hint = f"did you mean `+{VALIDATION}{last[:1].upper()}{last[1:]}`?"
     elif REGISTRY.find(name + "=", level):
         hint = "it needs a value"

@@ -18,7 +18,7 @@ from enum import Enum
 from typing import Any
 
 
-class Scalar(Enum):
+class MarkerScalar(Enum):
     """Types of values that hold no others."""
 
     STRING = "string"
@@ -33,16 +33,16 @@ class Scalar(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class ListOf:
+class MarkerListOf:
     item: ValueType
 
 
 @dataclass(frozen=True, slots=True)
-class MapOf:
+class MarkerMapOf:
     value: ValueType
 
 
-ValueType = Scalar | ListOf | MapOf
+ValueType = MarkerScalar | MarkerListOf | MarkerMapOf
 
 
 class MarkerError(Exception):
@@ -83,7 +83,7 @@ _INT64 = range(-(2**63), 2**63)
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class MarkerToken:
     kind: str  # identifier, integer, number, string, raw, char, end
     text: str
     start: int
@@ -108,12 +108,12 @@ class Reader:
         self.skip_space()
         return self.text[self.position : self.position + 1]
 
-    def token(self) -> Token:
+    def token(self) -> MarkerToken:
         self.skip_space()
         start = self.position
         kind, end = self._measure(start)
         self.position = end
-        return Token(kind, self.text[start:end], start)
+        return MarkerToken(kind, self.text[start:end], start)
 
     def expect(self, char: str, what: str) -> None:
         if self.peek() != char:
@@ -178,13 +178,13 @@ class Reader:
             raise MarkerError("values are nested too deep", self.position)
         try:
             match kind:
-                case ListOf(item):
+                case MarkerListOf(item):
                     return self._list(item)
-                case MapOf(item):
+                case MarkerMapOf(item):
                     return self._map(item)
-                case Scalar.ANY:
+                case MarkerScalar.ANY:
                     return self.value(self._guess(may_be_list=not in_list), in_list=in_list)
-                case Scalar.STRING:
+                case MarkerScalar.STRING:
                     return self._string(in_key=in_key)
                 case _:
                     return _SCALARS[kind](self)
@@ -267,7 +267,7 @@ class Reader:
             ) from None
         return _with_whole_characters(value) if _SURROGATE.search(text) else value
 
-    def _not_a(self, what: str, token: Token) -> None:
+    def _not_a(self, what: str, token: MarkerToken) -> None:
         found = f"`{token.text}`" if token.text else "the end"
         hint = "write the minus sign without a space before it" if token.text == "-" else ""
         raise MarkerError(f"expected {what}, found {found}", token.start, hint)
@@ -314,7 +314,7 @@ class Reader:
                 if token.kind == "end" or token.text == ",":
                     return item
                 if token.text == ";":
-                    return ListOf(item)
+                    return MarkerListOf(item)
         return self._lookahead()._guess_one()  # noqa: SLF001 - another object of this class
 
     def _guess_one(self) -> ValueType:
@@ -323,40 +323,40 @@ class Reader:
             raise MarkerError("values are nested too deep", self.position)
         char = self.peek()
         if char in ('"', "'", "`"):
-            return Scalar.STRING
+            return MarkerScalar.STRING
         if char == "{":
             self.position += 1
             return self._guess_braces()
         token = self.token()
         if token.kind == "identifier" and token.text in ("true", "false"):
-            return Scalar.BOOL
+            return MarkerScalar.BOOL
         if token.text == "-":
             token = self.token()
         followed = self.peek()
         if not _WELL_FORMED.fullmatch(token.text) or (followed and followed not in _ENDS):
-            return Scalar.STRING
-        return Scalar.NUMBER if token.kind == "number" else Scalar.INT
+            return MarkerScalar.STRING
+        return MarkerScalar.NUMBER if token.kind == "number" else MarkerScalar.INT
 
     def _guess_braces(self) -> ValueType:
         if self.peek() == "}":
-            return MapOf(Scalar.ANY)
+            return MarkerMapOf(MarkerScalar.ANY)
         first = self._guess(may_be_list=False)
-        if first is Scalar.STRING:
+        if first is MarkerScalar.STRING:
             ahead = self._lookahead()
             ahead._string(in_key=True)  # noqa: SLF001 - another object of this class
             if ahead.peek() == ":":
-                return MapOf(Scalar.ANY)
-        return ListOf(first)
+                return MarkerMapOf(MarkerScalar.ANY)
+        return MarkerListOf(first)
 
 
 _SCALARS: Mapping[ValueType, Callable[[Reader], Any]] = {
-    Scalar.INT: Reader._integer,  # noqa: SLF001 - the table belongs to the class
-    Scalar.NUMBER: Reader._number,  # noqa: SLF001
-    Scalar.BOUND: Reader._bound,  # noqa: SLF001
-    Scalar.COUNT: Reader._count,  # noqa: SLF001
-    Scalar.BOOL: Reader._bool,  # noqa: SLF001
-    Scalar.JSON: Reader._json,  # noqa: SLF001
-    Scalar.RAW: Reader._rest,  # noqa: SLF001
+    MarkerScalar.INT: Reader._integer,  # noqa: SLF001 - the table belongs to the class
+    MarkerScalar.NUMBER: Reader._number,  # noqa: SLF001
+    MarkerScalar.BOUND: Reader._bound,  # noqa: SLF001
+    MarkerScalar.COUNT: Reader._count,  # noqa: SLF001
+    MarkerScalar.BOOL: Reader._bool,  # noqa: SLF001
+    MarkerScalar.JSON: Reader._json,  # noqa: SLF001
+    MarkerScalar.RAW: Reader._rest,  # noqa: SLF001
 }
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from olmkit.apis import docs
 from olmkit.apis.findings import Findings
-from olmkit.apis.markers.language import Comment, Level, Marker
+from olmkit.apis.markers.language import Comment, Marker, MarkerLevel
 from olmkit.apis.markers.reading import read_marker
 from olmkit.apis.markers.table import REGISTRY, VALIDATION
 from olmkit.apis.model import (
@@ -70,7 +70,8 @@ class ModuleReader:
         self._read_body(self.module.tree.body, 0)
         self._read_rest()
         self.package_markers = self._markers(
-            sorted(self.package_comments, key=lambda comment: comment.at.line or 0), Level.PACKAGE
+            sorted(self.package_comments, key=lambda comment: comment.at.line or 0),
+            MarkerLevel.PACKAGE,
         )
 
     def _read_body(self, body: list[ast.stmt], after: int) -> None:
@@ -136,7 +137,7 @@ class ModuleReader:
         claim = self.comments.claim(
             start, node.col_offset + 1, after, inner=range(start, node.lineno)
         )
-        found = [*self._type_markers(claim), *self._markers(self._opening(node), Level.TYPE)]
+        found = [*self._type_markers(claim), *self._markers(self._opening(node), MarkerLevel.TYPE)]
         doc = self._docstring(node)
         if doc is None:
             doc = docs.clean(claim.doc())
@@ -329,7 +330,8 @@ class ModuleReader:
         ):
             return None
         found = self._markers(
-            [c for group in claim.groups() for c in group.markers(self.module.path)], Level.FIELD
+            [c for group in claim.groups() for c in group.markers(self.module.path)],
+            MarkerLevel.FIELD,
         )
         facts = Facts()
         is_opaque = any(m.name == VALIDATION + "Schemaless" for m in found)
@@ -458,15 +460,15 @@ class ModuleReader:
         """Markers above a type; those of the near group that only a package knows go there."""
         path = self.module.path
         for comment in claim.near.markers(path) if claim.near else ():
-            at_type = REGISTRY.find(comment.text, Level.TYPE)
-            if at_type is None and REGISTRY.find(comment.text, Level.PACKAGE):
+            at_type = REGISTRY.find(comment.text, MarkerLevel.TYPE)
+            if at_type is None and REGISTRY.find(comment.text, MarkerLevel.PACKAGE):
                 self.package_comments.append(comment)
             else:
-                yield from self._markers([comment], Level.TYPE)
+                yield from self._markers([comment], MarkerLevel.TYPE)
         for group in claim.docs:
-            yield from self._markers(group.markers(path), Level.TYPE)
+            yield from self._markers(group.markers(path), MarkerLevel.TYPE)
 
-    def _markers(self, found: Iterable[Comment], level: Level) -> list[Marker]:
+    def _markers(self, found: Iterable[Comment], level: MarkerLevel) -> list[Marker]:
         read_markers = (read_marker(comment, level, self.findings) for comment in found)
         return [marker for marker in read_markers if marker]
 

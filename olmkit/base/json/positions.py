@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from olmkit.base.json.reader import MAX_DEPTH, JsonError
-from olmkit.base.yaml.positions import Node
+from olmkit.base.yaml.positions import YamlNode
 
 _SPACE: Final = re.compile(rb"[ \t\r\n]*")
 # Possessive, since what may be taken back costs a hundred bytes for each character.
@@ -25,7 +25,7 @@ _ESCAPED: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _LITERALS: Final = (b"true", b"false", b"null")
 
 
-def compose(data: bytes, start: int = 0) -> Node:
+def compose(data: bytes, start: int = 0) -> YamlNode:
     """The places of the JSON value that begins at `start`, as if the text began there.
 
     Raises `JsonError` with the offset of the first byte that cannot be.
@@ -46,9 +46,9 @@ def explain(data: bytes, start: int = 0) -> JsonError | None:
 class _Open:
     """A collection that is being read; `key` is what the next value belongs to."""
 
-    node: Node
+    node: YamlNode
     kind: Literal["object", "array"]
-    key: tuple[str, Node] | None = None
+    key: tuple[str, YamlNode] | None = None
 
 
 class _Scanner:
@@ -59,7 +59,7 @@ class _Scanner:
         self._line_start = start
         self._ascii = data.isascii()
 
-    def value(self) -> Node:
+    def value(self) -> YamlNode:
         """The first value; what follows it is not looked at."""
         stack: list[_Open] = []
         while True:
@@ -86,9 +86,9 @@ class _Scanner:
             else:
                 return node
 
-    def _begin(self, stack: list[_Open]) -> tuple[Node, _Open | None]:
+    def _begin(self, stack: list[_Open]) -> tuple[YamlNode, _Open | None]:
         char = self._peek()
-        node = Node(line=self._line, column=self._column())
+        node = YamlNode(line=self._line, column=self._column())
         if char in (b"{", b"["):
             if len(stack) >= MAX_DEPTH:
                 raise JsonError(f"nested more than {MAX_DEPTH} levels deep", self._position)
@@ -105,7 +105,7 @@ class _Scanner:
         self._end(node)
         return node, None
 
-    def _add(self, opened: _Open, node: Node) -> None:
+    def _add(self, opened: _Open, node: YamlNode) -> None:
         entries = opened.node.entries
         if opened.key is None:
             entries[len(entries)] = (node, node)
@@ -135,7 +135,7 @@ class _Scanner:
     def _key(self, opened: _Open) -> None:
         if self._peek() != b'"':
             raise self._unexpected("looking for beginning of object key string")
-        node = Node(line=self._line, column=self._column())
+        node = YamlNode(line=self._line, column=self._column())
         start = self._position
         self._string()
         self._end(node)
@@ -185,7 +185,7 @@ class _Scanner:
                 raise self._unexpected(f"in literal {name} (expecting '{name[index]}')")
             self._position += 1
 
-    def _end(self, node: Node) -> None:
+    def _end(self, node: YamlNode) -> None:
         node.end_line, node.end_column = self._line, self._column()
 
     def _peek(self) -> bytes:

@@ -17,7 +17,7 @@ from yaml._yaml import CParser
 from yaml.error import MarkedYAMLError, YAMLError
 
 from olmkit.base.yaml import problems
-from olmkit.base.yaml.problems import Problem
+from olmkit.base.yaml.problems import YamlProblem
 
 T = TypeVar("T")
 
@@ -162,7 +162,7 @@ def _problem(error: YAMLError, data: bytes, opened: Any | None) -> YamlError:
 
 
 def _invalid(
-    problem: Problem,
+    problem: YamlProblem,
     reason: str,
     *,
     line: int | None = None,

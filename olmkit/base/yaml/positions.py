@@ -20,7 +20,7 @@ from olmkit.base.yaml.scalars import ScalarError
 
 
 @dataclass(slots=True, kw_only=True)
-class Node:
+class YamlNode:
     """One value: its range (lines and columns from 0), and the nodes below it.
 
     `entries` maps a key, or an index, to the node of the key and of the value; in a list
@@ -31,11 +31,11 @@ class Node:
     column: int
     end_line: int = 0
     end_column: int = 0
-    entries: dict[str | int, tuple[Node, Node]] = field(default_factory=dict)
-    twice: list[tuple[str, Node, Node]] = field(default_factory=list)
+    entries: dict[str | int, tuple[YamlNode, YamlNode]] = field(default_factory=dict)
+    twice: list[tuple[str, YamlNode, YamlNode]] = field(default_factory=list)
 
 
-def compose(data: bytes, *, index: int = 0) -> Node | None:
+def compose(data: bytes, *, index: int = 0) -> YamlNode | None:
     """The tree of the document number `index` of a text; None when it cannot be read so far."""
     try:
         return yaml_events.read(data, lambda text: _document(text, index))
@@ -60,7 +60,7 @@ def _literal_lines(data: bytes) -> set[int]:
     return lines
 
 
-def _document(data: bytes, index: int) -> Node | None:
+def _document(data: bytes, index: int) -> YamlNode | None:
     stream = yaml_events.events(data)
     for event in stream:
         if type(event) is events.DocumentStartEvent:
@@ -72,18 +72,18 @@ def _document(data: bytes, index: int) -> Node | None:
 
 @dataclass(slots=True)
 class _Open:
-    node: Node
+    node: YamlNode
     sequence: bool
     anchor: str | None
-    key: tuple[str, Node] | None = None
+    key: tuple[str, YamlNode] | None = None
     merge: bool = False
     own: set[str] = field(default_factory=set)
 
 
-def _compose(stream: Iterator[Any]) -> Node | None:
-    anchors: dict[str, Node] = {}
+def _compose(stream: Iterator[Any]) -> YamlNode | None:
+    anchors: dict[str, YamlNode] = {}
     stack: list[_Open] = []
-    root: Node | None = None
+    root: YamlNode | None = None
     for event in stream:
         kind = type(event)
         if kind is events.DocumentEndEvent:
@@ -116,7 +116,7 @@ def _compose(stream: Iterator[Any]) -> Node | None:
     return root
 
 
-def _add(parent: _Open, node: Node, event: Any | None) -> None:
+def _add(parent: _Open, node: YamlNode, event: Any | None) -> None:
     entries = parent.node.entries
     if parent.sequence:
         entries[len(entries)] = (node, node)
@@ -148,6 +148,6 @@ def _key_text(event: Any | None) -> str:
     return str(event.value)
 
 
-def _node(event: Any) -> Node:
+def _node(event: Any) -> YamlNode:
     start, end = event.start_mark, event.end_mark
-    return Node(line=start.line, column=start.column, end_line=end.line, end_column=end.column)
+    return YamlNode(line=start.line, column=start.column, end_line=end.line, end_column=end.column)

@@ -25,11 +25,11 @@ MAX_DEPTH: Final = 500
 MAX_EXPANDED: Final = 128 * 1024 * 1024
 
 
-class Missing:
+class NoDocument:
     """Means `no document here`, since `None` is a value."""
 
 
-MISSING: Final = Missing()
+MISSING: Final = NoDocument()
 
 _ODD_TAG: Final = re.compile(r"(?:&\w+\s+)?!(?!<)\S*?([,\[\]{}])")
 _SLASH: Final = re.compile(r'"(?:[^\\]++|\\[^/])*+\\/', re.DOTALL)
@@ -39,7 +39,7 @@ Plain = Callable[[str], scalars.Scalar]
 """The value of an unquoted scalar without a tag."""
 
 
-class Reading(NamedTuple):
+class YamlReading(NamedTuple):
     """The value of a document (`MISSING` when there is none), and what is odd about its text."""
 
     value: Any
@@ -47,7 +47,7 @@ class Reading(NamedTuple):
     repeated: bool = False
 
 
-def read(data: bytes) -> Reading:
+def read(data: bytes) -> YamlReading:
     """The first document; whether `more` follows, and whether a key is `repeated` in a mapping.
 
     What follows is not looked at: it may be anything, as it is for Go's reader.
@@ -55,18 +55,18 @@ def read(data: bytes) -> Reading:
     return yaml_events.read(data, _first)
 
 
-def read_all(data: bytes, plain: Plain = scalars.plain) -> list[Reading]:
+def read_all(data: bytes, plain: Plain = scalars.plain) -> list[YamlReading]:
     """Every document; `plain` gives the value of an unquoted scalar."""
     return yaml_events.read(
         data, lambda text: list(_from_events(yaml_events.events(text), text, plain))
     )
 
 
-def _first(data: bytes) -> Reading:
+def _first(data: bytes) -> YamlReading:
     stream = yaml_events.events(data)
     found = next(_from_events(stream, data), None)
     if found is None:
-        return Reading(MISSING)
+        return YamlReading(MISSING)
     try:
         return found._replace(more=type(next(stream)) is not events.StreamEndEvent)
     except YamlError:
@@ -75,13 +75,13 @@ def _first(data: bytes) -> Reading:
 
 def _from_events(
     stream: Iterator[Any], data: bytes, plain: Plain = scalars.plain
-) -> Iterator[Reading]:
+) -> Iterator[YamlReading]:
     for event in stream:
         if type(event) is events.DocumentStartEvent:
             _check_version(event)
             builder = _Builder(stream, data, plain)
             value = builder.document()
-            yield Reading(value, repeated=builder.repeated)
+            yield YamlReading(value, repeated=builder.repeated)
 
 
 def _check_version(event: Any) -> None:

@@ -14,7 +14,7 @@ V1: Final = "v1"
 GENERATIONS: Final = (V0, V1)
 
 
-class Level(StrEnum):
+class ChangeLevel(StrEnum):
     """What a difference means for an upgrade; the worst first."""
 
     BLOCKS = "blocks"
@@ -39,12 +39,12 @@ class Area(StrEnum):
     DESCRIPTIONS = "descriptions"
 
 
-_LEVELS: Final = {level: index for index, level in enumerate(Level)}
+_LEVELS: Final = {level: index for index, level in enumerate(ChangeLevel)}
 _AREAS: Final = {area: index for index, area in enumerate(Area)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class BundleChange:
     """What is different, and what it means.
 
     `olm`: the generations of OLM that refuse the upgrade or break, when `level` is `blocks`; else
@@ -56,7 +56,7 @@ class Change:
     area: Area
     rule: str
     message: str
-    level: Level = Level.INFO
+    level: ChangeLevel = ChangeLevel.INFO
     olm: tuple[str, ...] = GENERATIONS
     subject: str = ""
     place: str = ""
@@ -65,7 +65,7 @@ class Change:
     new: Any = None
     example: Manifest | None = None
     hint: str = ""
-    otherwise: Level = field(default=Level.WARNS, compare=False, repr=False)
+    otherwise: ChangeLevel = field(default=ChangeLevel.WARNS, compare=False, repr=False)
 
     @property
     def sort_key(self) -> tuple[Any, ...]:
@@ -73,7 +73,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Side:
+class ComparedBundle:
     """One of the two bundles."""
 
     reference: str
@@ -83,33 +83,33 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class BundleDifference:
     """All that changes from one bundle to the next, what blocks the upgrade first."""
 
-    old: Side
-    new: Side
+    old: ComparedBundle
+    new: ComparedBundle
     olm: tuple[str, ...]
-    changes: tuple[Change, ...]
+    changes: tuple[BundleChange, ...]
 
     @property
-    def blocks(self) -> tuple[Change, ...]:
-        return tuple(one for one in self.changes if one.level is Level.BLOCKS)
+    def blocks(self) -> tuple[BundleChange, ...]:
+        return tuple(one for one in self.changes if one.level is ChangeLevel.BLOCKS)
 
-    def count(self, level: Level) -> int:
+    def count(self, level: ChangeLevel) -> int:
         return sum(one.level is level for one in self.changes)
 
 
-def for_generations(changes: Iterable[Change], olm: Iterable[str]) -> Iterator[Change]:
+def for_generations(changes: Iterable[BundleChange], olm: Iterable[str]) -> Iterator[BundleChange]:
     """The changes as some generations of OLM see them; what no other sees is left out."""
     wanted = tuple(olm)
     for one in changes:
         left = tuple(name for name in one.olm if name in wanted)
         if left:
             yield replace(one, olm=left)
-        elif one.level is Level.BLOCKS:
+        elif one.level is ChangeLevel.BLOCKS:
             yield replace(one, level=one.otherwise, olm=wanted)
 
 
-def ordered(changes: Iterable[Change]) -> tuple[Change, ...]:
+def ordered(changes: Iterable[BundleChange]) -> tuple[BundleChange, ...]:
     """What blocks first, then by area; otherwise in the order in which they were found."""
     return tuple(sorted(changes, key=lambda one: one.sort_key))

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from olmkit.bundle import images
-from olmkit.bundle.changes.change import Area, Change, Level
-from olmkit.bundle.summary.summary import Summary, UsedImage
+from olmkit.bundle.changes.change import Area, BundleChange, ChangeLevel
+from olmkit.bundle.summary.summary import BundleSummary, UsedImage
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest
 
@@ -22,13 +22,13 @@ _DESCRIPTIONS = (
 _SHORT = 60  # characters of a value that a message shows
 
 
-def of_summaries(old: Summary, new: Summary) -> Iterator[Change]:
+def of_summaries(old: BundleSummary, new: BundleSummary) -> Iterator[BundleChange]:
     yield from _images(old.images, new.images)
     yield from _channels(old, new)
     yield from _descriptions(old, new)
 
 
-def of_objects(old: Iterable[Manifest], new: Iterable[Manifest]) -> Iterator[Change]:
+def of_objects(old: Iterable[Manifest], new: Iterable[Manifest]) -> Iterator[BundleChange]:
     """Objects that the bundle brings, other than the CSV and the CRDs."""
     olds, news = _by_key(old), _by_key(new)
     for key, before in olds.items():
@@ -50,9 +50,9 @@ def _by_key(manifests: Iterable[Manifest]) -> dict[tuple[str, str], Manifest]:
     }
 
 
-def _object(key: tuple[str, str], rule: str, words: str) -> Change:
+def _object(key: tuple[str, str], rule: str, words: str) -> BundleChange:
     kind, name = key
-    return Change(
+    return BundleChange(
         area=Area.OBJECTS,
         rule=rule,
         message=f"the {kind or 'object'} `{name}` {words}",
@@ -60,7 +60,7 @@ def _object(key: tuple[str, str], rule: str, words: str) -> Change:
     )
 
 
-def _images(old: tuple[UsedImage, ...], new: tuple[UsedImage, ...]) -> Iterator[Change]:
+def _images(old: tuple[UsedImage, ...], new: tuple[UsedImage, ...]) -> Iterator[BundleChange]:
     """Images by where they are named: another image in the same place has changed."""
     olds, news = _by_place(old), _by_place(new)
     told: set[tuple[str, str]] = set()
@@ -78,18 +78,18 @@ def _images(old: tuple[UsedImage, ...], new: tuple[UsedImage, ...]) -> Iterator[
         yield _image(image, "image-removed", f"the image `{image}` is gone", old=image)
 
 
-def _changed_image(place: str, before: str, after: str) -> Change:
+def _changed_image(place: str, before: str, after: str) -> BundleChange:
     was_pinned, is_pinned = "@" in before, "@" in after
     same = images.without_tag(before) == images.without_tag(after)
     what = "version" if same else "name"
     if same and was_pinned and is_pinned:
         what = "digest"
     suffix = ", which is no longer pinned by a digest" if was_pinned and not is_pinned else ""
-    return Change(
+    return BundleChange(
         area=Area.IMAGES,
         rule="image-changed",
         message=f"the {what} of the image changes from `{before}` to `{after}`{suffix}",
-        level=Level.WARNS if suffix else Level.INFO,
+        level=ChangeLevel.WARNS if suffix else ChangeLevel.INFO,
         subject=place,
         old=before,
         new=after,
@@ -97,29 +97,29 @@ def _changed_image(place: str, before: str, after: str) -> Change:
     )
 
 
-def _image(image: str, rule: str, message: str, **values: Any) -> Change:
-    return Change(area=Area.IMAGES, rule=rule, message=message, subject=image, **values)
+def _image(image: str, rule: str, message: str, **values: Any) -> BundleChange:
+    return BundleChange(area=Area.IMAGES, rule=rule, message=message, subject=image, **values)
 
 
 def _by_place(listed: Iterable[UsedImage]) -> Mapping[str, str]:
     return {place: one.image for one in listed for place in one.places}
 
 
-def _channels(old: Summary, new: Summary) -> Iterator[Change]:
+def _channels(old: BundleSummary, new: BundleSummary) -> Iterator[BundleChange]:
     for channel in (one for one in old.channels if one not in new.channels):
-        yield Change(
+        yield BundleChange(
             area=Area.CATALOG,
             rule="channel-removed",
             message=f"the bundle is no longer for the channel `{channel}`",
-            level=Level.WARNS,
+            level=ChangeLevel.WARNS,
             old=channel,
             hint="Subscriptions to that channel do not get it",
         )
     for channel in (one for one in new.channels if one not in old.channels):
         message = f"the bundle is now for the channel `{channel}`"
-        yield Change(area=Area.CATALOG, rule="channel-added", message=message, new=channel)
+        yield BundleChange(area=Area.CATALOG, rule="channel-added", message=message, new=channel)
     if old.default_channel != new.default_channel:
-        yield Change(
+        yield BundleChange(
             area=Area.CATALOG,
             rule="default-channel-changed",
             message=f"the default channel changes from `{old.default_channel or 'none'}` to "
@@ -129,13 +129,13 @@ def _channels(old: Summary, new: Summary) -> Iterator[Change]:
         )
 
 
-def _descriptions(old: Summary, new: Summary) -> Iterator[Change]:
+def _descriptions(old: BundleSummary, new: BundleSummary) -> Iterator[BundleChange]:
     for noun, name in _DESCRIPTIONS:
         before, after = getattr(old, name), getattr(new, name)
         if before == after:
             continue
         is_short = max(len(before), len(after)) <= _SHORT and "\n" not in before + after
-        yield Change(
+        yield BundleChange(
             area=Area.DESCRIPTIONS,
             rule=f"{noun.replace(' ', '-')}-changed",
             message=f"the {noun} changes from `{before}` to `{after}`"
@@ -148,7 +148,7 @@ def _descriptions(old: Summary, new: Summary) -> Iterator[Change]:
         was, now = old.csv_annotations.get(key), new.csv_annotations.get(key)
         if was != now:
             verb = "new" if was is None else "gone" if now is None else "different"
-            yield Change(
+            yield BundleChange(
                 area=Area.DESCRIPTIONS,
                 rule="annotation-changed",
                 message=f"the annotation `{key}` of the CSV is {verb}",

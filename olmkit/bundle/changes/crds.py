@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from olmkit.bundle.changes.change import GENERATIONS, V0, V1, Area, Change, Level
+from olmkit.bundle.changes.change import GENERATIONS, V0, V1, Area, BundleChange, ChangeLevel
 from olmkit.kube import objects
 from olmkit.kube.crds import field_errors
 from olmkit.kube.crds.changes import definitions
@@ -24,7 +24,7 @@ Owned = frozenset[tuple[str, str]]
 
 def of_manifests(
     old: Iterable[Manifest], new: Iterable[Manifest], *, owned: Owned = frozenset()
-) -> Iterator[Change]:
+) -> Iterator[BundleChange]:
     """The changes of all CRDs. `owned`: what the old CSV owns."""
     olds, news = _by_name(old), _by_name(new)
     for name, before in olds.items():
@@ -34,7 +34,7 @@ def of_manifests(
             yield _gone(name)
     for name in news:
         if name not in olds:
-            yield Change(
+            yield BundleChange(
                 area=Area.CRDS,
                 rule="crd-added",
                 subject=name,
@@ -44,7 +44,7 @@ def of_manifests(
 
 def of_crd(
     old: Manifest, new: Manifest, *, owned: Owned = frozenset(), examples: bool = True
-) -> Iterator[Change]:
+) -> Iterator[BundleChange]:
     """The changes of one CRD."""
     is_converted = definitions.converts(new)
     shared = {one.name for one in definitions.versions(new) if one.is_served} & {
@@ -55,12 +55,12 @@ def of_crd(
         yield _change(one, refused_by=_refused_by(one, owned, is_checked=is_checked))
 
 
-def refused_by_v1(old: Manifest, new: Manifest) -> tuple[Change, ...]:
+def refused_by_v1(old: Manifest, new: Manifest) -> tuple[BundleChange, ...]:
     """The changes of one CRD that OLM v1 refuses whatever objects there are."""
     return tuple(
         one
         for one in of_crd(old, new, examples=False)
-        if one.level is Level.BLOCKS and V1 in one.olm
+        if one.level is ChangeLevel.BLOCKS and V1 in one.olm
     )
 
 
@@ -72,14 +72,14 @@ def _refused_by(one: CrdChange, owned: Owned, *, is_checked: bool) -> tuple[str,
     return tuple(name for name, refuses in ((V0, by_v0), (V1, not one.is_safe)) if refuses)
 
 
-def _change(one: CrdChange, *, refused_by: tuple[str, ...]) -> Change:
+def _change(one: CrdChange, *, refused_by: tuple[str, ...]) -> BundleChange:
     matters = one.is_breaking or one.defaults
-    otherwise = Level.WARNS if matters else Level.INFO
-    return Change(
+    otherwise = ChangeLevel.WARNS if matters else ChangeLevel.INFO
+    return BundleChange(
         area=Area.CRDS,
         rule=one.rule,
         message=one.message,
-        level=Level.BLOCKS if refused_by else otherwise,
+        level=ChangeLevel.BLOCKS if refused_by else otherwise,
         olm=refused_by or GENERATIONS,
         subject=one.crd,
         place=field_errors.path(one.keys) if one.keys else "",
@@ -117,14 +117,14 @@ def _hint(one: CrdChange, refused_by: tuple[str, ...]) -> str:
     return ""
 
 
-def _gone(name: str) -> Change:
-    return Change(
+def _gone(name: str) -> BundleChange:
+    return BundleChange(
         area=Area.CRDS,
         rule="crd-removed",
         subject=name,
         message="the CustomResourceDefinition is gone: OLM v1 deletes it with all its objects, "
         "OLM v0 leaves them without an operator",
-        level=Level.BLOCKS,
+        level=ChangeLevel.BLOCKS,
         olm=(V1,),
         hint="keep the CRD in the bundle until no object of its kind is left",
     )

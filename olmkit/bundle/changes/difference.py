@@ -6,28 +6,30 @@ from collections.abc import Iterable, Iterator
 
 from olmkit.bundle.changes import change as changes
 from olmkit.bundle.changes import contents, crds, installation, permissions, upgrade
-from olmkit.bundle.changes.change import GENERATIONS, Change, Difference, Side
+from olmkit.bundle.changes.change import GENERATIONS, BundleChange, BundleDifference, ComparedBundle
 from olmkit.bundle.model import Bundle
 from olmkit.bundle.summary import summary
-from olmkit.bundle.summary.summary import Summary
+from olmkit.bundle.summary.summary import BundleSummary
 
 
-def of_bundles(old: Bundle, new: Bundle, *, olm: Iterable[str] = GENERATIONS) -> Difference:
+def of_bundles(old: Bundle, new: Bundle, *, olm: Iterable[str] = GENERATIONS) -> BundleDifference:
     """What changes, for some generations of OLM. Raises `InputError` for a bundle without a CSV."""
     wanted = tuple(olm)
     before, after = summary.of_bundle(old), summary.of_bundle(new)
     found = changes.for_generations(_changes(old, new, before, after), wanted)
-    return Difference(
+    return BundleDifference(
         old=_side(before), new=_side(after), olm=wanted, changes=changes.ordered(found)
     )
 
 
-def owned_versions(found: Summary) -> crds.Owned:
+def owned_versions(found: BundleSummary) -> crds.Owned:
     """The CRDs and versions that a CSV owns."""
     return frozenset((one.name, one.version) for one in found.provided if not one.is_api_service)
 
 
-def _changes(old: Bundle, new: Bundle, before: Summary, after: Summary) -> Iterator[Change]:
+def _changes(
+    old: Bundle, new: Bundle, before: BundleSummary, after: BundleSummary
+) -> Iterator[BundleChange]:
     olds, news = summary.manifests_of(old), summary.manifests_of(new)
     yield from upgrade.of_summaries(before, after)
     yield from crds.of_manifests(olds, news, owned=owned_versions(before))
@@ -37,8 +39,8 @@ def _changes(old: Bundle, new: Bundle, before: Summary, after: Summary) -> Itera
     yield from contents.of_summaries(before, after)
 
 
-def _side(found: Summary) -> Side:
-    return Side(
+def _side(found: BundleSummary) -> ComparedBundle:
+    return ComparedBundle(
         reference=found.reference,
         name=found.name,
         package=found.package,

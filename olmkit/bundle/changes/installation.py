@@ -7,13 +7,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from olmkit.base.versions import Version
-from olmkit.bundle.changes.change import GENERATIONS, V0, V1, Area, Change, Level
-from olmkit.bundle.summary.summary import Api, Entry, Summary, Webhook, Workload
+from olmkit.bundle.changes.change import GENERATIONS, V0, V1, Area, BundleChange, ChangeLevel
+from olmkit.bundle.summary.summary import (
+    ApiSummary,
+    BundleSummary,
+    PropertySummary,
+    WebhookSummary,
+    Workload,
+)
 
 _ALL = "AllNamespaces"
 
 
-def of_summaries(old: Summary, new: Summary) -> Iterator[Change]:
+def of_summaries(old: BundleSummary, new: BundleSummary) -> Iterator[BundleChange]:
     yield from _modes(old, new)
     yield from _kube_version(old, new)
     yield from _apis(old, new)
@@ -22,21 +28,21 @@ def of_summaries(old: Summary, new: Summary) -> Iterator[Change]:
     yield from _entries(old, new)
 
 
-def _modes(old: Summary, new: Summary) -> Iterator[Change]:
+def _modes(old: BundleSummary, new: BundleSummary) -> Iterator[BundleChange]:
     for mode in sorted(set(old.install_modes) - set(new.install_modes)):
-        yield Change(
+        yield BundleChange(
             area=Area.INSTALLATION,
             rule="install-mode-removed",
             message=f"no longer supports the install mode `{mode}`",
-            level=Level.BLOCKS,
+            level=ChangeLevel.BLOCKS,
             olm=GENERATIONS if mode == _ALL else (V0,),
             old=mode,
             hint="where the OperatorGroup needs this mode, the new version fails with "
             "`UnsupportedOperatorGroup`",
-            otherwise=Level.INFO,
+            otherwise=ChangeLevel.INFO,
         )
     for mode in sorted(set(new.install_modes) - set(old.install_modes)):
-        yield Change(
+        yield BundleChange(
             area=Area.INSTALLATION,
             rule="install-mode-added",
             message=f"now supports the install mode `{mode}`",
@@ -44,17 +50,17 @@ def _modes(old: Summary, new: Summary) -> Iterator[Change]:
         )
 
 
-def _kube_version(old: Summary, new: Summary) -> Iterator[Change]:
+def _kube_version(old: BundleSummary, new: BundleSummary) -> Iterator[BundleChange]:
     if old.min_kube_version == new.min_kube_version:
         return
     before, after = (Version.read(one.min_kube_version.removeprefix("v")) for one in (old, new))
     is_higher = after is not None and (before is None or after > before)
-    yield Change(
+    yield BundleChange(
         area=Area.INSTALLATION,
         rule="min-kube-version-raised" if is_higher else "min-kube-version-lowered",
         message=f"the least version of Kubernetes changes from `{old.min_kube_version or 'any'}` "
         f"to `{new.min_kube_version or 'any'}`",
-        level=Level.WARNS if is_higher else Level.INFO,
+        level=ChangeLevel.WARNS if is_higher else ChangeLevel.INFO,
         olm=(V0,),
         old=old.min_kube_version,
         new=new.min_kube_version,
@@ -64,20 +70,20 @@ def _kube_version(old: Summary, new: Summary) -> Iterator[Change]:
     )
 
 
-def _apis(old: Summary, new: Summary) -> Iterator[Change]:
+def _apis(old: BundleSummary, new: BundleSummary) -> Iterator[BundleChange]:
     for one in _missing(old.provided, new.provided):
-        yield _api(one, "api-removed", "no longer provides", Level.WARNS)
+        yield _api(one, "api-removed", "no longer provides", ChangeLevel.WARNS)
     for one in _missing(new.provided, old.provided):
-        yield _api(one, "api-added", "now provides", Level.INFO)
+        yield _api(one, "api-added", "now provides", ChangeLevel.INFO)
     for one in _missing(old.required, new.required):
-        yield _api(one, "required-api-removed", "no longer needs", Level.INFO)
+        yield _api(one, "required-api-removed", "no longer needs", ChangeLevel.INFO)
     had_none = not old.required
     for one in _missing(new.required, old.required):
-        yield Change(
+        yield BundleChange(
             area=Area.APIS,
             rule="required-api-added",
             message=f"now needs {_named(one)}",
-            level=Level.BLOCKS if had_none else Level.WARNS,
+            level=ChangeLevel.BLOCKS if had_none else ChangeLevel.WARNS,
             olm=(V1,) if had_none else (V0,),
             subject=one.name,
             hint="OLM v1 resolves no dependencies and refuses the bundle; OLM v0 upgrades only "
@@ -85,8 +91,8 @@ def _apis(old: Summary, new: Summary) -> Iterator[Change]:
         )
 
 
-def _api(one: Api, rule: str, verb: str, level: Level) -> Change:
-    return Change(
+def _api(one: ApiSummary, rule: str, verb: str, level: ChangeLevel) -> BundleChange:
+    return BundleChange(
         area=Area.APIS,
         rule=rule,
         message=f"{verb} {_named(one)}",
@@ -95,18 +101,18 @@ def _api(one: Api, rule: str, verb: str, level: Level) -> Change:
     )
 
 
-def _named(one: Api) -> str:
+def _named(one: ApiSummary) -> str:
     group = f"{one.group}/" if one.group else ""
     served = " through an APIService" if one.is_api_service else ""
     return f"`{one.kind}` of `{group}{one.version}`{served}"
 
 
-def _missing(some: Iterable[Api], others: Iterable[Api]) -> list[Api]:
+def _missing(some: Iterable[ApiSummary], others: Iterable[ApiSummary]) -> list[ApiSummary]:
     known = {(one.name, one.group, one.version, one.kind) for one in others}
     return [one for one in some if (one.name, one.group, one.version, one.kind) not in known]
 
 
-def _workloads(old: Summary, new: Summary) -> Iterator[Change]:
+def _workloads(old: BundleSummary, new: BundleSummary) -> Iterator[BundleChange]:
     olds = {one.name: one for one in old.workloads}
     news = {one.name: one for one in new.workloads}
     for name in olds:
@@ -120,14 +126,14 @@ def _workloads(old: Summary, new: Summary) -> Iterator[Change]:
             yield from _workload_changes(before, after)
 
 
-def _workload_changes(before: Workload, after: Workload) -> Iterator[Change]:
+def _workload_changes(before: Workload, after: Workload) -> Iterator[BundleChange]:
     name = after.name
     if before.selector != after.selector:
         yield _workload(
             name,
             "selector-changed",
             "the selector of the Deployment changes, which the API server refuses",
-            Level.BLOCKS,
+            ChangeLevel.BLOCKS,
             values=(before.selector, after.selector),
             hint="keep the labels of the selector, or give the Deployment a new name",
         )
@@ -136,7 +142,7 @@ def _workload_changes(before: Workload, after: Workload) -> Iterator[Change]:
             name,
             "replicas-changed",
             f"the replicas change from {before.replicas} to {after.replicas}",
-            Level.INFO if after.replicas else Level.WARNS,
+            ChangeLevel.INFO if after.replicas else ChangeLevel.WARNS,
             values=(before.replicas, after.replicas),
         )
     if before.account != after.account:
@@ -160,12 +166,12 @@ def _workload(
     name: str,
     rule: str,
     message: str,
-    level: Level = Level.INFO,
+    level: ChangeLevel = ChangeLevel.INFO,
     *,
     values: tuple[Any, Any] = (None, None),
     hint: str = "",
-) -> Change:
-    return Change(
+) -> BundleChange:
+    return BundleChange(
         area=Area.WORKLOADS,
         rule=rule,
         message=message,
@@ -177,7 +183,7 @@ def _workload(
     )
 
 
-def _webhooks(old: Summary, new: Summary) -> Iterator[Change]:
+def _webhooks(old: BundleSummary, new: BundleSummary) -> Iterator[BundleChange]:
     olds = {(one.type, one.name): one for one in old.webhooks}
     news = {(one.type, one.name): one for one in new.webhooks}
     for key, before in olds.items():
@@ -195,24 +201,24 @@ def _webhooks(old: Summary, new: Summary) -> Iterator[Change]:
             )
 
 
-def _added_webhook(one: Webhook) -> Change:
-    return Change(
+def _added_webhook(one: WebhookSummary) -> BundleChange:
+    return BundleChange(
         area=Area.WEBHOOKS,
         rule="webhook-added",
         message=f"the {_kind(one)} is new"
         + (f", for {'; '.join(one.resources)}" if one.resources else ""),
-        level=Level.WARNS,
+        level=ChangeLevel.WARNS,
         subject=one.name,
         hint="requests fail while it does not answer, unless its `failurePolicy` is `Ignore`; "
         "OLM v1 needs cert-manager or OpenShift's service CA for its certificate",
     )
 
 
-def _webhook(one: Webhook, rule: str, message: str) -> Change:
-    return Change(area=Area.WEBHOOKS, rule=rule, message=message, subject=one.name)
+def _webhook(one: WebhookSummary, rule: str, message: str) -> BundleChange:
+    return BundleChange(area=Area.WEBHOOKS, rule=rule, message=message, subject=one.name)
 
 
-def _kind(one: Webhook) -> str:
+def _kind(one: WebhookSummary) -> str:
     kinds = {
         "ValidatingAdmissionWebhook": "validating webhook",
         "MutatingAdmissionWebhook": "mutating webhook",
@@ -221,7 +227,7 @@ def _kind(one: Webhook) -> str:
     return kinds.get(one.type, "webhook")
 
 
-def _differing(before: Webhook, after: Webhook) -> list[str]:
+def _differing(before: WebhookSummary, after: WebhookSummary) -> list[str]:
     names = ("deployment", "path", "crds", "resources", "failure_policy")
     shown = {"crds": "CRDs", "failure_policy": "failure policy"}
     return [
@@ -229,7 +235,7 @@ def _differing(before: Webhook, after: Webhook) -> list[str]:
     ]
 
 
-def _entries(old: Summary, new: Summary) -> Iterator[Change]:
+def _entries(old: BundleSummary, new: BundleSummary) -> Iterator[BundleChange]:
     for noun, before, after in (
         ("dependency", old.dependencies, new.dependencies),
         ("property", old.properties, new.properties),
@@ -237,19 +243,23 @@ def _entries(old: Summary, new: Summary) -> Iterator[Change]:
         known, now = (list(map(_text, one)) for one in (before, after))
         for one in before:
             if _text(one) not in now:
-                yield _entry(one, noun, "removed", "gone", Level.INFO)
+                yield _entry(one, noun, "removed", "gone", ChangeLevel.INFO)
         for one in after:
             if _text(one) not in known:
                 needs = noun == "dependency" or one.type in _LIMITS
-                yield _entry(one, noun, "added", "new", Level.WARNS if needs else Level.INFO)
+                yield _entry(
+                    one, noun, "added", "new", ChangeLevel.WARNS if needs else ChangeLevel.INFO
+                )
 
 
 # Properties that limit where a bundle can be installed or upgraded.
 _LIMITS = ("olm.constraint", "olm.maxOpenShiftVersion", "olm.gvk.required", "olm.package.required")
 
 
-def _entry(one: Entry, noun: str, verb: str, words: str, level: Level) -> Change:
-    return Change(
+def _entry(
+    one: PropertySummary, noun: str, verb: str, words: str, level: ChangeLevel
+) -> BundleChange:
+    return BundleChange(
         area=Area.DEPENDENCIES,
         rule=f"{noun}-{verb}",
         message=f"the {noun} `{one.type}` with the value {_short(one.value)} is {words}",
@@ -259,7 +269,7 @@ def _entry(one: Entry, noun: str, verb: str, words: str, level: Level) -> Change
     )
 
 
-def _text(one: Entry) -> str:
+def _text(one: PropertySummary) -> str:
     return f"{one.type} {json.dumps(one.value, sort_keys=True, default=str)}"
 
 

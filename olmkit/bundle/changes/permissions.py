@@ -4,42 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from olmkit.bundle.changes.change import Area, Change, Level
+from olmkit.bundle.changes.change import Area, BundleChange, ChangeLevel
 from olmkit.bundle.summary import grants
-from olmkit.bundle.summary.grants import Atoms, Target
-from olmkit.bundle.summary.summary import Summary
+from olmkit.bundle.summary.grants import Atoms, GrantTarget
+from olmkit.bundle.summary.summary import BundleSummary
 
 
-def of_summaries(old: Summary, new: Summary) -> Iterator[Change]:
+def of_summaries(old: BundleSummary, new: BundleSummary) -> Iterator[BundleChange]:
     """Growth as warnings, since an administrator has to agree to it; the rest as information."""
     before, after = grants.atoms(old.grants), grants.atoms(new.grants)
     gained, lost = grants.beyond(after, before), grants.beyond(before, after)
     for target, verbs in _merged(gained):
         is_far = grants.is_far_reaching(target, verbs)
-        yield Change(
+        yield BundleChange(
             area=Area.PERMISSIONS,
             rule="permission-added",
             message=f"may now {grants.in_words(verbs)} {target}"
             + (" (far-reaching)" if is_far else ""),
-            level=Level.WARNS,
+            level=ChangeLevel.WARNS,
             new=sorted(verbs),
         )
     for target, verbs in _merged(lost):
-        yield Change(
+        yield BundleChange(
             area=Area.PERMISSIONS,
             rule="permission-removed",
             message=f"may no longer {grants.in_words(verbs)} {target}",
             old=sorted(verbs),
         )
     for account in sorted(set(new.accounts) - set(old.accounts)):
-        yield Change(
+        yield BundleChange(
             area=Area.PERMISSIONS,
             rule="service-account-added",
             message=f"runs as the service account `{account}`, too",
             new=account,
         )
     for account in sorted(set(old.accounts) - set(new.accounts)):
-        yield Change(
+        yield BundleChange(
             area=Area.PERMISSIONS,
             rule="service-account-removed",
             message=f"no longer runs as the service account `{account}`",
@@ -47,7 +47,7 @@ def of_summaries(old: Summary, new: Summary) -> Iterator[Change]:
         )
 
 
-def _merged(atoms: Atoms) -> Iterator[tuple[Target, frozenset[str]]]:
+def _merged(atoms: Atoms) -> Iterator[tuple[GrantTarget, frozenset[str]]]:
     """The permissions without those that a wider one among them covers."""
     for target, verbs in atoms.items():
         covered = {

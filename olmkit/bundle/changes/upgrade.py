@@ -9,27 +9,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from olmkit.base.versions import InvalidRangeError, Version, VersionRange
-from olmkit.bundle.changes.change import GENERATIONS, V0, V1, Area, Change, Level
-from olmkit.bundle.summary.summary import Summary
+from olmkit.bundle.changes.change import GENERATIONS, V0, V1, Area, BundleChange, ChangeLevel
+from olmkit.bundle.summary.summary import BundleSummary
 
 
-def of_summaries(old: Summary, new: Summary) -> Iterator[Change]:
+def of_summaries(old: BundleSummary, new: BundleSummary) -> Iterator[BundleChange]:
     if old.package != new.package:
-        yield Change(
+        yield BundleChange(
             area=Area.UPGRADE,
             rule="package-changed",
             message=f"the package changes from `{old.package}` to `{new.package}`: no bundle "
             "upgrades one of another package",
-            level=Level.BLOCKS,
+            level=ChangeLevel.BLOCKS,
             old=old.package,
             new=new.package,
         )
     if old.name == new.name:
-        yield Change(
+        yield BundleChange(
             area=Area.UPGRADE,
             rule="same-name",
             message=f"both bundles have the name `{new.name}`: OLM v0 installs a name once",
-            level=Level.BLOCKS,
+            level=ChangeLevel.BLOCKS,
             olm=(V0,),
             hint="give the new bundle a new version and name",
         )
@@ -38,19 +38,19 @@ def of_summaries(old: Summary, new: Summary) -> Iterator[Change]:
     yield from _of_versions(old, new)
 
 
-def _of_versions(old: Summary, new: Summary) -> Iterator[Change]:
+def _of_versions(old: BundleSummary, new: BundleSummary) -> Iterator[BundleChange]:
     before, after = Version.read(old.version), Version.read(new.version)
     if before is None or after is None:
         return
     is_same = old.version == new.version and old.release == new.release
     if after < before or is_same:
-        yield Change(
+        yield BundleChange(
             area=Area.UPGRADE,
             rule="version-not-higher",
             message=f"the version `{new.version}` is "
             + ("the same as before" if is_same else f"lower than `{old.version}`")
             + ": OLM v1 installs the highest version",
-            level=Level.BLOCKS,
+            level=ChangeLevel.BLOCKS,
             olm=(V1,),
             old=old.version,
             new=new.version,
@@ -58,10 +58,10 @@ def _of_versions(old: Summary, new: Summary) -> Iterator[Change]:
         )
 
 
-def _of_edges(old: Summary, new: Summary) -> Iterator[Change]:
+def _of_edges(old: BundleSummary, new: BundleSummary) -> Iterator[BundleChange]:
     by = edge(old, new)
     if by:
-        yield Change(
+        yield BundleChange(
             area=Area.UPGRADE,
             rule="upgrade-edge",
             message=f"`{new.name}` upgrades `{old.name}`, by its `{by}`",
@@ -77,19 +77,19 @@ def _of_edges(old: Summary, new: Summary) -> Iterator[Change]:
         )
         if value
     )
-    yield Change(
+    yield BundleChange(
         area=Area.UPGRADE,
         rule="no-upgrade-edge",
         message=f"the CSV does not name `{old.name}` as what it upgrades"
         + (f" (it has {named})" if named else ""),
-        level=Level.WARNS,
+        level=ChangeLevel.WARNS,
         olm=GENERATIONS,
         hint=f"set `spec.replaces: {old.name}`, or the annotation `olm.skipRange`, unless the "
         "catalog has the edge",
     )
 
 
-def edge(old: Summary, new: Summary) -> str:
+def edge(old: BundleSummary, new: BundleSummary) -> str:
     """By which field the new bundle follows the old one; empty if by none."""
     if new.replaces and new.replaces == old.name:
         return "replaces"

@@ -15,7 +15,7 @@ PASS, FAIL, ERROR = "pass", "fail", "error"
 STATES = (PASS, FAIL, ERROR)
 
 
-class Result(NamedTuple):
+class ScorecardResult(NamedTuple):
     """One verdict of a test. `state` is as the test wrote it, so it may be none of `STATES`."""
 
     name: str = ""
@@ -26,23 +26,23 @@ class Result(NamedTuple):
     created: str = ""
 
 
-class Outcome(NamedTuple):
+class ScorecardOutcome(NamedTuple):
     """A test with its results; none when it was only listed."""
 
     test: ScorecardTest
-    results: tuple[Result, ...] = ()
+    results: tuple[ScorecardResult, ...] = ()
 
     @property
     def passed(self) -> bool:
         return all(result.state == PASS for result in self.results)
 
 
-def failure(message: str, log: str = "") -> tuple[Result, ...]:
+def failure(message: str, log: str = "") -> tuple[ScorecardResult, ...]:
     """The result of a test that could not run or did not report."""
-    return (Result(state=FAIL, errors=(message,), log=log),)
+    return (ScorecardResult(state=FAIL, errors=(message,), log=log),)
 
 
-def parse(log: str) -> tuple[Result, ...]:
+def parse(log: str) -> tuple[ScorecardResult, ...]:
     """The results in the log of a test; one that failed when the log is not such a report.
 
     A report without results is an error: a test that checks nothing must not count as passed.
@@ -55,12 +55,12 @@ def parse(log: str) -> tuple[Result, ...]:
         return failure(f"the output of the test is not JSON: {place}: {error.msg}", log)
     except (ValueError, RecursionError) as error:
         return failure(f"the output of the test is not a report: {error}", log)
-    return found or (Result(state=ERROR, errors=("the test reported no results",)),)
+    return found or (ScorecardResult(state=ERROR, errors=("the test reported no results",)),)
 
 
-def _result(item: Any) -> Result:
+def _result(item: Any) -> ScorecardResult:
     value = _of(item, Mapping, "a result")
-    return Result(
+    return ScorecardResult(
         name=_text(value, "name"),
         state=_text(value, "state"),
         errors=_texts(value, "errors"),

@@ -64,7 +64,7 @@ class Grant:
                 yield f"{resource}.{group}" if group else resource
 
 
-class Target(NamedTuple):
+class GrantTarget(NamedTuple):
     """What a permission is about. `url` instead of group and resource; `name` empty for all."""
 
     scope: str
@@ -93,7 +93,7 @@ class Target(NamedTuple):
         where = "all namespaces" if self.scope == CLUSTER else "the watched namespaces"
         return f"{what} in {where}"
 
-    def covers(self, other: Target) -> bool:
+    def covers(self, other: GrantTarget) -> bool:
         """Whether who may do something here may do it there, too."""
         if self.url or other.url:
             prefix = self.url.removesuffix("*")
@@ -107,7 +107,7 @@ class Target(NamedTuple):
         )
 
 
-Atoms = Mapping[Target, frozenset[str]]
+Atoms = Mapping[GrantTarget, frozenset[str]]
 """The verbs that are allowed for each target."""
 
 
@@ -141,7 +141,7 @@ def of_roles(manifests: Iterable[Manifest]) -> Iterator[Grant]:
 
 def atoms(grants: Iterable[Grant]) -> Atoms:
     """What all service accounts together may do."""
-    found: dict[Target, set[str]] = {}
+    found: dict[GrantTarget, set[str]] = {}
     for grant in grants:
         for target in itertools.islice(_targets(grant), _MAX_ATOMS):
             found.setdefault(target, set()).update(grant.verbs)
@@ -171,7 +171,7 @@ def in_words(verbs: Iterable[str]) -> str:
     return listed[0] if len(listed) == 1 else f"{', '.join(listed[:-1])} and {listed[-1]}"
 
 
-def is_far_reaching(target: Target, verbs: Iterable[str]) -> bool:
+def is_far_reaching(target: GrantTarget, verbs: Iterable[str]) -> bool:
     """Whether a permission lets the operator take what it was not given."""
     listed = tuple(verbs)
     return Grant(
@@ -184,13 +184,13 @@ def is_far_reaching(target: Target, verbs: Iterable[str]) -> bool:
     ).is_far_reaching
 
 
-def _targets(grant: Grant) -> Iterator[Target]:
+def _targets(grant: Grant) -> Iterator[GrantTarget]:
     for url in grant.urls:
-        yield Target(scope=grant.scope, url=url)
+        yield GrantTarget(scope=grant.scope, url=url)
     for group, resource, name in itertools.product(
         grant.groups or ("",), grant.resources, grant.names or ("",)
     ):
-        yield Target(scope=grant.scope, group=group, resource=resource, name=name)
+        yield GrantTarget(scope=grant.scope, group=group, resource=resource, name=name)
 
 
 def _grant(account: str, scope: str, rule: Mapping[str, Any]) -> Grant:

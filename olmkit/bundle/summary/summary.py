@@ -17,7 +17,7 @@ _PARTS: Final = ("initContainers", "containers")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Api:
+class ApiSummary:
     """A kind that a bundle provides or needs. `name` is that of its CRD or APIService."""
 
     name: str
@@ -41,7 +41,7 @@ class UsedImage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Webhook:
+class WebhookSummary:
     name: str
     type: str
     deployment: str
@@ -63,7 +63,7 @@ class Workload:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class PropertySummary:
     """A dependency or property: its type, and its value as written."""
 
     type: str
@@ -71,7 +71,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
+class BundleSummary:
     """What a bundle contains. `size` is the bytes of its files, `reference` how it was named."""
 
     reference: str
@@ -87,15 +87,15 @@ class Summary:
     channels: tuple[str, ...]
     default_channel: str
     install_modes: tuple[str, ...]
-    provided: tuple[Api, ...]
-    required: tuple[Api, ...]
+    provided: tuple[ApiSummary, ...]
+    required: tuple[ApiSummary, ...]
     grants: tuple[Grant, ...]
     accounts: tuple[str, ...]
     workloads: tuple[Workload, ...]
     images: tuple[UsedImage, ...]
-    webhooks: tuple[Webhook, ...]
-    dependencies: tuple[Entry, ...]
-    properties: tuple[Entry, ...]
+    webhooks: tuple[WebhookSummary, ...]
+    dependencies: tuple[PropertySummary, ...]
+    properties: tuple[PropertySummary, ...]
     replaces: str
     skips: tuple[str, ...]
     skip_range: str
@@ -106,12 +106,12 @@ class Summary:
     size: int
 
 
-def of_bundle(bundle: Bundle) -> Summary:
+def of_bundle(bundle: Bundle) -> BundleSummary:
     """The summary of a bundle; `InputError` when it has no ClusterServiceVersion."""
     csv = require_csv(bundle)
     manifests = manifests_of(bundle)
     workloads = tuple(_workloads(csv))
-    return Summary(
+    return BundleSummary(
         reference=bundle.root,
         name=csv.name,
         package=bundle.package,
@@ -132,8 +132,12 @@ def of_bundle(bundle: Bundle) -> Summary:
         workloads=workloads,
         images=tuple(_images(csv)),
         webhooks=tuple(_webhooks(csv)),
-        dependencies=tuple(Entry(type=one.type, value=one.value) for one in bundle.dependencies),
-        properties=tuple(Entry(type=one.type, value=one.value) for one in bundle.properties),
+        dependencies=tuple(
+            PropertySummary(type=one.type, value=one.value) for one in bundle.dependencies
+        ),
+        properties=tuple(
+            PropertySummary(type=one.type, value=one.value) for one in bundle.properties
+        ),
         replaces=csv.replaces,
         skips=csv.skips,
         skip_range=csv.skip_range,
@@ -162,14 +166,14 @@ def manifests_of(bundle: Bundle) -> tuple[Manifest, ...]:
     return tuple(one.value for one in bundle.manifests if isinstance(one.value, dict))
 
 
-def _apis(csv: ClusterServiceVersion, which: str) -> Iterator[Api]:
+def _apis(csv: ClusterServiceVersion, which: str) -> Iterator[ApiSummary]:
     owned = which == "owned"
     for found, is_service in (
         (csv.owned_crds if owned else csv.required_crds, False),
         (csv.owned_api_services if owned else csv.required_api_services, True),
     ):
         for one in found:
-            yield Api(
+            yield ApiSummary(
                 name=one.name,
                 group=one.gvk.group,
                 version=one.gvk.version,
@@ -211,9 +215,9 @@ def _images(csv: ClusterServiceVersion) -> Iterator[UsedImage]:
             yield UsedImage(image=image, places=tuple(places))
 
 
-def _webhooks(csv: ClusterServiceVersion) -> Iterator[Webhook]:
+def _webhooks(csv: ClusterServiceVersion) -> Iterator[WebhookSummary]:
     for one in csv.webhooks:
-        yield Webhook(
+        yield WebhookSummary(
             name=text(one.get("generateName")),
             type=text(one.get("type")),
             deployment=text(one.get("deploymentName")),

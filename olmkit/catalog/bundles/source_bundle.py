@@ -24,7 +24,7 @@ from olmkit.catalog.blobs.shapes import Field, ListOf, Object, ShapeError, Text
 from olmkit.catalog.blobs.typed_json import Member, MisfitError
 from olmkit.catalog.bundles import findings, first_document
 from olmkit.kube.builtin import fits, typed
-from olmkit.kube.builtin.typed import Difference, Misfit
+from olmkit.kube.builtin.typed import TypeDifference, TypeMisfit
 
 MANIFESTS: Final = "manifests"
 METADATA: Final = "metadata"
@@ -331,20 +331,22 @@ def conforming(
 
 
 def _misfits(
-    type_name: str, differences: tuple[Difference, ...], *, any_case: bool
-) -> list[Difference]:
+    type_name: str, differences: tuple[TypeDifference, ...], *, any_case: bool
+) -> list[TypeDifference]:
     """What ends the work: a key in wrong capitals hides all below it unless it counts."""
-    hidden = [found.keys for found in differences if not any_case and found.misfit is Misfit.CASE]
+    hidden = [
+        found.keys for found in differences if not any_case and found.misfit is TypeMisfit.CASE
+    ]
     return [
         found
         for found in differences
-        if found.misfit in (Misfit.TYPE, Misfit.TEXT)
+        if found.misfit in (TypeMisfit.TYPE, TypeMisfit.TEXT)
         and not any(found.keys[: len(keys)] == keys for keys in hidden)
         and not _is_passed_over(type_name, found)
     ]
 
 
-def _is_passed_over(type_name: str, found: Difference) -> bool:
+def _is_passed_over(type_name: str, found: TypeDifference) -> bool:
     """Whether a schema or a list may be there; the reader takes neither."""
     forms = typed.choice(typed.kind_at(type_name, found.keys))
     return "[]" in forms or "[]s" in forms

@@ -9,7 +9,7 @@ from typing import Any, Final
 from olmkit.base import documents
 from olmkit.base.diagnostics import InputError
 from olmkit.base.json import reader as json_reader
-from olmkit.base.versions import Release, Version, VersionRelease
+from olmkit.base.versions import BuildRelease, Version, VersionRelease
 from olmkit.bundle import model
 from olmkit.catalog.blobs.properties import CSV_METADATA, OBJECT, PACKAGE
 from olmkit.catalog.blobs.typed_json import MisfitError, fields, text_of, texts
@@ -41,7 +41,7 @@ def version(bundle: RenderedBundle) -> VersionRelease | None:
         return None
     number, release = Version.parse(found[0]["version"]), found[0]["release"]
     if release:
-        return VersionRelease(number, Release.parse(release))
+        return VersionRelease(number, BuildRelease.parse(release))
     if number.build and _annotations(bundle).get(_SUBSTITUTES):
         return VersionRelease.of_rebuild(number)
     return VersionRelease(number)

@@ -12,7 +12,7 @@ from olmkit.cli.frame.build_options import build_options, engine_option
 
 if TYPE_CHECKING:
     from olmkit.edges.images.access_settings import Access
-    from olmkit.jobs.image.publish import BuildOptions
+    from olmkit.jobs.image.publish import PublishOptions
 
 
 @command(
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @build_options
 @engine_option("`bundle.Dockerfile`")
 def build(
-    app: App, *, folders: tuple[str, ...], options: BuildOptions, access: Access, engine: str
+    app: App, *, folders: tuple[str, ...], options: PublishOptions, access: Access, engine: str
 ) -> None:
     """Build the images of bundles, without a container engine.
 

@@ -7,34 +7,34 @@ from dataclasses import asdict
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from olmkit.bundle.changes.change import Level
+from olmkit.bundle.changes.change import ChangeLevel
 from olmkit.cli.frame.output import plural
 from olmkit.cli.frame.terminal import paint, printable
 
 if TYPE_CHECKING:
-    from olmkit.bundle.changes.change import Change, Difference
+    from olmkit.bundle.changes.change import BundleChange, BundleDifference
 
-_COLORS = {Level.BLOCKS: "red", Level.WARNS: "yellow", Level.INFO: "blue"}
+_COLORS = {ChangeLevel.BLOCKS: "red", ChangeLevel.WARNS: "yellow", ChangeLevel.INFO: "blue"}
 _TITLES = {
-    Level.BLOCKS: "Blocks the upgrade",
-    Level.WARNS: "Warnings",
-    Level.INFO: "Information",
+    ChangeLevel.BLOCKS: "Blocks the upgrade",
+    ChangeLevel.WARNS: "Warnings",
+    ChangeLevel.INFO: "Information",
 }
 
 
-def as_json(found: Difference) -> dict[str, Any]:
+def as_json(found: BundleDifference) -> dict[str, Any]:
     """The result for `-o json`; its shape only grows."""
     return {
         "old": asdict(found.old),
         "new": asdict(found.new),
         "olm": list(found.olm),
         "blocks": [name for name in found.olm if any(name in one.olm for one in found.blocks)],
-        "counts": {str(level): found.count(level) for level in Level},
+        "counts": {str(level): found.count(level) for level in ChangeLevel},
         "changes": [change_json(one) for one in found.changes],
     }
 
 
-def change_json(one: Change) -> dict[str, Any]:
+def change_json(one: BundleChange) -> dict[str, Any]:
     """One difference; what is empty is left out."""
     value = {
         "level": str(one.level),
@@ -53,7 +53,9 @@ def change_json(one: Change) -> dict[str, Any]:
     return {key: item for key, item in value.items() if item not in (None, "")}
 
 
-def text(found: Difference, *, least: Level = Level.INFO, color: bool = False) -> str:
+def text(
+    found: BundleDifference, *, least: ChangeLevel = ChangeLevel.INFO, color: bool = False
+) -> str:
     """The differences for people, by level and area."""
     lines = [f"{_name(found.old)} -> {_name(found.new)}", ""]
     shown = list(_shown(found, least))
@@ -67,14 +69,14 @@ def text(found: Difference, *, least: Level = Level.INFO, color: bool = False) -
     return printable("\n".join(lines)) if not color else "\n".join(lines)
 
 
-def verdict(found: Difference) -> str:
+def verdict(found: BundleDifference) -> str:
     """The last line: whether OLM can upgrade."""
-    blocking = found.count(Level.BLOCKS)
+    blocking = found.count(ChangeLevel.BLOCKS)
     counts = ", ".join(
         (
             f"{plural(blocking, 'blocking change')}",
-            plural(found.count(Level.WARNS), "warning"),
-            f"{found.count(Level.INFO)} for information",
+            plural(found.count(ChangeLevel.WARNS), "warning"),
+            f"{found.count(ChangeLevel.INFO)} for information",
         )
     )
     refused = sorted({name for one in found.blocks for name in one.olm})
@@ -84,7 +86,7 @@ def verdict(found: Difference) -> str:
     return f"The upgrade can fail with {' and '.join(f'OLM {one}' for one in refused)} ({counts})"
 
 
-def markdown(found: Difference, *, least: Level = Level.INFO) -> str:
+def markdown(found: BundleDifference, *, least: ChangeLevel = ChangeLevel.INFO) -> str:
     """The differences as GitHub shows them in a comment of a pull request."""
     from olmkit.base import documents
 
@@ -114,32 +116,32 @@ def markdown(found: Difference, *, least: Level = Level.INFO) -> str:
     return printable("\n".join(lines).rstrip())
 
 
-def _shown(found: Difference, least: Level) -> Iterator[Change]:
-    levels = list(Level)
+def _shown(found: BundleDifference, least: ChangeLevel) -> Iterator[BundleChange]:
+    levels = list(ChangeLevel)
     wanted = levels[: levels.index(least) + 1]
     return (one for one in found.changes if one.level in wanted)
 
 
-def _block(one: Change) -> Iterator[str]:
+def _block(one: BundleChange) -> Iterator[str]:
     """The lines of one difference."""
     from olmkit.base import documents
 
     subject = f"{printable(one.subject)}: " if one.subject else ""
     is_named = f"`{one.version}`" in one.message
     version = f"{one.version}: " if one.version and not is_named else ""
-    who = f" ({', '.join(one.olm)})" if one.level is Level.BLOCKS else ""
+    who = f" ({', '.join(one.olm)})" if one.level is ChangeLevel.BLOCKS else ""
     yield f"{subject}{version}{printable(one.message)} [{one.rule}]{who}"
     if one.place:
         yield f"    at {printable(one.place)}"
-    if one.example is not None and one.level is not Level.INFO:
+    if one.example is not None and one.level is not ChangeLevel.INFO:
         yield "    example of an object that becomes invalid:"
         dumped = documents.dump(one.example).decode()
         yield from (f"      {printable(line)}" for line in dumped.splitlines())
-    if one.hint and one.level is not Level.INFO:
+    if one.hint and one.level is not ChangeLevel.INFO:
         yield f"    hint: {printable(one.hint)}"
 
 
-def lines_of(changes: Iterable[Change]) -> Iterator[str]:
+def lines_of(changes: Iterable[BundleChange]) -> Iterator[str]:
     """Differences in one line each, for reports about something else."""
     for one in changes:
         subject = f"{one.subject}: " if one.subject else ""
@@ -155,6 +157,6 @@ def _cell(words: str) -> str:
     return words.replace("|", "\\|").replace("\n", " ")
 
 
-def _summary(one: Change) -> str:
+def _summary(one: BundleChange) -> str:
     words = one.message.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return words.replace("`", "").replace("\n", " ")

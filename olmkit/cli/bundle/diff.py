@@ -58,14 +58,14 @@ def diff(
     Deployments and dependencies. Exits with code 1 if a change blocks the upgrade. OLD and NEW are
     directories, images, layouts or archives.
     """
-    from olmkit.bundle.changes.change import GENERATIONS, Level
+    from olmkit.bundle.changes.change import GENERATIONS, ChangeLevel
     from olmkit.cli.bundle import changes_output
     from olmkit.jobs.bundle import compare as job
 
     app.output = output
     generations = GENERATIONS if olm == "both" else (olm,)
     found = app.run(job.compare(old, new, access, olm=generations))
-    least = Level(level)
+    least = ChangeLevel(level)
     if output == "markdown":
         app.terminal.result(changes_output.markdown(found, least=least))
     else:

@@ -21,7 +21,7 @@ from olmkit.cli.frame.registry_options import registry_options, source_date
 if TYPE_CHECKING:
     from olmkit.bundle.generate import Origin
     from olmkit.edges.images.access_settings import Access
-    from olmkit.jobs.bundle.generate import GenerateResult
+    from olmkit.jobs.bundle.generate import BundleGenerateResult
 
 # The tag of an image that has a version, such as that which `init` writes.
 _VERSION_TAG = re.compile(r"v\d+\.\d+\.\d+\S*")
@@ -112,11 +112,11 @@ def generate(
 ) -> None:
     """Write the bundle of a project from its manifests and base CSV."""
     from olmkit.jobs.bundle import generate as job
-    from olmkit.jobs.bundle.generate import GenerateOptions, Part
+    from olmkit.jobs.bundle.generate import BundleGenerateOptions, BundlePart
 
-    asked = {Part.MANIFESTS: manifests, Part.METADATA: metadata}
-    options = GenerateOptions(
-        parts=frozenset(part for part in Part if asked[part]) or frozenset(Part),
+    asked = {BundlePart.MANIFESTS: manifests, BundlePart.METADATA: metadata}
+    options = BundleGenerateOptions(
+        parts=frozenset(part for part in BundlePart if asked[part]) or frozenset(BundlePart),
         inputs=inputs,
         stdin=_stdin() if job.STDIN in inputs else None,
         version=version,
@@ -175,7 +175,7 @@ def _told(app: App, diagnostics: Sequence[Diagnostic]) -> Sequence[Diagnostic]:
     return [found for found in diagnostics if found.severity is not Severity.INFO]
 
 
-def _json(result: GenerateResult, *, explain: bool) -> dict[str, object]:
+def _json(result: BundleGenerateResult, *, explain: bool) -> dict[str, object]:
     value: dict[str, object] = {
         "package": result.package,
         "version": result.version,
@@ -193,7 +193,7 @@ def _json(result: GenerateResult, *, explain: bool) -> dict[str, object]:
     return value
 
 
-def _text(result: GenerateResult, *, dry_run: bool, explain: bool) -> str:
+def _text(result: BundleGenerateResult, *, dry_run: bool, explain: bool) -> str:
     parts = [_origins_text(result.origins)] if explain else []
     changes = output.changes_text(result.changes, dry_run=dry_run)
     parts.append(changes or f"`{result.output}` is up to date")
@@ -202,7 +202,7 @@ def _text(result: GenerateResult, *, dry_run: bool, explain: bool) -> str:
     return "\n".join(parts)
 
 
-def _contents(result: GenerateResult) -> str:
+def _contents(result: BundleGenerateResult) -> str:
     """Version and image; how to change the image where its tag is that of another version."""
     line = f"version {result.version}, image {result.image}"
     repository, _, tag = result.image.rpartition(":")

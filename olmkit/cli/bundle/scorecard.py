@@ -19,7 +19,7 @@ from olmkit.cli.frame.exits import Exit, exit_code
 from olmkit.cli.frame.registry_options import registry_options
 
 if TYPE_CHECKING:
-    from olmkit.bundle.scorecard.results import Outcome
+    from olmkit.bundle.scorecard.results import ScorecardOutcome
     from olmkit.edges.images.access_settings import Access
     from olmkit.jobs.bundle.scorecard import Scorecard, ScorecardRun
     from olmkit.jobs.validation import Pulled
@@ -202,7 +202,7 @@ def _without_cluster(error: ConfigurationError, wanted: int, count: int) -> Conf
     )
 
 
-def _summarize(app: App, outcomes: tuple[Outcome, ...]) -> None:
+def _summarize(app: App, outcomes: tuple[ScorecardOutcome, ...]) -> None:
     if outcomes:
         failed = sum(not one.passed for one in outcomes)
         count = output_forms.plural(len(outcomes), "test")

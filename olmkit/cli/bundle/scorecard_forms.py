@@ -14,7 +14,7 @@ from olmkit.cli.frame.terminal import printable
 
 if TYPE_CHECKING:
     from olmkit.bundle.scorecard.configuration import ScorecardTest
-    from olmkit.bundle.scorecard.results import Outcome, Result
+    from olmkit.bundle.scorecard.results import ScorecardOutcome, ScorecardResult
 
 API_VERSION = "scorecard.operatorframework.io/v1alpha3"
 _LINE = "-" * 80
@@ -25,14 +25,14 @@ _XML = {
 }  # fmt: skip
 
 
-def text(outcomes: Sequence[Outcome]) -> str:
+def text(outcomes: Sequence[ScorecardOutcome]) -> str:
     """For people."""
     if not outcomes:
         return "0 tests selected"
     return printable("".join(f"{line}\n" for one in outcomes for line in _lines(one)))
 
 
-def as_json(outcomes: Sequence[Outcome]) -> str:
+def as_json(outcomes: Sequence[ScorecardOutcome]) -> str:
     """A `TestList`."""
     from olmkit.base.json import text as go_json
 
@@ -51,7 +51,7 @@ def as_json(outcomes: Sequence[Outcome]) -> str:
     return go_json.indent(go_json.compact(value, sort=False), 2).decode()
 
 
-def xunit(outcomes: Sequence[Outcome]) -> str:
+def xunit(outcomes: Sequence[ScorecardOutcome]) -> str:
     """XUnit XML: a suite for each test, a case for each of its results."""
     if not outcomes:
         return '<testsuites name="scorecard"></testsuites>'
@@ -62,7 +62,7 @@ def xunit(outcomes: Sequence[Outcome]) -> str:
     return "\n".join(lines)
 
 
-def _lines(one: Outcome) -> Iterator[str]:
+def _lines(one: ScorecardOutcome) -> Iterator[str]:
     yield from (_LINE, f"Image:      {one.test.image}")
     if one.test.entrypoint:
         yield f"Entrypoint: [{' '.join(one.test.entrypoint)}]"
@@ -77,7 +77,7 @@ def _lines(one: Outcome) -> Iterator[str]:
     yield ""
 
 
-def _result_lines(result: Result) -> Iterator[str]:
+def _result_lines(result: ScorecardResult) -> Iterator[str]:
     from olmkit.bundle.scorecard.results import STATES
 
     if result.name:
@@ -108,7 +108,7 @@ def _spec(test: ScorecardTest) -> dict[str, Any]:
     return head | {"storage": {"spec": {"mountPath": mount}}}
 
 
-def _result(result: Result) -> dict[str, Any]:
+def _result(result: ScorecardResult) -> dict[str, Any]:
     found: Mapping[str, Any] = {
         "name": result.name,
         "log": result.log,
@@ -120,7 +120,7 @@ def _result(result: Result) -> dict[str, Any]:
     return head | {"creationTimestamp": result.created or None}
 
 
-def _suite(one: Outcome, index: int) -> Iterator[str]:
+def _suite(one: ScorecardOutcome, index: int) -> Iterator[str]:
     from olmkit.bundle.scorecard.results import FAIL, PASS
 
     name = one.test.labels.get("test", f"testsuite-{index:03d}")
@@ -144,7 +144,7 @@ def _suite(one: Outcome, index: int) -> Iterator[str]:
     yield "</testsuite>"
 
 
-def _case(result: Result) -> Iterator[str]:
+def _case(result: ScorecardResult) -> Iterator[str]:
     from olmkit.bundle.scorecard.results import FAIL, PASS, STATES
 
     yield f'<testcase name="{_xml(result.name)}" time="0">'

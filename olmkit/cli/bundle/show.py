@@ -15,7 +15,7 @@ from olmkit.cli.frame.registry_options import registry_options
 from olmkit.cli.frame.terminal import printable
 
 if TYPE_CHECKING:
-    from olmkit.bundle.summary.summary import Api, Summary
+    from olmkit.bundle.summary.summary import ApiSummary, BundleSummary
     from olmkit.edges.images.access_settings import Access
 
 _NONE = "none"
@@ -56,7 +56,7 @@ def show(app: App, *, reference: str, output: str, access: Access) -> None:
         app.emit(as_json(found), text=lambda: text(found))
 
 
-def as_json(found: Summary) -> dict[str, Any]:
+def as_json(found: BundleSummary) -> dict[str, Any]:
     """The result for `-o json` and `-o yaml`; its shape only grows."""
     return {
         "reference": found.reference,
@@ -116,7 +116,7 @@ def as_json(found: Summary) -> dict[str, Any]:
     }
 
 
-def text(found: Summary) -> str:
+def text(found: BundleSummary) -> str:
     """The summary for people."""
     lines = [f"{found.name}: {found.display_name or found.package}"]
     lines += [f"  {line}" for line in _head(found)]
@@ -127,7 +127,7 @@ def text(found: Summary) -> str:
     return printable("\n".join(lines))
 
 
-def _head(found: Summary) -> Iterator[str]:
+def _head(found: BundleSummary) -> Iterator[str]:
     summary = found.csv_annotations.get("description", "")
     rows = [
         ("summary", summary),
@@ -150,7 +150,7 @@ def _head(found: Summary) -> Iterator[str]:
             yield f"{name:<{width}}  {' '.join(value.split())}"
 
 
-def _sections(found: Summary) -> Iterator[tuple[str, Iterator[str]]]:
+def _sections(found: BundleSummary) -> Iterator[tuple[str, Iterator[str]]]:
     yield "provides", (_api(one) for one in found.provided)
     yield "needs", (_api(one) for one in found.required)
     yield (
@@ -182,7 +182,7 @@ def _sections(found: Summary) -> Iterator[tuple[str, Iterator[str]]]:
     yield "annotations", (f"{key}: {value}" for key, value in found.annotations.items())
 
 
-def _permissions(found: Summary) -> Iterator[tuple[str, str, bool]]:
+def _permissions(found: BundleSummary) -> Iterator[tuple[str, str, bool]]:
     """Each permission in words, its scope, and whether it is far-reaching."""
     from olmkit.bundle.summary import grants
 
@@ -191,7 +191,7 @@ def _permissions(found: Summary) -> Iterator[tuple[str, str, bool]]:
         yield words, target.scope, grants.is_far_reaching(target, verbs)
 
 
-def _api_json(one: Api) -> dict[str, Any]:
+def _api_json(one: ApiSummary) -> dict[str, Any]:
     value = {
         "name": one.name,
         "group": one.group,
@@ -202,7 +202,7 @@ def _api_json(one: Api) -> dict[str, Any]:
     return {**value, "apiService": one.is_api_service}
 
 
-def _api(one: Api) -> str:
+def _api(one: ApiSummary) -> str:
     group = f"{one.group}/" if one.group else ""
     return f"{one.kind} ({group}{one.version})"
 

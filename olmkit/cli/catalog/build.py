@@ -15,7 +15,7 @@ from olmkit.cli.frame.build_options import build_options
 if TYPE_CHECKING:
     from olmkit.edges.images.access_settings import Access
     from olmkit.jobs.catalog.image import ServerOptions
-    from olmkit.jobs.image.publish import BuildOptions
+    from olmkit.jobs.image.publish import PublishOptions
 
 
 _RESERVED: Final = "operators.operatorframework.io.index."
@@ -73,7 +73,7 @@ def build(
     app: App,
     *,
     folder: str,
-    options: BuildOptions,
+    options: PublishOptions,
     access: Access,
     server: str,
     opm_cache: bool,

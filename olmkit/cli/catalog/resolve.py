@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from olmkit.catalog.selection import Selection
     from olmkit.edges.images.access_settings import Access
     from olmkit.jobs.catalog.resolve import ExtensionSettings, Resolution
-    from olmkit.olm.resolver.solve import Answer, InstallStep, Result
+    from olmkit.olm.resolver.solve import Answer, InstallStep, SolvedInstall
 
 
 @command(
@@ -88,7 +88,7 @@ def resolve(
     from olmkit.catalog.selection import Selection
     from olmkit.jobs.catalog import resolve as job
     from olmkit.jobs.catalog.resolve import ExtensionSettings
-    from olmkit.olm.resolver.solve import Result
+    from olmkit.olm.resolver.solve import SolvedInstall
 
     asked = [Selection.parse(one) for one in requests]
     cluster = ClusterVersion.parse(cluster_version) if cluster_version else None
@@ -120,7 +120,7 @@ def resolve(
     best = {one.subscription: one for one in reversed(found.rejected)}
     for one in best.values():
         app.terminal.note(f"`{one.subscription}` does not get `{one.csv}`: {one.reason}")
-    is_resolved = all(isinstance(one, Result) for one in found.answers)
+    is_resolved = all(isinstance(one, SolvedInstall) for one in found.answers)
     if not is_resolved or any(one.stops_v0 for one in limits):
         app.exit(Exit.NO)
 
@@ -206,12 +206,12 @@ def _unmet(answer: Answer) -> tuple[str, ...]:
 
 
 def _answer(answer: Answer) -> Iterator[str]:
-    from olmkit.olm.resolver.solve import Failed, Result
+    from olmkit.olm.resolver.solve import Failed, SolvedInstall
 
     match answer:
-        case Result() if not answer.steps:
+        case SolvedInstall() if not answer.steps:
             yield "  nothing: what is installed stays"
-        case Result():
+        case SolvedInstall():
             for step in answer.steps:
                 yield f"  {step.csv}   {_facts(answer, step)}"
             if not answer.plan:
@@ -223,7 +223,7 @@ def _answer(answer: Answer) -> Iterator[str]:
             yield from (f"  {text}" for text in answer.unmet)
 
 
-def _facts(answer: Result, step: InstallStep) -> str:
+def _facts(answer: SolvedInstall, step: InstallStep) -> str:
     facts = [f"package {step.package}", f"channel {step.channel}", f"catalog {step.catalog.name}"]
     if any(one.starting_csv == step.csv for one in answer.generated):
         facts.append("a dependency")
@@ -251,10 +251,10 @@ def _value(found: Resolution) -> dict[str, Any]:
 
 
 def _answer_value(answer: Answer) -> dict[str, Any]:
-    from olmkit.olm.resolver.solve import Failed, Result
+    from olmkit.olm.resolver.solve import Failed, SolvedInstall
 
     match answer:
-        case Result():
+        case SolvedInstall():
             return {
                 "steps": [
                     {

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from olmkit.edges.images.access_settings import Access
     from olmkit.jobs.cluster.wait import Report, Timeouts
     from olmkit.jobs.cluster_v1.extension import ExtensionUpgrade
-    from olmkit.jobs.cluster_v1.extension_choice import Offer
+    from olmkit.jobs.cluster_v1.extension_choice import ExtensionChoice
     from olmkit.kube.objects import Manifest
     from olmkit.olm.explain.explanation import Explanation
 
@@ -250,11 +250,11 @@ def _granting(app: App) -> Iterator[None]:
         raise
 
 
-def _announce(app: App, title: str, offer: Offer) -> None:
+def _announce(app: App, title: str, offer: ExtensionChoice) -> None:
     announcement.give(app, title, offer.brings, [""], offer.notes, offer.has)
 
 
-def _rehearse(app: App, found: Sequence[Manifest], offer: Offer) -> None:
+def _rehearse(app: App, found: Sequence[Manifest], offer: ExtensionChoice) -> None:
     """Show what would be written, and what is known of what comes with it."""
     from olmkit.base import documents
 

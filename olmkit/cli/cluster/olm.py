@@ -53,7 +53,7 @@ def status(app: App, *, target: Target) -> None:
     """Show whether OLM is installed and running."""
     from olmkit.jobs.cluster import olm as job
 
-    async def run() -> job.Status:
+    async def run() -> job.OlmStatus:
         async with target.open() as (reader, _):
             return await job.status(reader)
 
@@ -162,7 +162,7 @@ def uninstall(
     app.run(run())
 
 
-def _text(found: job.Status) -> str:
+def _text(found: job.OlmStatus) -> str:
     if not found.generations:
         return "OLM is not installed"
     lines = [f"OLM {' and '.join(found.generations)}, {found.subscriptions} Subscriptions"]

@@ -14,7 +14,7 @@ from olmkit.cli.frame.exits import Exit
 from olmkit.cli.frame.terminal import printable
 
 if TYPE_CHECKING:
-    from olmkit.jobs.cluster.status import Row, Status
+    from olmkit.jobs.cluster.status import OperatorRow, OperatorsStatus
 
 
 @command(
@@ -33,7 +33,7 @@ def status(app: App, *, package: str, exit_code: bool, target: Target) -> None:
     """
     from olmkit.jobs.cluster import status as job
 
-    async def run() -> Status:
+    async def run() -> OperatorsStatus:
         async with target.open() as (reader, _):
             return await job.status(reader, namespace=target.named_namespace, package=package)
 
@@ -48,7 +48,7 @@ def status(app: App, *, package: str, exit_code: bool, target: Target) -> None:
         app.exit(Exit.NO)
 
 
-def _text(found: Status) -> str:
+def _text(found: OperatorsStatus) -> str:
     parts = []
     if found.operators:
         rows = [("OLM", "NAMESPACE", "PACKAGE", "CHANNEL", "INSTALLED", "STANDING", "WHY")]
@@ -74,7 +74,7 @@ def _text(found: Status) -> str:
     return "\n\n".join(parts) or "no operators and no catalogs"
 
 
-def _named(row: Row) -> str:
+def _named(row: OperatorRow) -> str:
     """The package, with the name of the object that requests it where that is another one."""
     return row.package if row.name == row.package else f"{row.package} ({row.name})"
 
@@ -88,7 +88,7 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
     )
 
 
-def _value(found: Status) -> dict[str, Any]:
+def _value(found: OperatorsStatus) -> dict[str, Any]:
     return {
         "operators": [
             {

@@ -27,10 +27,10 @@ def build_options(
 
     @functools.wraps(run)
     def gathered(app: App, **arguments: Any) -> Any:
-        from olmkit.jobs.image.publish import BuildOptions
+        from olmkit.jobs.image.publish import PublishOptions
 
         platforms = arguments.pop("platforms")
-        wanted = BuildOptions(
+        wanted = PublishOptions(
             target=arguments.pop("target"),
             push=arguments.pop("push"),
             platforms=tuple(dict.fromkeys(platforms)),

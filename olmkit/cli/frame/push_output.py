@@ -12,7 +12,7 @@ from olmkit.cli.frame.app import App
 
 if TYPE_CHECKING:
     from olmkit.edges.images.access_settings import Access
-    from olmkit.edges.images.transfer import Report, Step
+    from olmkit.edges.images.transfer import Report, TransferStep
     from olmkit.jobs.image.publish import Published
     from olmkit.oci.referrers import Referrer
 
@@ -22,7 +22,7 @@ def reporting(app: App) -> Iterator[Report]:
     """Show on stderr each piece as it arrives: a bar that moves on a terminal, else a line."""
     with app.terminal.progress("working") as progress:
 
-        def said(step: Step) -> None:
+        def said(step: TransferStep) -> None:
             progress.advance(f"{step.outcome}: {_words(step)}")
 
         yield said
@@ -68,7 +68,7 @@ def _facts(published: Published) -> dict[str, object]:
     }
 
 
-def pieces(steps: Sequence[Step]) -> list[dict[str, object]]:
+def pieces(steps: Sequence[TransferStep]) -> list[dict[str, object]]:
     """The pieces of an image as JSON."""
     return [
         {
@@ -102,7 +102,7 @@ _NAMES = {
 }
 
 
-def _words(step: Step) -> str:
+def _words(step: TransferStep) -> str:
     descriptor = step.descriptor
     noun = "manifest" if descriptor.is_manifest else "blob"
     if descriptor.is_index:

@@ -12,7 +12,7 @@ from olmkit.cli.frame.build_options import build_options, engine_option
 
 if TYPE_CHECKING:
     from olmkit.edges.images.access_settings import Access
-    from olmkit.jobs.image.publish import BuildOptions
+    from olmkit.jobs.image.publish import PublishOptions
     from olmkit.project.image_plan import ImagePlan
 
 
@@ -71,7 +71,7 @@ if TYPE_CHECKING:
 @engine_option("the Containerfile")
 @click.option("--dry-run", is_flag=True, help="Show what would be built without building it.")
 def build(
-    app: App, *, options: BuildOptions, access: Access, engine: str, dry_run: bool, **given: Any
+    app: App, *, options: PublishOptions, access: Access, engine: str, dry_run: bool, **given: Any
 ) -> None:
     """Build the image of an operator, without a container engine.
 

@@ -24,7 +24,7 @@ from olmkit.base.diagnostics import ConfigurationError, RemoteError
 from olmkit.base.protobuf import enum, strings
 from olmkit.catalog.serve.registry_api import BadQuestionError, NotFoundError, RegistryApi
 from olmkit.edges.catalog import reflection
-from olmkit.edges.network.certificate_files import CertificateFiles, Pair
+from olmkit.edges.network.certificate_files import CertificateRenewals, Pair
 
 # The core of the library writes to stderr on its own; what matters is in our exceptions.
 os.environ.setdefault("GRPC_VERBOSITY", "NONE")
@@ -168,7 +168,7 @@ class CatalogServer:
             )
         )
 
-    async def start(self, host: str, port: int, tls: CertificateFiles | None = None) -> int:
+    async def start(self, host: str, port: int, tls: CertificateRenewals | None = None) -> int:
         """Listen; the port, which is a free one for 0. An empty `host` means all addresses.
 
         With `tls`, new connections get the certificate that is then in its files.
@@ -363,7 +363,7 @@ def _code_name(code: Any) -> str:
     return "".join(part.capitalize() for part in known[0].name.split("_"))
 
 
-def _credentials(tls: CertificateFiles) -> Any:
+def _credentials(tls: CertificateRenewals) -> Any:
     pair = tls.read()
     if pair is None:
         raise ConfigurationError(

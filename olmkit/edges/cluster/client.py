@@ -25,7 +25,7 @@ from olmkit.edges.cluster.kubeconfig import ClusterConfig
 from olmkit.edges.cluster.sent_requests import Observer, Tracer
 from olmkit.kube.api import (
     ClusterError,
-    Identity,
+    ImpersonatedUser,
     ObjectList,
     PatchType,
     Propagation,
@@ -91,7 +91,7 @@ class HttpCluster:
         """Close the connections."""
         await self._connection.close()
 
-    def impersonating(self, identity: Identity) -> Self:
+    def impersonating(self, identity: ImpersonatedUser) -> Self:
         """The same server over the same connections, asked as another user.
 
         Raises `ConfigurationError` for an identity without user.
@@ -364,7 +364,7 @@ class HttpCluster:
                 yield message
 
     @contextlib.asynccontextmanager
-    async def forward(self, namespace: str, pod: str, port: int) -> AsyncIterator[streams.Pipe]:
+    async def forward(self, namespace: str, pod: str, port: int) -> AsyncIterator[streams.PodPipe]:
         """A connection to a port of a pod; closed at the end."""
         path = f"/api/v1/namespaces/{_one(namespace)}/pods/{_one(pod)}/portforward"
         socket = self._connection.socket(
@@ -374,7 +374,7 @@ class HttpCluster:
             headers=self.headers,
         )
         async with socket as opened:
-            yield streams.Pipe(opened, f"port {port} of pod `{pod}`")
+            yield streams.PodPipe(opened, f"port {port} of pod `{pod}`")
 
     async def _ask(self, path: str, accept: str) -> Mapping[str, Any]:
         body = await self.request("GET", path, accept=accept)

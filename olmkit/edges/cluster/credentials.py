@@ -32,7 +32,7 @@ _LAST_MOMENT = 1.0  # for what was killed, to be gone
 _EXEC_VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
 
 
-class Credentials(Protocol):
+class ClusterCredentials(Protocol):
     """Credentials, which a client gets before each request."""
 
     async def authorization(self) -> str | None:

@@ -8,10 +8,10 @@ from __future__ import annotations
 from urllib.parse import quote
 
 from olmkit.base.diagnostics import ConfigurationError
-from olmkit.kube.api import Identity
+from olmkit.kube.api import ImpersonatedUser
 
 
-def headers(identity: Identity) -> tuple[tuple[str, str], ...]:
+def headers(identity: ImpersonatedUser) -> tuple[tuple[str, str], ...]:
     """Raises `ConfigurationError` for an identity without user."""
     if not identity.user:
         raise ConfigurationError("an identity to impersonate needs a user")

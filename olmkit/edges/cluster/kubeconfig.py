@@ -24,7 +24,7 @@ from olmkit.base.diagnostics import ConfigurationError, OlmkitError
 from olmkit.edges import disk
 from olmkit.edges.cluster.credentials import (
     BasicCredentials,
-    Credentials,
+    ClusterCredentials,
     ExecCredentials,
     NoCredentials,
     TokenCredentials,
@@ -40,7 +40,7 @@ class ClusterConfig:
     """Where the API server is, how to trust it, and the user's credentials."""
 
     server: str
-    credentials: Credentials = field(default_factory=NoCredentials)
+    credentials: ClusterCredentials = field(default_factory=NoCredentials)
     namespace: str = "default"
     ca: bytes | None = None
     ca_file: Path | None = None  # where `ca` is from, when it may be renewed there
@@ -241,7 +241,7 @@ def _flag(entry: Mapping[str, Any], key: str) -> bool:
 
 def _credentials(
     user: Mapping[str, Any], file: Path, cluster: Mapping[str, Any], name: str
-) -> Credentials:
+) -> ClusterCredentials:
     if isinstance(user.get("exec"), dict):
         return ExecCredentials(
             user["exec"], folder=file.parent, cluster=_cluster_info(cluster, file), user=name

@@ -36,7 +36,7 @@ _CHUNK = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ApiRequest:
+class GrantedRequest:
     """A request below the token: `path` and `query` as they were sent."""
 
     method: str
@@ -58,13 +58,13 @@ class RefusedRequestError(Exception):
     message: str
 
 
-class Access(Protocol):
+class GrantPolicy(Protocol):
     """What happens to the requests of one grant."""
 
-    async def prepared(self, request: ApiRequest) -> ApiRequest:
+    async def prepared(self, request: GrantedRequest) -> GrantedRequest:
         """The request as it is sent on; raises `RefusedRequestError`."""
 
-    async def answered(self, request: ApiRequest, status: int, body: bytes) -> None:
+    async def answered(self, request: GrantedRequest, status: int, body: bytes) -> None:
         """The JSON that the server answered, unless it is a stream or very large."""
 
 
@@ -73,7 +73,7 @@ class RunProxy:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._grants: dict[str, Access] = {}
+        self._grants: dict[str, GrantPolicy] = {}
         application = web.Application(client_max_size=_BODY)
         application.router.add_route("*", "/{rest:.*}", self._answer)
         self._server = HttpServer("the proxy of runs", application, ("127.0.0.1", 0))
@@ -90,7 +90,7 @@ class RunProxy:
         await self._server.wait_until_ready()
 
     @contextlib.contextmanager
-    def grant(self, access: Access) -> Iterator[str]:
+    def grant(self, access: GrantPolicy) -> Iterator[str]:
         """The URL of the API server for this access, until the end of the block."""
         token = secrets.token_urlsafe(32)
         self._grants[token] = access
@@ -110,7 +110,7 @@ class RunProxy:
             return _refusal(403, f"a run may not send `{request.method}` to this path")
         if "upgrade" in request.headers:
             return _refusal(501, "connections to containers are not passed through")
-        asked = ApiRequest(
+        asked = GrantedRequest(
             method=request.method,
             path=path,
             query=query,
@@ -127,7 +127,7 @@ class RunProxy:
             return _refusal(503, error.message)
 
     async def _passed(
-        self, request: web.Request, sent: ApiRequest, access: Access
+        self, request: web.Request, sent: GrantedRequest, access: GrantPolicy
     ) -> web.StreamResponse:
         headers = {name: request.headers[name] for name in _SENT if name in request.headers}
         if sent.content_type:
@@ -160,12 +160,12 @@ class RunProxy:
             return made
 
 
-def with_body(request: ApiRequest, value: object) -> ApiRequest:
+def with_body(request: GrantedRequest, value: object) -> GrantedRequest:
     """The request with this value as its JSON body."""
     return replace(request, body=json.dumps(value).encode())
 
 
-def _is_kept(request: ApiRequest, headers: Mapping[str, str]) -> bool:
+def _is_kept(request: GrantedRequest, headers: Mapping[str, str]) -> bool:
     kind = headers.get("content-type", "")
     return kind.startswith("application/json") and not request.is_watch
 

@@ -53,7 +53,7 @@ async def _send(socket: aiohttp.ClientWebSocketResponse, data: bytes) -> None:
     await socket.send_bytes(_CLOSE + _STDIN)
 
 
-class Pipe:
+class PodPipe:
     """Fulfils `olmkit.kube.api.Pipe` over one port of a pod."""
 
     def __init__(self, socket: aiohttp.ClientWebSocketResponse, name: str) -> None:

@@ -16,14 +16,14 @@ from olmkit.edges.images.transfer import Report, silent
 from olmkit.oci import referrers, store
 from olmkit.oci.content import Descriptor, Digest
 from olmkit.oci.referrers import COSIGN_SUFFIXES, MAX_REFERRERS, Referrer, Referring
-from olmkit.oci.store import Store
+from olmkit.oci.store import ImageStore
 
 # A signature of a signature of an attestation is deeper than anything in use.
 _MAX_DEPTH: Final = 4
 _AT_ONCE: Final = 5  # as many requests as a transfer makes
 
 
-async def find(source: Store, root: Descriptor) -> tuple[Referrer, ...]:
+async def find(source: ImageStore, root: Descriptor) -> tuple[Referrer, ...]:
     """All that refers to `root`, in an order in which it may be stored.
 
     Raises `InputError` when there are more than a thousand.
@@ -53,7 +53,7 @@ async def find(source: Store, root: Descriptor) -> tuple[Referrer, ...]:
 
 
 async def copy(
-    source: Store, target: Store, root: Descriptor, *, report: Report = silent
+    source: ImageStore, target: ImageStore, root: Descriptor, *, report: Report = silent
 ) -> tuple[Referrer, ...]:
     """Bring all that refers to `root`, which is in `target` already; what was found."""
     if not isinstance(target, Referring):
@@ -91,7 +91,7 @@ async def _of(source: Referring, subject: Digest) -> list[Referrer]:
     ]
 
 
-async def _manifests(source: Store, roots: Iterable[Descriptor]) -> list[Digest]:
+async def _manifests(source: ImageStore, roots: Iterable[Descriptor]) -> list[Digest]:
     """The digests of all manifests that `roots` consist of, each once."""
     found: dict[Digest, None] = {}
     for root in roots:

@@ -34,7 +34,7 @@ _TOKEN_USER = "<token>"  # noqa: S105
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Credentials:
+class RegistryCredentials:
     """A user with a password, or a token that the token server takes for both."""
 
     username: str = ""
@@ -51,7 +51,7 @@ class Credentials:
 
 async def find(
     name: str, *, environment: Mapping[str, str], authfile: str | None = None
-) -> Credentials | None:
+) -> RegistryCredentials | None:
     """The credentials for `name` (registry and repository), if there are some."""
     for path in _files(environment, authfile):
         found = await _find_in(path, name, environment)
@@ -103,7 +103,9 @@ def _files(environment: Mapping[str, str], authfile: str | None) -> Iterator[Pat
     yield from (path for path in candidates if path.is_file())
 
 
-async def _find_in(path: Path, name: str, environment: Mapping[str, str]) -> Credentials | None:
+async def _find_in(
+    path: Path, name: str, environment: Mapping[str, str]
+) -> RegistryCredentials | None:
     value = _load(path)
     helpers = value.get("credHelpers")
     registry = name.partition("/")[0]
@@ -161,7 +163,7 @@ def _normalise(key: str) -> str:
     return f"{host}{slash}{rest}"
 
 
-def _from_entry(entry: Mapping[str, Any], path: Path, key: str) -> Credentials | None:
+def _from_entry(entry: Mapping[str, Any], path: Path, key: str) -> RegistryCredentials | None:
     username, password = _text(entry, "username"), _text(entry, "password")
     auth = _text(entry, "auth")
     if auth:
@@ -178,7 +180,7 @@ def _from_entry(entry: Mapping[str, Any], path: Path, key: str) -> Credentials |
     identity, token = _text(entry, "identitytoken"), _text(entry, "registrytoken")
     if not (username or identity or token):
         return None
-    return Credentials(
+    return RegistryCredentials(
         username=username, password=password, identity_token=identity, registry_token=token
     )
 
@@ -190,7 +192,7 @@ def _text(entry: Mapping[str, Any], key: str) -> str:
 
 async def _ask_helper(
     helper: str, server: str, environment: Mapping[str, str]
-) -> Credentials | None:
+) -> RegistryCredentials | None:
     program = f"docker-credential-{helper}"
     if not _HELPER_NAME.fullmatch(helper):
         raise ConfigurationError("the name of a credential helper is not valid")
@@ -233,7 +235,7 @@ async def _ask_helper(
     return _from_helper(output, program)
 
 
-def _from_helper(output: bytes, program: str) -> Credentials | None:
+def _from_helper(output: bytes, program: str) -> RegistryCredentials | None:
     try:
         value = json.loads(output)
         username, secret = value["Username"], value["Secret"]
@@ -245,5 +247,5 @@ def _from_helper(output: bytes, program: str) -> Credentials | None:
     if not isinstance(username, str) or not isinstance(secret, str) or not secret:
         return None
     if username == _TOKEN_USER:
-        return Credentials(identity_token=secret)
-    return Credentials(username=username, password=secret)
+        return RegistryCredentials(identity_token=secret)
+    return RegistryCredentials(username=username, password=secret)

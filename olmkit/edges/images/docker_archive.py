@@ -34,7 +34,7 @@ from olmkit.oci.content import (
 )
 from olmkit.oci.image import Image
 from olmkit.oci.reference import Reference
-from olmkit.oci.store import Opener, Store
+from olmkit.oci.store import ImageStore, Opener
 
 _LIST = "manifest.json"
 _CHUNK = 1024 * 1024
@@ -43,7 +43,7 @@ _CONTAINERD_NAME = "io.containerd.image.name"
 _COMPRESSED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
 
 
-def open_archive(path: Path) -> Store:
+def open_archive(path: Path) -> ImageStore:
     """The images of an archive that `docker save` has written."""
     archive = Archive(path)
     if "oci-layout" in archive.names and "index.json" in archive.names:
@@ -62,7 +62,7 @@ class _Named(LayoutReader):
 
 
 class DockerArchive:
-    """A `Store` that is only read, over the older form of the archive."""
+    """A `ImageStore` that is only read, over the older form of the archive."""
 
     def __init__(self, archive: Archive, shown: str) -> None:
         self._archive = archive
@@ -190,7 +190,7 @@ class DockerArchive:
         return ConfigurationError(f"`{self._shown}` is read-only")
 
 
-async def write(source: Store, image: Image, names: Sequence[Reference], path: Path) -> None:
+async def write(source: ImageStore, image: Image, names: Sequence[Reference], path: Path) -> None:
     """Write `image`, whose layers are in `source`, as an archive for `docker load`."""
     config = f"{image.manifest.config.digest.encoded}.json"
     layers = [f"{layer.digest.encoded}.tar" for layer in image.manifest.layers]

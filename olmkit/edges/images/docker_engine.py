@@ -20,11 +20,11 @@ from olmkit.base.diagnostics import ConfigurationError, RemoteError
 from olmkit.edges.images import docker_archive
 from olmkit.oci.image import Image
 from olmkit.oci.reference import Reference
-from olmkit.oci.store import RegistryError, Store
+from olmkit.oci.store import ImageStore, RegistryError
 
 
 @contextlib.asynccontextmanager
-async def open_image(name: Reference) -> AsyncIterator[Store]:
+async def open_image(name: Reference) -> AsyncIterator[ImageStore]:
     """A store with the one image `name` of the engine."""
     with tempfile.TemporaryDirectory(prefix="olmkit-") as folder:
         path = Path(folder, "image.tar")
@@ -32,7 +32,7 @@ async def open_image(name: Reference) -> AsyncIterator[Store]:
         yield docker_archive.open_archive(path)
 
 
-async def load(source: Store, image: Image, name: Reference) -> None:
+async def load(source: ImageStore, image: Image, name: Reference) -> None:
     """Put `image`, whose layers are in `source`, into the engine under `name`."""
     with tempfile.TemporaryDirectory(prefix="olmkit-") as folder:
         path = Path(folder, "image.tar")

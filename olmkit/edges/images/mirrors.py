@@ -16,7 +16,7 @@ from olmkit.base.streams import closing
 from olmkit.edges import disk
 from olmkit.oci.content import Descriptor, Digest
 from olmkit.oci.referrers import Referring
-from olmkit.oci.store import Opener, Store
+from olmkit.oci.store import ImageStore, Opener
 
 if TYPE_CHECKING:
     from olmkit.oci.mirrors import Rules
@@ -56,9 +56,9 @@ def _files(environment: Mapping[str, str]) -> Iterator[Path]:
 
 
 class Mirrored:
-    """A `Store` that is only read; the first place that has an image serves all of it."""
+    """A `ImageStore` that is only read; the first place that has an image serves all of it."""
 
-    def __init__(self, stores: Sequence[Store], shown: str) -> None:
+    def __init__(self, stores: Sequence[ImageStore], shown: str) -> None:
         self._stores = list(stores)
         self._shown = shown
 
@@ -123,7 +123,7 @@ class Mirrored:
     def _referring(self) -> list[Referring]:
         return [store for store in self._stores if isinstance(store, Referring)]
 
-    def _prefer(self, store: Store) -> None:
+    def _prefer(self, store: ImageStore) -> None:
         """Ask `store` first from now on; the place that the name says stays the last."""
         if store is not self._stores[0]:
             self._stores.remove(store)

@@ -18,8 +18,8 @@ import msgspec
 from olmkit.base.diagnostics import InputError, RemoteError
 from olmkit.base.streams import closing
 from olmkit.edges.images import registry_lists
-from olmkit.edges.images.credentials import Credentials
-from olmkit.edges.images.registry_endpoint import Endpoint, Request
+from olmkit.edges.images.credentials import RegistryCredentials
+from olmkit.edges.images.registry_endpoint import RegistryEndpoint, RegistryRequest
 from olmkit.edges.images.registry_upload import Upload
 from olmkit.edges.network.header_values import parse_count
 from olmkit.edges.network.web import Reply, Web
@@ -35,7 +35,7 @@ from olmkit.oci.content import (
     parse_manifest,
 )
 from olmkit.oci.reference import Reference
-from olmkit.oci.store import Opener, RegistryError, Store, checked, read, read_manifest
+from olmkit.oci.store import ImageStore, Opener, RegistryError, checked, read, read_manifest
 
 _ACCEPT = ", ".join([*sorted(INDEX_TYPES), *sorted(MANIFEST_TYPES)])
 _MAX_TAG = 128  # characters of a tag: the OCI distribution specification
@@ -58,21 +58,21 @@ class _Tags(msgspec.Struct):
     tags: list[str] | None = None
 
 
-class Registry:
-    """A `Store` over one repository of a registry."""
+class RegistryStore:
+    """A `ImageStore` over one repository of a registry."""
 
     def __init__(
         self,
         web: Web,
         reference: Reference,
         *,
-        credentials: Credentials | None = None,
+        credentials: RegistryCredentials | None = None,
         chunk_size: int = _CHUNK_SIZE,
         insecure: bool = False,
     ) -> None:
         self._web = web
         self.reference = reference
-        self._endpoint = Endpoint(web, reference, credentials, insecure=insecure)
+        self._endpoint = RegistryEndpoint(web, reference, credentials, insecure=insecure)
         self._chunk_size = chunk_size
         self._manifests: dict[Digest, bytes] = {}
         self._pushed: set[Digest] = set()  # manifests
@@ -128,10 +128,10 @@ class Registry:
             return
         await Upload(self._endpoint, descriptor, content, self._chunk_size).run()
 
-    async def mount(self, descriptor: Descriptor, source: Store) -> bool:
+    async def mount(self, descriptor: Descriptor, source: ImageStore) -> bool:
         """Take a blob from another repository of the same registry, if it lets us."""
         if (
-            not isinstance(source, Registry)
+            not isinstance(source, RegistryStore)
             or source.reference.registry != self._endpoint.host
             or source.reference.repository == self.reference.repository
             or descriptor.is_manifest
@@ -142,7 +142,7 @@ class Registry:
         query = urllib.parse.urlencode({"mount": str(descriptor.digest), "from": origin})
 
         async def ask() -> bool:
-            request = Request(
+            request = RegistryRequest(
                 method="POST", url=await self._endpoint.url(f"blobs/uploads/?{query}"), headers={}
             )
             async with self._endpoint.send(request, mounting=origin) as reply:
@@ -159,7 +159,7 @@ class Registry:
 
     async def resolve(self, selector: str) -> Descriptor:
         async def ask() -> Descriptor:
-            request = Request(
+            request = RegistryRequest(
                 method="GET",
                 url=await self._endpoint.url(f"manifests/{selector}"),
                 headers={"Accept": _ACCEPT},
@@ -276,7 +276,7 @@ class Registry:
         async def ask() -> tuple[tuple[Descriptor, ...] | None, str]:
             headers = {"Accept": MediaType.OCI_INDEX}
             async with self._endpoint.send(
-                Request(method="GET", url=url, headers=headers)
+                RegistryRequest(method="GET", url=url, headers=headers)
             ) as reply:
                 if reply.status in _WITHOUT_REFERRERS:
                     return None, ""
@@ -320,7 +320,7 @@ class Registry:
         url = await self._endpoint.url(rest)
         if self._knows_head:
             async with self._endpoint.send(
-                Request(method="HEAD", url=url, headers=headers)
+                RegistryRequest(method="HEAD", url=url, headers=headers)
             ) as reply:
                 if reply.status not in (405, 501):
                     yield reply
@@ -328,7 +328,7 @@ class Registry:
             self._knows_head = False
         # One byte is enough to see that a blob is there; the rest is not read.
         part = {} if rest.startswith("manifests/") else {"Range": "bytes=0-0"}
-        request = Request(method="GET", url=url, headers={**headers, **part})
+        request = RegistryRequest(method="GET", url=url, headers={**headers, **part})
         async with self._endpoint.send(request) as reply:
             yield reply
 
@@ -341,7 +341,9 @@ class Registry:
 
     async def _tag_page(self, url: str) -> tuple[list[str], str]:
         async def ask() -> tuple[list[str], str]:
-            async with self._endpoint.send(Request(method="GET", url=url, headers={})) as reply:
+            async with self._endpoint.send(
+                RegistryRequest(method="GET", url=url, headers={})
+            ) as reply:
                 if reply.status != 200:
                     raise await self._endpoint.refusal(reply, "list the tags of")
                 following = self._endpoint.next_page(reply)
@@ -370,7 +372,7 @@ class Registry:
         headers = {"Accept": descriptor.media_type} if kind == "manifests" else {}
         if offset:
             headers["Range"] = f"bytes={offset}-"
-        request = Request(
+        request = RegistryRequest(
             method="GET",
             url=await self._endpoint.url(f"{kind}/{descriptor.digest}"),
             headers=headers,
@@ -389,7 +391,7 @@ class Registry:
 
     async def _put_manifest(self, descriptor: Descriptor, data: bytes, selector: str) -> None:
         async def ask() -> None:
-            request = Request(
+            request = RegistryRequest(
                 method="PUT",
                 url=await self._endpoint.url(f"manifests/{selector}"),
                 headers={"Content-Type": descriptor.media_type},

@@ -18,7 +18,7 @@ import msgspec
 
 from olmkit.base import names
 from olmkit.base.diagnostics import RemoteError
-from olmkit.edges.images.credentials import Credentials
+from olmkit.edges.images.credentials import RegistryCredentials
 from olmkit.edges.network import header_values, urls
 from olmkit.edges.network.urls import redact
 from olmkit.edges.network.web import TEMPORARY_STATUS, Reply, Web
@@ -68,7 +68,9 @@ def parse_challenges(text: str) -> tuple[Challenge, ...]:
 class Authenticator:
     """The `Authorization` header for one registry; several requests may need it at once."""
 
-    def __init__(self, web: Web, reference: Reference, credentials: Credentials | None) -> None:
+    def __init__(
+        self, web: Web, reference: Reference, credentials: RegistryCredentials | None
+    ) -> None:
         self._web = web
         self._reference = reference
         self._host = reference.registry

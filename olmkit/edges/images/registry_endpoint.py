@@ -20,7 +20,7 @@ import msgspec
 
 from olmkit.base.diagnostics import RemoteError
 from olmkit.base.streams import closing
-from olmkit.edges.images.credentials import Credentials
+from olmkit.edges.images.credentials import RegistryCredentials
 from olmkit.edges.images.registry_auth import Authenticator
 from olmkit.edges.network.header_values import next_link
 from olmkit.edges.network.urls import is_downgrade, redact, same_origin
@@ -39,7 +39,7 @@ _MAX_ERROR = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class RegistryRequest:
     """A request, so that it can be repeated."""
 
     method: str
@@ -58,14 +58,14 @@ class Request:
         return _part(opener(start), end - start)
 
 
-class Endpoint:
+class RegistryEndpoint:
     """A repository, with the credentials for it; requests must end before the client closes."""
 
     def __init__(
         self,
         web: Web,
         reference: Reference,
-        credentials: Credentials | None,
+        credentials: RegistryCredentials | None,
         *,
         insecure: bool = False,
     ) -> None:
@@ -133,7 +133,7 @@ class Endpoint:
         return base
 
     @contextlib.asynccontextmanager
-    async def send(self, request: Request, *, mounting: str = "") -> AsyncIterator[Reply]:
+    async def send(self, request: RegistryRequest, *, mounting: str = "") -> AsyncIterator[Reply]:
         """One request with credentials, and once more with fresh ones when these are stale."""
         scope = self._scope(mounting)
         url = _encrypted(request.url, self._base)
@@ -162,7 +162,7 @@ class Endpoint:
         """Let go of an upload in the registry; an upload that stays does no harm."""
         if not same_origin(_encrypted(location, self._base), self._base):
             return
-        request = Request(method="DELETE", url=location, headers={}, follow=False)
+        request = RegistryRequest(method="DELETE", url=location, headers={}, follow=False)
         with contextlib.suppress(RemoteError):
             async with self.send(request):
                 pass

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import urllib.parse
 
-from olmkit.edges.images.registry_endpoint import Endpoint, Request
+from olmkit.edges.images.registry_endpoint import RegistryEndpoint, RegistryRequest
 from olmkit.edges.network.header_values import parse_count
 from olmkit.edges.network.web import TEMPORARY_STATUS
 from olmkit.oci.content import Descriptor
@@ -31,7 +31,7 @@ class Upload:
 
     def __init__(
         self,
-        endpoint: Endpoint,
+        endpoint: RegistryEndpoint,
         descriptor: Descriptor,
         content: Opener,
         chunk_size: int,
@@ -69,7 +69,9 @@ class Upload:
             raise
 
     async def _begin(self) -> None:
-        request = Request(method="POST", url=await self._endpoint.url("blobs/uploads/"), headers={})
+        request = RegistryRequest(
+            method="POST", url=await self._endpoint.url("blobs/uploads/"), headers={}
+        )
         async with self._endpoint.send(request) as reply:
             if reply.status != 202:
                 raise await self._endpoint.refusal(reply, "push to")
@@ -87,7 +89,7 @@ class Upload:
 
     async def _resume(self) -> bool:
         """Whether the registry still has the upload; learns how far it is."""
-        request = Request(method="GET", url=self._location, headers={}, follow=False)
+        request = RegistryRequest(method="GET", url=self._location, headers={}, follow=False)
         async with self._endpoint.send(request) as reply:
             if reply.status in TEMPORARY_STATUS:
                 raise await self._endpoint.refusal(reply, "push to")
@@ -106,7 +108,7 @@ class Upload:
         while self._sent < size:
             begin = clock()
             end = min(self._sent + self._chunk_size, size)
-            request = Request(
+            request = RegistryRequest(
                 method="PATCH",
                 url=self._location,
                 headers={
@@ -129,7 +131,7 @@ class Upload:
         separator = "&" if "?" in self._location else "?"
         digest = urllib.parse.quote(str(self._descriptor.digest), safe="")
         size = self._descriptor.size
-        request = Request(
+        request = RegistryRequest(
             method="PUT",
             url=f"{self._location}{separator}digest={digest}",
             headers={

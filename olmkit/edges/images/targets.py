@@ -19,7 +19,7 @@ from olmkit.base.diagnostics import OlmkitError, RemoteError
 from olmkit.edges.disk import disk_error
 from olmkit.edges.images import attached, docker_archive, transfer, transports
 from olmkit.edges.images.layout import Layout, temporary
-from olmkit.edges.images.transfer import Outcome, Report, Step, silent
+from olmkit.edges.images.transfer import Report, TransferOutcome, TransferStep, silent
 from olmkit.edges.images.transports import Access
 from olmkit.oci import layer
 from olmkit.oci.content import Descriptor
@@ -32,7 +32,7 @@ from olmkit.oci.reference import (
     Reference,
 )
 from olmkit.oci.referrers import Referrer
-from olmkit.oci.store import Store
+from olmkit.oci.store import ImageStore
 
 if TYPE_CHECKING:
     from olmkit.edges.network.web import Web
@@ -47,7 +47,7 @@ class Sent:
 
 
 async def send(
-    source: Store,
+    source: ImageStore,
     root: Descriptor,
     target: ImageReference,
     access: Access,
@@ -63,7 +63,7 @@ async def send(
 
 
 async def send_with_referrers(
-    source: Store,
+    source: ImageStore,
     root: Descriptor,
     target: ImageReference,
     access: Access,
@@ -84,7 +84,7 @@ class _Carrier:
     with_referrers: bool = False
 
     async def carry(
-        self, source: Store, store: Store, root: Descriptor, tag: str | None
+        self, source: ImageStore, store: ImageStore, root: Descriptor, tag: str | None
     ) -> tuple[Referrer, ...]:
         await transfer.copy(source, store, root, tag=tag or "", report=self.report)
         if not self.with_referrers:
@@ -93,7 +93,7 @@ class _Carrier:
 
 
 async def _send(
-    source: Store,
+    source: ImageStore,
     root: Descriptor,
     target: ImageReference,
     access: Access,
@@ -115,14 +115,14 @@ async def _send(
             image = await transports.look_at(source, root, access)
             names = [target.name] if target.name is not None else []
             await docker_archive.write(source, image, names, transports.local_path(target.file))
-            carrier.report(Step(image.descriptor, Outcome.SENT))
+            carrier.report(TransferStep(image.descriptor, TransferOutcome.SENT))
             return Sent(image.descriptor)
         case EngineReference():
             from olmkit.edges.images import docker_engine
 
             image = await transports.look_at(source, root, access)
             await docker_engine.load(source, image, target.name)
-            carrier.report(Step(image.descriptor, Outcome.SENT))
+            carrier.report(TransferStep(image.descriptor, TransferOutcome.SENT))
             return Sent(image.descriptor)
 
 
@@ -131,9 +131,9 @@ def _resumable(folder: str, carrier: _Carrier) -> Iterator[_Carrier]:
     """Say of an error that what has arrived in a layout is kept: no content is copied twice."""
     sent = False
 
-    def report(step: Step) -> None:
+    def report(step: TransferStep) -> None:
         nonlocal sent
-        sent = sent or step.outcome is Outcome.SENT
+        sent = sent or step.outcome is TransferOutcome.SENT
         carrier.report(step)
 
     try:
@@ -146,7 +146,7 @@ def _resumable(folder: str, carrier: _Carrier) -> Iterator[_Carrier]:
 
 
 async def _send_archive(
-    source: Store, root: Descriptor, target: ArchiveReference, carrier: _Carrier
+    source: ImageStore, root: Descriptor, target: ArchiveReference, carrier: _Carrier
 ) -> tuple[Referrer, ...]:
     path = transports.local_path(target.file)
     try:

@@ -16,10 +16,10 @@ from typing import Any
 from olmkit.base.diagnostics import InputError, OlmkitError
 from olmkit.oci import store
 from olmkit.oci.content import Descriptor, Digest
-from olmkit.oci.store import Mounting, Store
+from olmkit.oci.store import ImageStore, Mounting
 
 
-class Outcome(StrEnum):
+class TransferOutcome(StrEnum):
     """How a piece came to be in the target, or that it need not be there: an external layer."""
 
     SENT = "sent"
@@ -29,26 +29,26 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TransferStep:
     """One piece, and how it came to be in the target."""
 
     descriptor: Descriptor
-    outcome: Outcome
+    outcome: TransferOutcome
 
 
-Report = Callable[[Step], None]
+Report = Callable[[TransferStep], None]
 
 # As many as Docker uploads at once; more only makes registries say 429.
 _JOBS = 5
 
 
-def silent(_: Step) -> None:
+def silent(_: TransferStep) -> None:
     """Report nothing."""
 
 
 async def copy(
-    source: Store,
-    target: Store,
+    source: ImageStore,
+    target: ImageStore,
     root: Descriptor,
     *,
     tag: str | None = None,
@@ -62,7 +62,7 @@ async def copy(
     if not root.is_manifest:
         raise InputError(f"`{root.digest}` is not an image: its media type is `{root.media_type}`")
     if await target.exists(root):
-        report(Step(root, Outcome.PRESENT))
+        report(TransferStep(root, TransferOutcome.PRESENT))
     else:
         limit = asyncio.Semaphore(jobs)
         arrived: set[Digest] = set()
@@ -70,9 +70,9 @@ async def copy(
         async def carry(descriptor: Descriptor) -> None:
             async with limit:
                 outcome = await _carry(source, target, descriptor, arrived)
-            if outcome in (Outcome.SENT, Outcome.MOUNTED):
+            if outcome in (TransferOutcome.SENT, TransferOutcome.MOUNTED):
                 arrived.add(descriptor.digest)
-            report(Step(descriptor, outcome))
+            report(TransferStep(descriptor, outcome))
 
         for level in await store.levels(source, root):
             await at_once(carry(descriptor) for descriptor in level)
@@ -81,21 +81,21 @@ async def copy(
 
 
 async def _carry(
-    source: Store, target: Store, descriptor: Descriptor, arrived: Set[Digest]
-) -> Outcome:
+    source: ImageStore, target: ImageStore, descriptor: Descriptor, arrived: Set[Digest]
+) -> TransferOutcome:
     # What names something that came just now cannot have been there before it: no check is needed.
     if arrived.isdisjoint(await _parts(source, descriptor)) and await target.exists(descriptor):
-        return Outcome.PRESENT
+        return TransferOutcome.PRESENT
     if descriptor.is_external and not await source.exists(descriptor):
-        return Outcome.EXTERNAL
+        return TransferOutcome.EXTERNAL
     if isinstance(target, Mounting) and await target.mount(descriptor, source):
-        return Outcome.MOUNTED
+        return TransferOutcome.MOUNTED
     with store.naming(source):
         await target.push(descriptor, lambda offset: source.fetch(descriptor, offset))
-    return Outcome.SENT
+    return TransferOutcome.SENT
 
 
-async def _parts(source: Store, descriptor: Descriptor) -> list[Digest]:
+async def _parts(source: ImageStore, descriptor: Descriptor) -> list[Digest]:
     """What a manifest names; nothing for a blob."""
     if not descriptor.is_manifest:
         return []

@@ -1,6 +1,6 @@
 """What a user typed, opened: a reference becomes a store, an image becomes files.
 
-Jobs come here with a text and get a `Store`, or the `Tree` of a bundle or a
+Jobs come here with a text and get a `ImageStore`, or the `Tree` of a bundle or a
 catalog with the labels and the pinned name of the image it came from. Folders
 are distinguished from references by looking at the disk.
 """
@@ -25,7 +25,7 @@ from olmkit.edges.images.layout import Layout, open_archive
 from olmkit.oci import reference as references
 from olmkit.oci import store as stores
 from olmkit.oci.content import Descriptor, Digest, MediaType, Platform
-from olmkit.oci.files import Files
+from olmkit.oci.files import LayeredFiles
 from olmkit.oci.image import Image
 from olmkit.oci.limits import MAX_PATH, Limits, ReadBudget
 from olmkit.oci.reference import (
@@ -38,7 +38,7 @@ from olmkit.oci.reference import (
     LayoutReference,
     Reference,
 )
-from olmkit.oci.store import Store
+from olmkit.oci.store import ImageStore
 
 if TYPE_CHECKING:
     from olmkit.edges.network.web import Web, WebOptions
@@ -111,7 +111,7 @@ def own_platform() -> Platform:
 @contextlib.asynccontextmanager
 async def open_store(
     reference: ImageReference, access: Access, *, web: Web | None = None, write: bool = False
-) -> AsyncIterator[Store]:
+) -> AsyncIterator[ImageStore]:
     """The store that `reference` is in, or with `write` will be in; several may share one `web`.
 
     What is only read from a registry may come from its mirrors.
@@ -136,7 +136,7 @@ async def open_store(
 @contextlib.asynccontextmanager
 async def _open_registry(
     reference: Reference, access: Access, web: Web | None, *, write: bool
-) -> AsyncIterator[Store]:
+) -> AsyncIterator[ImageStore]:
     """The registry that `reference` names, or the places that `registries.conf` has for it."""
     from olmkit.edges.images import mirrors
     from olmkit.edges.network.web import Web
@@ -166,9 +166,9 @@ async def _registry(
     stack: contextlib.AsyncExitStack,
     *,
     insecure: bool,
-) -> Store:
+) -> ImageStore:
     from olmkit.edges.images import credentials
-    from olmkit.edges.images.registry import Registry
+    from olmkit.edges.images.registry import RegistryStore
 
     found = await credentials.find(
         reference.name, environment=access.environment, authfile=access.authfile
@@ -176,7 +176,7 @@ async def _registry(
     if insecure:
         options = replace(web_options(access), skip_tls_verify=True)
         web = await stack.enter_async_context(type(web)(options))
-    return Registry(web, reference, credentials=found, insecure=insecure)
+    return RegistryStore(web, reference, credentials=found, insecure=insecure)
 
 
 def web_options(access: Access) -> WebOptions:
@@ -284,7 +284,7 @@ async def _read_image(
     return ImageFiles(source=reference, tree=tree, pinned=pinned(reference, root), labels=labels)
 
 
-async def look_at(store: Store, root: Descriptor, access: Access) -> Image:
+async def look_at(store: ImageStore, root: Descriptor, access: Access) -> Image:
     """The image to read files or labels from: bundles and catalogs are alike on all platforms."""
     return await stores.pull(
         store,
@@ -301,7 +301,7 @@ def _named(layer: Descriptor) -> str:
 
 
 async def unpack(
-    store: Store, image: Image, wanted: Sequence[str] = ("",), limits: Limits | None = None
+    store: ImageStore, image: Image, wanted: Sequence[str] = ("",), limits: Limits | None = None
 ) -> Tree:
     """The files of `image` below the `wanted` folders, under the names that were requested.
 
@@ -341,7 +341,7 @@ async def unpack(
                     spool.write(chunk)
             layers.append((layer, spool))
         for _ in range(_MAX_RELOCATIONS):
-            files = Files(kept, budget=budget, also=also)
+            files = LayeredFiles(kept, budget=budget, also=also)
             for (layer, spool), diff_id in zip(layers, diff_ids, strict=True):
                 spool.seek(0)
                 files.add(spool, _named(layer), diff_id)  # type: ignore[arg-type]

@@ -27,7 +27,7 @@ class Pair(NamedTuple):
     key: bytes
 
 
-class CertificateFiles:
+class CertificateRenewals:
     """Notices that the files have another content.
 
     Kubernetes swaps a symbolic link, so contents are compared.
@@ -94,7 +94,7 @@ def load(tls: ssl.SSLContext, pair: Pair) -> None:
         raise ConfigurationError(str(error)) from error
 
 
-async def keep_current(tls: ssl.SSLContext, files: CertificateFiles) -> None:
+async def keep_current(tls: ssl.SSLContext, files: CertificateRenewals) -> None:
     """Put renewed files into a context that is in use, until cancelled.
 
     A pair that does not fit together leaves the old one in place, and is logged.

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import olmkit
 from olmkit.base.diagnostics import OlmkitError
-from olmkit.edges.ansible import AnsibleRunner, Content
+from olmkit.edges.ansible import AnsibleRunner, RunContent
 from olmkit.edges.cluster.run_proxy import RunProxy
 from olmkit.edges.network.json_inbox import JsonInbox
 from olmkit.hybrid.ansible import play_metrics
@@ -44,8 +44,8 @@ class AnsibleEntry:
     """An entry with what it names on the disk, and what the environment says of its kind."""
 
     watch: AnsibleWatch
-    content: Content
-    finalizing: Content
+    content: RunContent
+    finalizing: RunContent
     workers: int
     verbosity: int
 

@@ -121,7 +121,7 @@ async def described(
 def _entry(
     watch: AnsibleWatch, folder: Path, environment: Mapping[str, str], given: Flags
 ) -> AnsibleEntry:
-    def find(role: str, playbook: str) -> ansible.Content:
+    def find(role: str, playbook: str) -> ansible.RunContent:
         try:
             return ansible.content(
                 role=role, playbook=playbook, folder=folder, environment=environment

@@ -17,7 +17,7 @@ from typing import Any
 
 from olmkit.base.diagnostics import OlmkitError
 from olmkit.base.go import durations
-from olmkit.edges.ansible import AnsibleRunner, Content, Run, RunError
+from olmkit.edges.ansible import AnsibleRunner, Run, RunContent, RunError
 from olmkit.edges.cluster.run_proxy import RunProxy
 from olmkit.hybrid import masks
 from olmkit.hybrid.ansible import run_events, run_variables
@@ -72,8 +72,8 @@ class AnsibleReconciler:
     """
 
     watch: AnsibleWatch
-    content: Content
-    finalizing: Content
+    content: RunContent
+    finalizing: RunContent
     runner: AnsibleRunner
     proxy: RunProxy
     client: Client

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from olmkit.edges.cluster import run_proxy
-from olmkit.edges.cluster.run_proxy import ApiRequest, RefusedRequestError
+from olmkit.edges.cluster.run_proxy import GrantedRequest, RefusedRequestError
 from olmkit.hybrid import masks
 from olmkit.hybrid.ansible import injection
 from olmkit.hybrid.ansible.injection import ApiPath
@@ -47,7 +47,7 @@ class RunAccess:
             self._sorted = sorted(self._values, key=lambda one: (-len(one), one))
         return self._sorted
 
-    async def prepared(self, request: ApiRequest) -> ApiRequest:
+    async def prepared(self, request: GrantedRequest) -> GrantedRequest:
         """The request with an owner in what it creates; raises `RefusedRequestError`."""
         path = injection.parse_path(request.path)
         is_question = path is not None and path.group in _QUESTIONS
@@ -72,7 +72,7 @@ class RunAccess:
             request, injection.owned(manifest, self.owner, namespace=namespace)
         )
 
-    async def answered(self, request: ApiRequest, status: int, body: bytes) -> None:
+    async def answered(self, request: GrantedRequest, status: int, body: bytes) -> None:
         """Learn the values of Secrets, and again which kinds belong to the object."""
         path = injection.parse_path(request.path)
         if path is None or status >= 300:

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import olmkit
-from olmkit.edges.helm import Chart, Helm
+from olmkit.edges.helm import ChartSource, Helm
 from olmkit.hybrid.dependents import Dependents
 from olmkit.hybrid.helm.failures import Failures
 from olmkit.hybrid.helm.reconciler import HelmReconciler
@@ -32,7 +32,7 @@ from olmkit.runtime.work.controller import ControllerSettings
 class HelmOperator:
     """What all entries have in common; `period` in seconds."""
 
-    entries: Sequence[tuple[HelmWatch, Chart]]
+    entries: Sequence[tuple[HelmWatch, ChartSource]]
     helm: Helm
     now: Callable[[], str]
     period: float = 60.0

@@ -16,7 +16,7 @@ from olmkit.edges.images import transports
 from olmkit.edges.images.access_settings import Access
 from olmkit.edges.images.transfer import Report, silent
 from olmkit.jobs.image import publish
-from olmkit.jobs.image.publish import BuildOptions, Published
+from olmkit.jobs.image.publish import Published, PublishOptions
 from olmkit.oci.reference import ImageReference, LayoutReference, Reference
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 async def build(
-    folders: Sequence[str], options: BuildOptions, access: Access, report: Report = silent
+    folders: Sequence[str], options: PublishOptions, access: Access, report: Report = silent
 ) -> tuple[Published, ...]:
     """Build the images of the bundles in `folders`, in this order."""
     wanted = publish.check(options)
@@ -49,7 +49,7 @@ async def build(
 async def build_with_engine(
     engine: str,
     folders: Sequence[str],
-    options: BuildOptions,
+    options: PublishOptions,
     access: Access,
     report: Report,
     say: Say,

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from olmkit.bundle.changes import difference
-from olmkit.bundle.changes.change import GENERATIONS, Difference
+from olmkit.bundle.changes.change import GENERATIONS, BundleDifference
 from olmkit.jobs.bundle import read as bundle_read
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 async def compare(
     old: str, new: str, access: Access, *, olm: Iterable[str] = GENERATIONS
-) -> Difference:
+) -> BundleDifference:
     """What changes from one bundle to the other, for some generations of OLM.
 
     Raises `InputError` when one of them is not a bundle, or has no ClusterServiceVersion.

@@ -21,7 +21,7 @@ from olmkit.base.tree import Change, Changes, Tree, diff
 from olmkit.base.versions import Version
 from olmkit.bundle import findings, generated_files, images, layout, metadata, model
 from olmkit.bundle import generate as generator
-from olmkit.bundle.generate import Draft, Generated, GenerateRequest, Origin
+from olmkit.bundle.generate import BundleDraft, GeneratedBundle, GenerateRequest, Origin
 from olmkit.edges import disk, paths, whole_folder
 from olmkit.edges.images import transports
 from olmkit.edges.images.transports import Access
@@ -44,7 +44,7 @@ _DEFAULT_CHANNELS = "alpha"
 _YAML = (".yaml", ".yml", ".json")
 
 
-class Part(Enum):
+class BundlePart(Enum):
     """What a bundle consists of: its objects, and what says what they are."""
 
     MANIFESTS = "manifests"
@@ -52,14 +52,14 @@ class Part(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GenerateOptions:
+class BundleGenerateOptions:
     """The options of `bundle generate`; empty values mean "as the project says".
 
     `inputs` are files, folders or `-` for `stdin`. `created_at` is the time to
     write when something has changed, in RFC 3339. `parts`: the others stay as they are.
     """
 
-    parts: frozenset[Part] = frozenset(Part)
+    parts: frozenset[BundlePart] = frozenset(BundlePart)
     inputs: tuple[str, ...] = ()
     stdin: bytes | None = None
     version: str = ""
@@ -73,7 +73,7 @@ class GenerateOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GenerateResult:
+class BundleGenerateResult:
     """What was written, or would be; paths are as the user names them."""
 
     package: str
@@ -86,18 +86,18 @@ class GenerateResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
+class PreparedBundle:
     """All that was read and generated of a project before images are pinned and files written."""
 
     project: Path
-    options: GenerateOptions
+    options: BundleGenerateOptions
     package: str
     layout: str
     channels: str
     output: Path
     found: Tree = field(repr=False)
     old: Mapping[str, str] = field(repr=False)
-    draft: Draft | None = field(repr=False)
+    draft: BundleDraft | None = field(repr=False)
     passed_over: tuple[Diagnostic, ...] = ()
 
     def images_to_pin(self) -> tuple[str, ...]:
@@ -107,11 +107,11 @@ class Prepared:
 
 def generate(
     project: Path,
-    options: GenerateOptions,
+    options: BundleGenerateOptions,
     *,
     digests: Mapping[str, str] | None = None,
     dry_run: bool = False,
-) -> GenerateResult:
+) -> BundleGenerateResult:
     """Write the bundle of a project; with `dry_run`, only say what would change.
 
     With `digests`, which `resolve_digests` gives, all images are pinned. Raises
@@ -121,7 +121,7 @@ def generate(
     return write(prepare(project, options), digests=digests, dry_run=dry_run)
 
 
-def prepare(project: Path, options: GenerateOptions) -> Prepared:
+def prepare(project: Path, options: BundleGenerateOptions) -> PreparedBundle:
     """Read a project and generate its bundle; nothing is written. Raises as `generate` does."""
     facts = _facts(project)
     package = _package(options, facts)
@@ -132,10 +132,10 @@ def prepare(project: Path, options: GenerateOptions) -> Prepared:
     _check_channels(channels, options.default_channel)
     passed_over: list[Diagnostic] = []
     draft = None
-    if Part.MANIFESTS in options.parts:
+    if BundlePart.MANIFESTS in options.parts:
         kept = _kept_version(project, options, package, found)
         draft = _draft(project, options, package, facts.layout, passed_over, kept)
-    return Prepared(
+    return PreparedBundle(
         project=project,
         options=options,
         package=package,
@@ -150,8 +150,8 @@ def prepare(project: Path, options: GenerateOptions) -> Prepared:
 
 
 def write(
-    prepared: Prepared, *, digests: Mapping[str, str] | None = None, dry_run: bool = False
-) -> GenerateResult:
+    prepared: PreparedBundle, *, digests: Mapping[str, str] | None = None, dry_run: bool = False
+) -> BundleGenerateResult:
     """Write what was prepared, once; with `dry_run`, only say what would change."""
     options, found, output = prepared.options, prepared.found, prepared.output
     result = None
@@ -170,7 +170,7 @@ def write(
     )
     annotations = found.data(_ANNOTATIONS) if _ANNOTATIONS in found else None
     written = _Written(project=prepared.project, output=output)
-    if Part.METADATA in options.parts:
+    if BundlePart.METADATA in options.parts:
         annotations = metadata.annotations_file(values)
         written.add_metadata(values, annotations, found)
     if result is not None:
@@ -182,7 +182,7 @@ def write(
             if root != output:
                 disk.apply(root, changes)
     findings_of_result = (*prepared.passed_over, *result.findings) if result else ()
-    return GenerateResult(
+    return BundleGenerateResult(
         package=prepared.package,
         version=str(result.csv["spec"].get("version", "")) if result else options.version,
         image=_operator_image(result) if result else "",
@@ -194,7 +194,7 @@ def write(
 
 
 async def pins(
-    prepared: Prepared, *, known: Path | None, ask: bool, access: Access
+    prepared: PreparedBundle, *, known: Path | None, ask: bool, access: Access
 ) -> dict[str, str]:
     """Image → the same by digest, from a file, else from registries when these may be queried.
 
@@ -265,12 +265,12 @@ async def resolve_digests(names: Sequence[str], access: Access) -> dict[str, str
 
 def _draft(
     project: Path,
-    options: GenerateOptions,
+    options: BundleGenerateOptions,
     package: str,
     project_layout: str,
     passed_over: list[Diagnostic],
     kept_version: str,
-) -> Draft:
+) -> BundleDraft:
     generator.check_version(options.version)
     return generator.draft(
         GenerateRequest(
@@ -287,7 +287,7 @@ def _draft(
     )
 
 
-def _package(options: GenerateOptions, facts: _Facts) -> str:
+def _package(options: BundleGenerateOptions, facts: _Facts) -> str:
     if options.package or facts.name:
         return options.package or facts.name
     raise ConfigurationError(
@@ -323,7 +323,7 @@ def _check_channels(channels: str, default: str) -> None:
 
 
 def _inputs(
-    project: Path, options: GenerateOptions, passed_over: list[Diagnostic]
+    project: Path, options: BundleGenerateOptions, passed_over: list[Diagnostic]
 ) -> Iterator[Document]:
     if not options.inputs:
         folder = project / _CONFIG
@@ -408,7 +408,7 @@ def _stored_base(project: Path, package: str) -> Document | None:
     return documents.load(disk.read_file(path), str(path))
 
 
-def _kept_version(project: Path, options: GenerateOptions, package: str, found: Tree) -> str:
+def _kept_version(project: Path, options: BundleGenerateOptions, package: str, found: Tree) -> str:
     """The version of the existing bundle, where it is newer than that of the project's base CSV.
 
     A bundle that is written again without a version must not go back to an older one.
@@ -428,7 +428,7 @@ def _version_of(csv: Any) -> Version | None:
         return None
 
 
-def _operator_image(result: Generated) -> str:
+def _operator_image(result: GeneratedBundle) -> str:
     """The image of the container `manager`, else that of the first container."""
     spec = objects.mapping(objects.mapping(result.csv.get("spec")).get("install")).get("spec")
     containers = [
@@ -466,7 +466,9 @@ class _Written:
     parts: list[tuple[Path, Changes]] = field(default_factory=list)
     notes: list[Diagnostic] = field(default_factory=list)
 
-    def add_manifests(self, result: Generated, annotations: bytes | None, found: Tree) -> None:
+    def add_manifests(
+        self, result: GeneratedBundle, annotations: bytes | None, found: Tree
+    ) -> None:
         """The objects and a record of all files; what else an earlier run left is removed."""
         files = result.files()
         untouched, changed = generated_files.stale(found, (*files, _ANNOTATIONS))
@@ -501,7 +503,7 @@ def _old_annotations(found: Tree, output: Path) -> Mapping[str, str]:
     return layout.read_annotations(document)
 
 
-def _default_channel(options: GenerateOptions, old: Mapping[str, str]) -> str:
+def _default_channel(options: BundleGenerateOptions, old: Mapping[str, str]) -> str:
     """The requested one; else the existing one, unless other channels are requested.
 
     A bundle need not be in the channel that is its package's default.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from olmkit.bundle import layout
 from olmkit.bundle.model import Bundle
 from olmkit.bundle.summary import summary
-from olmkit.bundle.summary.summary import Summary
+from olmkit.bundle.summary.summary import BundleSummary
 
 if TYPE_CHECKING:
     from olmkit.edges.images.access_settings import Access
@@ -21,6 +21,6 @@ async def read(reference: str, access: Access) -> Bundle:
     return layout.read(found.tree, reference)
 
 
-async def summarize(reference: str, access: Access) -> Summary:
+async def summarize(reference: str, access: Access) -> BundleSummary:
     """What a bundle contains. Raises `InputError` when it has no ClusterServiceVersion."""
     return summary.of_bundle(await read(reference, access))

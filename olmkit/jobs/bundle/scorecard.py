@@ -18,7 +18,7 @@ from olmkit.bundle import layout, model
 from olmkit.bundle.model import Bundle
 from olmkit.bundle.scorecard import configuration, results
 from olmkit.bundle.scorecard.configuration import Configuration, ScorecardTest, Stage
-from olmkit.bundle.scorecard.results import Outcome, Result
+from olmkit.bundle.scorecard.results import ScorecardOutcome, ScorecardResult
 from olmkit.edges import disk
 from olmkit.jobs.validation import Pulled
 from olmkit.kube.labels import LabelSelector
@@ -36,9 +36,9 @@ class Scorecard(NamedTuple):
     def tests(self) -> tuple[ScorecardTest, ...]:
         return tuple(test for stage in self.stages for test in stage.tests)
 
-    def listed(self) -> tuple[Outcome, ...]:
+    def listed(self) -> tuple[ScorecardOutcome, ...]:
         """The selected tests, without results."""
-        return tuple(Outcome(test) for test in self.tests)
+        return tuple(ScorecardOutcome(test) for test in self.tests)
 
     def of_pods(self, *, all_in_pods: bool = False) -> tuple[ScorecardTest, ...]:
         """The selected tests that need a cluster."""
@@ -48,7 +48,7 @@ class Scorecard(NamedTuple):
 class ScorecardRun(NamedTuple):
     """The selected tests with their results, and why the run did not end as it should."""
 
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[ScorecardOutcome, ...]
     problem: OlmkitError | None = None
 
     @property
@@ -56,13 +56,13 @@ class ScorecardRun(NamedTuple):
         return all(outcome.passed for outcome in self.outcomes)
 
 
-class Pods(Protocol):
+class ScorecardPods(Protocol):
     """Runs tests in a cluster: entered before the first test, left after the last one."""
 
     async def start(self, bundle: Bundle) -> None:
         """Prepare the cluster; raises `OlmkitError`."""
 
-    async def run(self, test: ScorecardTest) -> tuple[Result, ...]:
+    async def run(self, test: ScorecardTest) -> tuple[ScorecardResult, ...]:
         """The results of one test; raises `OlmkitError` when it cannot run."""
 
     def waiting(self, test: ScorecardTest) -> str:
@@ -128,7 +128,7 @@ def _configuration(bundle: Bundle, config: Path | None) -> Configuration:
 
 
 async def run(
-    card: Scorecard, pods: Pods | None = None, *, all_in_pods: bool = False, seconds: float
+    card: Scorecard, pods: ScorecardPods | None = None, *, all_in_pods: bool = False, seconds: float
 ) -> ScorecardRun:
     """Run the selected tests, stage by stage; `seconds` is for all of them.
 
@@ -161,13 +161,13 @@ async def _outcome_of(work: Awaitable[None]) -> OlmkitError | None:
 
 class _Runner:
     def __init__(
-        self, card: Scorecard, pods: Pods | None, *, all_in_pods: bool, seconds: float
+        self, card: Scorecard, pods: ScorecardPods | None, *, all_in_pods: bool, seconds: float
     ) -> None:
         self._card = card
         self._pods = pods
         self._all_in_pods = all_in_pods
         self._seconds = seconds
-        self._results: dict[tuple[int, int], tuple[Result, ...]] = {}
+        self._results: dict[tuple[int, int], tuple[ScorecardResult, ...]] = {}
         self._begun: set[tuple[int, int]] = set()
         self.problem: OlmkitError | None = None
 
@@ -190,10 +190,12 @@ class _Runner:
                 temporary=True,
             )
 
-    def outcomes(self) -> tuple[Outcome, ...]:
+    def outcomes(self) -> tuple[ScorecardOutcome, ...]:
         """Every selected test in the order of the configuration."""
         return tuple(
-            Outcome(test, self._results.get((number, index)) or self._late((number, index), test))
+            ScorecardOutcome(
+                test, self._results.get((number, index)) or self._late((number, index), test)
+            )
             for number, stage in enumerate(self._card.stages)
             for index, test in enumerate(stage.tests)
         )
@@ -205,7 +207,7 @@ class _Runner:
 
         return work
 
-    async def _result(self, test: ScorecardTest) -> tuple[Result, ...]:
+    async def _result(self, test: ScorecardTest) -> tuple[ScorecardResult, ...]:
         name = None if self._all_in_pods else built_in.name_of(test)
         if name is not None:
             return built_in.run(name, self._card.bundle)
@@ -216,7 +218,7 @@ class _Runner:
         except OlmkitError as error:
             return results.failure(error.message)
 
-    def _late(self, place: tuple[int, int], test: ScorecardTest) -> tuple[Result, ...]:
+    def _late(self, place: tuple[int, int], test: ScorecardTest) -> tuple[ScorecardResult, ...]:
         if place not in self._begun:
             return results.failure(f"the test did not start within {self._seconds:.0f} s")
         reason = self._pods.waiting(test) if self._pods is not None else ""

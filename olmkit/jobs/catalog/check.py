@@ -15,7 +15,7 @@ from olmkit.jobs.validation import ValidationResult
 from olmkit.olm.resolver import catalog_entries, reasons
 from olmkit.olm.resolver.resolution import CatalogEntries, CatalogKey, ResolverInput, Subscription
 from olmkit.rules import engine
-from olmkit.rules.releases import BlockedUpgrade, Conflict, Release
+from olmkit.rules.releases import BlockedUpgrade, CatalogRelease, InstallConflict
 
 _KEY = CatalogKey("catalog", "operators")
 _NEEDS = (properties.GVK_REQUIRED, properties.PACKAGE_REQUIRED, properties.CONSTRAINT)
@@ -40,14 +40,14 @@ def check(
         ignore=options.ignore,
         subject=engine.RELEASE,
     )
-    release = Release(
+    release = CatalogRelease(
         catalog, old, conflicts=MappingProxyType(_conflicts(catalog)), blocked=blocked
     )
     found = engine.run(release, rules)
     return ValidationResult(reference=reference, diagnostics=judgement.below(reference, found))
 
 
-def _conflicts(catalog: Catalog) -> Mapping[tuple[str, str], Conflict]:
+def _conflicts(catalog: Catalog) -> Mapping[tuple[str, str], InstallConflict]:
     """The heads of channels that need something and that OLM v0 cannot install from here."""
     needy = [
         (channel, head)
@@ -58,7 +58,7 @@ def _conflicts(catalog: Catalog) -> Mapping[tuple[str, str], Conflict]:
     if not needy:
         return {}
     entries = tuple(catalog_entries.of_catalog(catalog, _KEY))
-    found: dict[tuple[str, str], Conflict] = {}
+    found: dict[tuple[str, str], InstallConflict] = {}
     for channel, head in needy:
         request = Subscription(
             name=channel.package,
@@ -77,7 +77,7 @@ def _conflicts(catalog: Catalog) -> Mapping[tuple[str, str], Conflict]:
             one for one in reasons.unsatisfiable(inputs) if not one.startswith("Subscription `")
         )
         if facts:
-            found[channel.package, channel.name] = Conflict(head, facts)
+            found[channel.package, channel.name] = InstallConflict(head, facts)
     return found
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from olmkit.base.diagnostics import OlmkitError
 from olmkit.bundle.changes import crds
-from olmkit.bundle.changes.change import Level, for_generations
+from olmkit.bundle.changes.change import ChangeLevel, for_generations
 from olmkit.bundle.summary import summary
 from olmkit.catalog import inlined
 from olmkit.catalog.graph import first_hops
@@ -81,7 +81,7 @@ def _blocked(hop: FirstHop, contents: _Contents) -> tuple[BlockedUpgrade, ...]:
     changes: dict[str, list[str]] = {}
     olm: dict[str, set[str]] = {}
     for one in for_generations(found, hop.olm):
-        if one.level is Level.BLOCKS:
+        if one.level is ChangeLevel.BLOCKS:
             changes.setdefault(one.subject, []).append(one.message)
             olm.setdefault(one.subject, set()).update(one.olm)
     return tuple(

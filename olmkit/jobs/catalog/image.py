@@ -25,7 +25,7 @@ from olmkit.edges.images.transfer import Report, silent
 from olmkit.jobs.image import parts as image_parts
 from olmkit.jobs.image import publish
 from olmkit.jobs.image.parts import Packages, Say
-from olmkit.jobs.image.publish import BuildOptions, Published
+from olmkit.jobs.image.publish import Published, PublishOptions
 from olmkit.oci import image as images
 from olmkit.oci.content import Platform
 from olmkit.oci.image import Image
@@ -63,7 +63,7 @@ class ServerOptions:
 
 async def build(
     folder: str,
-    options: BuildOptions,
+    options: PublishOptions,
     server: ServerOptions,
     access: Access,
     report: Report = silent,

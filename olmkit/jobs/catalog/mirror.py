@@ -24,11 +24,11 @@ from olmkit.jobs.catalog.images import CatalogImages
 from olmkit.jobs.image import mirror as job
 from olmkit.jobs.image.mirror import (
     MirroredImage,
+    MirrorEnd,
     MirrorItem,
     MirrorOptions,
     MirrorResult,
     Say,
-    Side,
 )
 from olmkit.oci import mirroring
 from olmkit.oci.mirroring import MirrorRegistry, MirrorTarget
@@ -174,7 +174,9 @@ def _catalog_item(
     return replace(item, image=catalog_image.image(tree, created=options.created))
 
 
-async def _catalogs(plan: _Plan, origin: Side, mirror: Side) -> tuple[MirroredCatalog, ...]:
+async def _catalogs(
+    plan: _Plan, origin: MirrorEnd, mirror: MirrorEnd
+) -> tuple[MirroredCatalog, ...]:
     """The images of catalogs among those that were copied; from a catalog, its own alone."""
     found: list[MirroredCatalog] = []
     for item in plan.items if plan.origin is not None else plan.items[:1]:

@@ -28,12 +28,12 @@ from olmkit.olm.resolver.resolution import (
     CatalogEntries,
     CatalogKey,
     Installed,
-    Property,
     ResolverInput,
+    ResolverProperty,
     Subscription,
 )
-from olmkit.olm.resolver.solve import Answer, Result, Unsatisfiable
-from olmkit.olm.resolver.v1 import Choice, ClusterCatalog
+from olmkit.olm.resolver.solve import Answer, SolvedInstall, Unsatisfiable
+from olmkit.olm.resolver.v1 import ChosenBundle, ClusterCatalog
 from olmkit.olm.v1 import version_range
 
 _NAMESPACE = "operators"
@@ -50,7 +50,7 @@ class Resolution:
     """
 
     answers: tuple[Answer, ...]
-    rounds: tuple[Result, ...] = ()
+    rounds: tuple[SolvedInstall, ...] = ()
     goes_round: bool = False
     rejected: tuple[Rejected, ...] = ()
     conflict: tuple[str, ...] = ()
@@ -65,11 +65,11 @@ def resolve(
     """
     inputs = _inputs(catalogs, requests, installed)
     answers = resolver.resolve(inputs)
-    rounds: list[Result] = []
+    rounds: list[SolvedInstall] = []
     seen: set[frozenset[str]] = set()
     now, found = inputs, answers
     goes_round = False
-    while len(found) == 1 and isinstance(found[0], Result) and found[0].moves:
+    while len(found) == 1 and isinstance(found[0], SolvedInstall) and found[0].moves:
         rounds.append(found[0])
         now = resolver.carried_out(now, found[0])
         state = frozenset(one.name for one in now.installed)
@@ -105,7 +105,7 @@ def resolve_v1(
     request: Selection,
     installed: Sequence[str] = (),
     settings: ExtensionSettings | None = None,
-) -> Choice:
+) -> ChosenBundle:
     """What OLM v1 installs for a ClusterExtension; the request may name several channels.
 
     Raises `InputError` when there is nothing, `ConfigurationError` for a priority of a catalog
@@ -184,7 +184,7 @@ def limits(
     catalogs: Mapping[str, Catalog], found: Resolution, cluster: ClusterVersion
 ) -> tuple[Limit, ...]:
     """The bundles of the answers and of all rounds that are not for a cluster of that version."""
-    results = (*(one for one in found.answers if isinstance(one, Result)), *found.rounds)
+    results = (*(one for one in found.answers if isinstance(one, SolvedInstall)), *found.rounds)
     chosen = dict.fromkeys(
         (step.catalog.name, step.package, step.csv) for one in results for step in one.steps
     )
@@ -239,7 +239,7 @@ def _installed(catalogs: Mapping[str, Catalog], name: str) -> tuple[str, Install
     named = kinds.package_named_in(name)
     version = Version.read(name.partition(".v")[2])
     value = {"packageName": named, "version": str(version or "")}
-    listed = (Property(properties.PACKAGE, value),)
+    listed = (ResolverProperty(properties.PACKAGE, value),)
     return named, Installed(name=name, version=version, properties=listed)
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from olmkit.edges.catalog.metrics import CatalogMetrics
     from olmkit.edges.catalog.server import CatalogServer
     from olmkit.edges.images.access_settings import Access
-    from olmkit.edges.network.certificate_files import CertificateFiles
+    from olmkit.edges.network.certificate_files import CertificateRenewals
     from olmkit.edges.network.http_server import HttpServer
 
 # Numbers of glibc's `mallopt`. A piece is as large as a message that clients take by default.
@@ -266,15 +266,15 @@ async def _listen(
     return listener.port
 
 
-def _certificate_files(settings: ServeSettings) -> CertificateFiles | None:
+def _certificate_files(settings: ServeSettings) -> CertificateRenewals | None:
     if settings.tls is None:
         return None
     from olmkit.edges.network import certificate_files
-    from olmkit.edges.network.certificate_files import CertificateFiles
+    from olmkit.edges.network.certificate_files import CertificateRenewals
 
     # Refuses what is not a pair before anything listens.
     certificate_files.tls_context(settings.tls.certificate, settings.tls.key)
-    return CertificateFiles(settings.tls.certificate, settings.tls.key)
+    return CertificateRenewals(settings.tls.certificate, settings.tls.key)
 
 
 async def _answer(

@@ -34,7 +34,7 @@ _ANSWER = 3.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Named:
+class NamedBundle:
     """A bundle that was named: as a catalog holds it, its channel, and what it brings."""
 
     rendered: RenderedBundle
@@ -59,7 +59,7 @@ class Chosen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CatalogImage:
+class FoundCatalogImage:
     """A catalog image: its packages, and the folder of its files when it cannot serve itself."""
 
     catalog: Catalog
@@ -67,7 +67,7 @@ class CatalogImage:
     pinned: str
 
 
-async def read_bundle(text: str, access: Access) -> Named:
+async def read_bundle(text: str, access: Access) -> NamedBundle:
     """The bundle in a folder or in an image of a registry, which is pinned by its digest."""
     found = await transports.read_bundle_tree(text, access)
     image = ""
@@ -82,7 +82,7 @@ async def read_bundle(text: str, access: Access) -> Named:
         raise InputError(f"`{text}` has no ClusterServiceVersion")
     channel = bundle.default_channel or next(iter(bundle.channels), "") or "stable"
     manifests = tuple(one.value for one in bundle.manifests if isinstance(one.value, dict))
-    return Named(
+    return NamedBundle(
         rendered=rendered,
         channel=channel,
         preview=preview.of_csv(bundle.csv.value, manifests=manifests),
@@ -90,10 +90,10 @@ async def read_bundle(text: str, access: Access) -> Named:
     )
 
 
-async def read_catalog(text: str, access: Access) -> CatalogImage:
+async def read_catalog(text: str, access: Access) -> FoundCatalogImage:
     """The catalog in an image; raises `OlmkitError` when it cannot be read from here."""
     found = await transports.read_catalog_tree(text, access)
-    return CatalogImage(
+    return FoundCatalogImage(
         catalog=catalog_job.read(text, tree=found.tree, valid=False),
         folder=await folder_to_extract(text, access),
         pinned=found.pinned,

@@ -44,7 +44,7 @@ _PROGRAMS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class OlmDeployment:
     """One Deployment of OLM; `finding` is empty when it is available."""
 
     generation: str
@@ -55,14 +55,14 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Status:
+class OlmStatus:
     """Which generations the API knows, and the Deployments that do the work, where there are any.
 
     OLM may also run as processes outside of the cluster: then there are none.
     """
 
     generations: tuple[str, ...]
-    parts: tuple[Part, ...]
+    parts: tuple[OlmDeployment, ...]
     subscriptions: int
 
     @property
@@ -70,7 +70,7 @@ class Status:
         return bool(self.generations) and not any(part.finding for part in self.parts)
 
 
-async def status(reader: ClusterObjects) -> Status:
+async def status(reader: ClusterObjects) -> OlmStatus:
     """What of OLM is in the cluster."""
     known = [
         name
@@ -84,7 +84,7 @@ async def status(reader: ClusterObjects) -> Status:
         finding = pods.of_deployment(seen, objects.name(deployment))
         containers = sequence(objects.pod_spec(deployment).get("containers"))
         parts.append(
-            Part(
+            OlmDeployment(
                 generation=_PROGRAMS[objects.name(deployment)],
                 namespace=objects.namespace(deployment),
                 name=objects.name(deployment),
@@ -93,7 +93,7 @@ async def status(reader: ClusterObjects) -> Status:
             )
         )
     subscriptions = await reader.list(kinds.SUBSCRIPTION)
-    return Status(generations=tuple(known), parts=tuple(parts), subscriptions=len(subscriptions))
+    return OlmStatus(generations=tuple(known), parts=tuple(parts), subscriptions=len(subscriptions))
 
 
 async def manifests(names: Sequence[str], release: str, access: Access) -> tuple[Manifest, ...]:

@@ -15,7 +15,7 @@ from olmkit.bundle.model import Bundle
 from olmkit.bundle.scorecard import pods, results, storage
 from olmkit.bundle.scorecard.configuration import ScorecardTest
 from olmkit.bundle.scorecard.pods import PodSettings
-from olmkit.bundle.scorecard.results import Result
+from olmkit.bundle.scorecard.results import ScorecardResult
 from olmkit.edges import disk
 from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.kube import objects
@@ -68,7 +68,7 @@ class PodTests:
                 continue
             return
 
-    async def run(self, test: ScorecardTest) -> tuple[Result, ...]:
+    async def run(self, test: ScorecardTest) -> tuple[ScorecardResult, ...]:
         if self._map is None:
             raise ClusterError("the bundle is not in the cluster")
         target = _target(self._how.output, test) if test.storage else None

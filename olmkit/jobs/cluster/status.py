@@ -25,7 +25,7 @@ _ALL = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class OperatorRow:
     """One Subscription, or ClusterExtension, and its name.
 
     `catalog` is namespace/name, or a name alone.
@@ -53,15 +53,17 @@ class CatalogRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Status:
+class OperatorsStatus:
     """`notes` name the kinds that may not be listed."""
 
-    operators: tuple[Row, ...]
+    operators: tuple[OperatorRow, ...]
     catalogs: tuple[CatalogRow, ...]
     notes: tuple[str, ...] = ()
 
 
-async def status(reader: ClusterObjects, *, namespace: str = "", package: str = "") -> Status:
+async def status(
+    reader: ClusterObjects, *, namespace: str = "", package: str = ""
+) -> OperatorsStatus:
     """What is requested in the namespace, or in all, or of one package.
 
     What the user may not list is a note, as long as anything may be listed. Raises `InputError`
@@ -101,7 +103,7 @@ async def status(reader: ClusterObjects, *, namespace: str = "", package: str = 
         )
         rows += [_extension(one, state) for one, state in zip(chosen, states, strict=True)]
         shown += [_cluster_catalog(one) for one in catalogs]
-    return Status(
+    return OperatorsStatus(
         operators=tuple(rows),
         catalogs=tuple(shown),
         notes=tuple(f"not shown: {error.message}" for error in hidden.values()),
@@ -119,9 +121,9 @@ async def _list(
         return ()
 
 
-def _subscription(one: Manifest, seen: ClusterState) -> Row:
+def _subscription(one: Manifest, seen: ClusterState) -> OperatorRow:
     key = kinds.subscription_key(one)
-    return Row(
+    return OperatorRow(
         olm="v0",
         namespace=objects.namespace(one),
         name=objects.name(one),
@@ -141,9 +143,9 @@ def _is_chosen(extension: Manifest, namespace: str, package: str) -> bool:
     return namespace in ("", place) and (not package or package in names)
 
 
-def _extension(one: Manifest, state: ExtensionState) -> Row:
+def _extension(one: Manifest, state: ExtensionState) -> OperatorRow:
     asked = v1.request_of(one)
-    return Row(
+    return OperatorRow(
         olm="v1",
         namespace=text(kinds.spec(one).get("namespace")),
         name=objects.name(one),

@@ -19,7 +19,7 @@ from olmkit.jobs.cluster import wait as cluster_wait
 from olmkit.jobs.cluster import write as cluster_write
 from olmkit.jobs.cluster.wait import Report, Timeouts
 from olmkit.jobs.cluster_v0 import fit, install_choice, one_group, uninstall, upgrade_plan
-from olmkit.jobs.cluster_v0.install_choice import Choice, InstallOptions
+from olmkit.jobs.cluster_v0.install_choice import InstallChoice, InstallOptions
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest
 from olmkit.olm import install_objects, kinds
@@ -243,7 +243,7 @@ async def adopt(reader: ClusterObjects, served: Served) -> None:
 
 
 async def _refuse_conflict(
-    here: ClusterState, choice: Choice, request: InstallRequest, access: Access
+    here: ClusterState, choice: InstallChoice, request: InstallRequest, access: Access
 ) -> tuple[str, ...]:
     """Whether OLM can resolve the namespace with the new Subscription; a note when it is unknown.
 
@@ -274,7 +274,7 @@ async def _refuse_conflict(
     )
 
 
-async def _refuse_twin(reader: ClusterObjects, here: ClusterState, choice: Choice) -> None:
+async def _refuse_twin(reader: ClusterObjects, here: ClusterState, choice: InstallChoice) -> None:
     """Where the copy of a CSV has its name, OLM does not make another, and falls silent."""
     place = kinds.copied_from(here.copy(choice.csv))
     if place and await reader.find(kinds.CSV, choice.csv, place) is not None:
@@ -285,7 +285,7 @@ async def _refuse_twin(reader: ClusterObjects, here: ClusterState, choice: Choic
         )
 
 
-def _refuse_orphans(here: ClusterState, choice: Choice) -> None:
+def _refuse_orphans(here: ClusterState, choice: InstallChoice) -> None:
     """A CSV without a Subscription is not adopted by a new one: it is in its way."""
     label = kinds.operator_label(choice.package, here.namespace)
     for csv in here.own_csvs():

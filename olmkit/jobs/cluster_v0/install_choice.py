@@ -21,7 +21,7 @@ from olmkit.kube.objects import Manifest
 from olmkit.oci.reference import Reference
 from olmkit.olm import bundle_catalog, kinds
 from olmkit.olm.cluster_state import ClusterState
-from olmkit.olm.install_objects import Catalog, Mode, Served
+from olmkit.olm.install_objects import Mode, Served, SubscribedCatalog
 from olmkit.olm.preview import Preview
 
 # What serves a catalog inside the cluster; any image with `opm` does.
@@ -53,14 +53,14 @@ class InstallOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class InstallChoice:
     """What will be installed, as far as it is known; `csv` is empty when OLM alone chooses.
 
     `content` is the whole catalog, where it was read.
     """
 
     package: str
-    catalog: Catalog
+    catalog: SubscribedCatalog
     channel: str = ""
     csv: str = ""
     preview: Preview | None = None
@@ -99,7 +99,7 @@ def check(options: InstallOptions) -> None:
 
 async def choose(
     reader: ClusterObjects, options: InstallOptions, access: Access, here: ClusterState
-) -> Choice:
+) -> InstallChoice:
     """The bundle, and the catalog that it comes from; nothing is written.
 
     Raises `InputError` when the catalog or the bundle's image is not there, or when the catalog
@@ -108,7 +108,7 @@ async def choose(
     if options.bundle:
         return await _of_bundle(options, access)
     if options.catalog_address:
-        catalog = Catalog(
+        catalog = SubscribedCatalog(
             name=f"{options.package}-catalog",
             namespace=options.namespace,
             address=options.catalog_address,
@@ -119,7 +119,7 @@ async def choose(
     return await _of_existing(reader, options, access, here)
 
 
-async def _of_bundle(options: InstallOptions, access: Access) -> Choice:
+async def _of_bundle(options: InstallOptions, access: Access) -> InstallChoice:
     named = await cluster_bundle.read_bundle(options.bundle, access)
     channel = options.channel or named.channel
     package = named.rendered.package
@@ -132,13 +132,13 @@ async def _of_bundle(options: InstallOptions, access: Access) -> Choice:
     )
     tree = Tree({"catalog.json": served.blobs})
     content = catalog_job.read(options.bundle, tree=tree, valid=False)
-    catalog = Catalog(
+    catalog = SubscribedCatalog(
         name=served.name,
         namespace=options.namespace,
         address=served.address,
         secrets=options.secrets,
     )
-    return Choice(
+    return InstallChoice(
         package=package,
         catalog=catalog,
         channel=channel,
@@ -150,8 +150,8 @@ async def _of_bundle(options: InstallOptions, access: Access) -> Choice:
     )
 
 
-async def _of_image(options: InstallOptions, access: Access) -> Choice:
-    catalog = Catalog(
+async def _of_image(options: InstallOptions, access: Access) -> InstallChoice:
+    catalog = SubscribedCatalog(
         name=f"{options.package}-catalog",
         namespace=options.namespace,
         image=options.catalog,
@@ -173,9 +173,9 @@ async def _of_image(options: InstallOptions, access: Access) -> Choice:
 
 async def _of_existing(
     reader: ClusterObjects, options: InstallOptions, access: Access, here: ClusterState
-) -> Choice:
+) -> InstallChoice:
     found = await _existing(reader, options, here)
-    catalog = Catalog(name=objects.name(found), namespace=objects.namespace(found))
+    catalog = SubscribedCatalog(name=objects.name(found), namespace=objects.namespace(found))
     image = objects.text(kinds.spec(found).get("image"))
     if not image:
         address = objects.text(kinds.spec(found).get("address"))
@@ -191,8 +191,8 @@ async def _of_existing(
 
 
 async def _of_address(
-    options: InstallOptions, catalog: Catalog, address: str, access: Access
-) -> Choice:
+    options: InstallOptions, catalog: SubscribedCatalog, address: str, access: Access
+) -> InstallChoice:
     """What is served at an address, if it can be reached from here as well as from the cluster."""
     inside = ".svc:" in address or address.startswith(("127.", "localhost:"))
     chosen = None
@@ -281,14 +281,14 @@ async def _offering(
     return found or near
 
 
-def _unread(options: InstallOptions, catalog: Catalog, note: str) -> Choice:
+def _unread(options: InstallOptions, catalog: SubscribedCatalog, note: str) -> InstallChoice:
     csv = ""
     if options.version:
         csv = options.version
         if not csv.startswith(options.package):
             csv = f"{options.package}.v{options.version}"
             note += f"; taking `{csv}` for the name of version {options.version}"
-    return Choice(
+    return InstallChoice(
         package=options.package,
         catalog=catalog,
         channel=options.channel,
@@ -297,13 +297,15 @@ def _unread(options: InstallOptions, catalog: Catalog, note: str) -> Choice:
     )
 
 
-def _chosen(options: InstallOptions, catalog: Catalog, chosen: cluster_bundle.Chosen) -> Choice:
+def _chosen(
+    options: InstallOptions, catalog: SubscribedCatalog, chosen: cluster_bundle.Chosen
+) -> InstallChoice:
     if chosen.is_missing and not options.secrets:
         raise InputError(
             f"the catalog offers `{chosen.csv}`, but {chosen.note}",
             hint="push the bundle image; one that needs credentials is named with `--pull-secret`",
         )
-    return Choice(
+    return InstallChoice(
         package=options.package,
         catalog=catalog,
         channel=chosen.channel,

@@ -19,7 +19,7 @@ from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.cluster import bundle as cluster_bundle
 from olmkit.jobs.cluster import read as cluster_read
 from olmkit.jobs.cluster import wait as cluster_wait
-from olmkit.jobs.cluster.bundle import Named
+from olmkit.jobs.cluster.bundle import NamedBundle
 from olmkit.jobs.cluster.wait import Report, Timeouts
 from olmkit.jobs.cluster_v0 import fit, install, retry, upgrade_plan, upgrade_wait
 from olmkit.jobs.cluster_v0.upgrade_plan import UpgradeOptions, UpgradePlan
@@ -29,14 +29,14 @@ from olmkit.olm import bundle_catalog, install_objects, install_plan, kinds
 from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import explanation
 from olmkit.olm.explain.explanation import Explanation
-from olmkit.olm.install_objects import Catalog, Served
+from olmkit.olm.install_objects import Served, SubscribedCatalog
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BundleUpgrade:
     """The bundle, what it finds, and the one hop to it."""
 
-    named: Named
+    named: NamedBundle
     seen: ClusterState = field(repr=False)
     subscription: Manifest = field(repr=False)
     plan: UpgradePlan
@@ -95,7 +95,7 @@ async def upgrade(
         plan = replace(plan, hops=(retried.target,))
     if options.catalog:
         await _change_catalog(reader, subscription, seen, options.catalog, report, rest())
-    watch = upgrade_wait.Watch(
+    watch = upgrade_wait.UpgradeWatch(
         reader, options, plan, report=report, timeouts=timeouts, deadline=deadline
     )
     before, hops = plan.before, list[str]()
@@ -275,7 +275,7 @@ async def _offer(
     for manifest in install_objects.served_objects(served):
         await reader.apply(manifest)
     await install.until_served(reader, served, report, timeouts)
-    catalog = Catalog(
+    catalog = SubscribedCatalog(
         name=served.name,
         namespace=options.namespace,
         address=served.address,

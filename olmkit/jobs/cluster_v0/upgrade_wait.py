@@ -26,7 +26,7 @@ from olmkit.olm.explain.installs import explain
 _WORKING = ("", "Planning", "Installing")
 
 
-class Watch:
+class UpgradeWatch:
     """Looks for the versions that OLM chooses; `deadline` is a time of the loop."""
 
     def __init__(

@@ -9,7 +9,7 @@ from typing import Any
 
 from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.kube.objects import mapping, sequence
-from olmkit.olm.v1.permissions import RBAC, Permissions, Rule
+from olmkit.olm.v1.permissions import RBAC, ExtensionPermissions, Rule
 
 _REVIEW = ("authorization.k8s.io/v1", "SubjectAccessReview")
 _AT_ONCE = 16
@@ -42,8 +42,8 @@ class _Question:
 
 
 async def missing(
-    reader: ClusterObjects, account: str, namespace: str, needs: Permissions
-) -> Permissions:
+    reader: ClusterObjects, account: str, namespace: str, needs: ExtensionPermissions
+) -> ExtensionPermissions:
     """The part of the permissions that the service account does not have.
 
     What a bundle grants is not needed where the account may `escalate` and `bind` roles. Raises
@@ -51,12 +51,12 @@ async def missing(
     """
     review = _Review(reader, account, namespace)
     if await review.allows(_Question(verb="*", group="*", resource="*")):
-        return Permissions(cluster=(), local=(), granted=())
+        return ExtensionPermissions(cluster=(), local=(), granted=())
     free = [
         _Question(verb=verb, group=RBAC, resource="clusterroles") for verb in ("escalate", "bind")
     ]
     may_grant = all([await review.allows(one) for one in free])
-    return Permissions(
+    return ExtensionPermissions(
         cluster=await review.lacking(needs.cluster),
         local=await review.lacking(needs.local, namespace),
         granted=() if may_grant else await review.lacking(needs.granted),

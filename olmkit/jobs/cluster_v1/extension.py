@@ -25,7 +25,7 @@ from olmkit.jobs.cluster.wait import Report, Timeouts
 from olmkit.jobs.cluster_v1 import catalog_age, extension_choice, preflight
 from olmkit.jobs.cluster_v1 import state as states
 from olmkit.jobs.cluster_v1.catalog_age import Age
-from olmkit.jobs.cluster_v1.extension_choice import NotOfferedError, Offer
+from olmkit.jobs.cluster_v1.extension_choice import ExtensionChoice, NotOfferedError
 from olmkit.jobs.cluster_v1.preflight import Account
 from olmkit.jobs.cluster_v1.state import require_olm
 from olmkit.kube import objects, patches
@@ -68,7 +68,7 @@ class ExtensionPlan:
 
     request: ExtensionRequest
     objects: tuple[Manifest, ...] = field(repr=False)
-    offer: Offer = field(repr=False)
+    offer: ExtensionChoice = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +84,7 @@ class ExtensionUpgrade:
     version: str
     before: str
     wanted: Manifest = field(repr=False)
-    offer: Offer = field(repr=False)
+    offer: ExtensionChoice = field(repr=False)
     granting: tuple[Manifest, ...] = field(default=(), repr=False)
 
 
@@ -203,7 +203,7 @@ def _on_account(account: Account) -> Iterator[str]:
 
 
 async def _new_account(
-    reader: ClusterObjects, offer: Offer, account: Account, package: str
+    reader: ClusterObjects, offer: ExtensionChoice, account: Account, package: str
 ) -> tuple[Manifest, ...]:
     if offer.brings is None or not offer.brings.manifests:
         reason = f": {offer.notes[0]}" if offer.notes else ""
@@ -230,7 +230,7 @@ def _require_ours(catalogs: Iterable[Manifest], name: str) -> None:
 
 
 async def _disturbed(
-    reader: ClusterObjects, request: ExtensionRequest, offer: Offer
+    reader: ClusterObjects, request: ExtensionRequest, offer: ExtensionChoice
 ) -> tuple[str, ...]:
     """A note on each ClusterExtension that will read the new catalog, too, and may take from it."""
     catalog = v1.cluster_catalog(request)

@@ -27,7 +27,7 @@ from olmkit.kube.objects import Manifest, sequence, text
 from olmkit.olm.explain.explanation import Diagnosis, Readiness
 from olmkit.olm.preview import Preview
 from olmkit.olm.resolver import v1 as resolver
-from olmkit.olm.resolver.v1 import Choice, ClusterCatalog
+from olmkit.olm.resolver.v1 import ChosenBundle, ClusterCatalog
 from olmkit.olm.v1 import catalogs as cluster_catalogs
 from olmkit.olm.v1 import extension as v1
 from olmkit.olm.v1 import version_range
@@ -39,7 +39,7 @@ class NotOfferedError(InputError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
+class ExtensionChoice:
     """What will come; `csv` and `brings` are empty where that is not known, and `notes` say why.
 
     `has` is what the bundle brought that is installed now. `packages` are those of a catalog that
@@ -53,7 +53,9 @@ class Offer:
     packages: frozenset[str] = frozenset()
 
 
-async def of_new(reader: ClusterObjects, request: ExtensionRequest, access: Access) -> Offer:
+async def of_new(
+    reader: ClusterObjects, request: ExtensionRequest, access: Access
+) -> ExtensionChoice:
     """What an install brings.
 
     Raises `InputError` when a catalog that OLM reads is not served, when a registry has no such
@@ -91,7 +93,7 @@ async def of_new(reader: ClusterObjects, request: ExtensionRequest, access: Acce
     found = await cluster_bundle.read_chosen(
         chosen.bundle.name, _channel(chosen, read, request.package), chosen.bundle.image, access
     )
-    return Offer(
+    return ExtensionChoice(
         csv=found.csv,
         brings=found.preview,
         notes=(*((found.note,) if found.note else ()), *_from(chosen, read)),
@@ -101,7 +103,7 @@ async def of_new(reader: ClusterObjects, request: ExtensionRequest, access: Acce
 
 async def of_upgrade(
     reader: ClusterObjects, extension: Manifest, version: str, access: Access
-) -> Offer:
+) -> ExtensionChoice:
     """What a ClusterExtension gets when it requests that range; the present one if it is empty.
 
     Raises `InputError` when its catalogs offer nothing in the range, with the version to go to
@@ -143,13 +145,13 @@ async def of_upgrade(
         ) from error
     best = chosen.bundle
     if best.name == name:
-        return Offer(csv=name, notes=_newer(read, package, query, name))
+        return ExtensionChoice(csv=name, notes=_newer(read, package, query, name))
     has = await _brought(read, package, name, access) if name else None
     found = await cluster_bundle.read_chosen(
         best.name, _channel(chosen, read, package), best.image, access
     )
     notes = (*((found.note,) if found.note else ()), *_from(chosen, read))
-    return Offer(csv=best.name, brings=found.preview, has=has, notes=notes)
+    return ExtensionChoice(csv=best.name, brings=found.preview, has=has, notes=notes)
 
 
 async def _read(
@@ -247,7 +249,7 @@ def _chosen(
     *,
     hint: str,
     image: str = "",
-) -> Choice:
+) -> ChosenBundle:
     """What OLM takes of the catalogs; `image` is that of a catalog that the cluster does not have.
 
     Raises `InputError` when that is nothing.
@@ -301,7 +303,7 @@ def _package(one: ClusterCatalog, package: str) -> Package:
     return one.catalog.packages[package]
 
 
-def _channel(chosen: Choice, read: Sequence[ClusterCatalog], package: str) -> str:
+def _channel(chosen: ChosenBundle, read: Sequence[ClusterCatalog], package: str) -> str:
     """A channel that has the bundle, for what is printed."""
     for one in read:
         if one.name == chosen.catalog:
@@ -310,7 +312,7 @@ def _channel(chosen: Choice, read: Sequence[ClusterCatalog], package: str) -> st
     return ""
 
 
-def _from(chosen: Choice, read: Sequence[ClusterCatalog]) -> tuple[str, ...]:
+def _from(chosen: ChosenBundle, read: Sequence[ClusterCatalog]) -> tuple[str, ...]:
     """Of several catalogs, the one that it comes from; and that the bundle is deprecated."""
     notes = []
     if len(read) > 1:
@@ -361,5 +363,5 @@ def _hops(read: Sequence[ClusterCatalog], package: str, query: UpgradeQuery) -> 
     return ()
 
 
-def _unknown(error: OlmkitError) -> Offer:
-    return Offer(notes=(f"its contents are not known in advance: {error.message}",))
+def _unknown(error: OlmkitError) -> ExtensionChoice:
+    return ExtensionChoice(notes=(f"its contents are not known in advance: {error.message}",))

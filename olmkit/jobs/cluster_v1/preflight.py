@@ -23,7 +23,7 @@ from olmkit.olm import install_objects, kinds
 from olmkit.olm.preview import Preview
 from olmkit.olm.v1 import crd_upgrades, permissions, support
 from olmkit.olm.v1 import extension as extensions
-from olmkit.olm.v1.permissions import Permissions
+from olmkit.olm.v1.permissions import ExtensionPermissions
 from olmkit.olm.v1.state import CONTROLLERS, OWNER_LABEL, SYSTEMS
 
 
@@ -196,7 +196,7 @@ async def _is_ours(reader: ClusterObjects, account: Account) -> bool:
 
 
 def _granting(
-    lacking: Permissions, account: Account, csv: str, extension: str
+    lacking: ExtensionPermissions, account: Account, csv: str, extension: str
 ) -> tuple[Manifest, ...]:
     """The roles and bindings that grant what is missing; none when nothing is."""
     granting = permissions.account_objects(
@@ -210,7 +210,7 @@ def _granting(
 
 
 def _missing(
-    lacking: Permissions, granting: tuple[Manifest, ...], account: Account, csv: str
+    lacking: ExtensionPermissions, granting: tuple[Manifest, ...], account: Account, csv: str
 ) -> MissingPermissionsError:
     rules = [
         *(permissions.described(rule) for rule in (*lacking.cluster, *lacking.granted)),

@@ -26,7 +26,7 @@ from olmkit.edges.images.access_settings import Access
 from olmkit.edges.images.transfer import Report, silent
 from olmkit.jobs.image import parts, publish, watched
 from olmkit.jobs.image.parts import Packages, Say
-from olmkit.jobs.image.publish import BuildOptions, Published
+from olmkit.jobs.image.publish import Published, PublishOptions
 from olmkit.oci import image as images
 from olmkit.oci import layer as layers
 from olmkit.oci import reference as references
@@ -52,7 +52,7 @@ class ImageBuildOptions:
     collections in an Ansible project.
     """
 
-    publish: BuildOptions
+    publish: PublishOptions
     base: str = ""
     python: str = ""
     wheels: str = ""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.edges.images import targets, transports
 from olmkit.edges.images.targets import Sent
-from olmkit.edges.images.transfer import Report, Step, silent
+from olmkit.edges.images.transfer import Report, TransferStep, silent
 from olmkit.edges.images.transports import Access
 from olmkit.oci import reference as references
 from olmkit.oci import store as stores
@@ -52,7 +52,7 @@ class Copied:
 
     reference: str
     digest: str
-    steps: tuple[Step, ...] = ()
+    steps: tuple[TransferStep, ...] = ()
     referrers: tuple[Referrer, ...] = ()
 
 
@@ -102,9 +102,9 @@ async def copy(
             f"`{target}` names an image by its digest, which only the content determines",
             hint="copy to a tag",
         )
-    steps: list[Step] = []
+    steps: list[TransferStep] = []
 
-    def noted(step: Step) -> None:
+    def noted(step: TransferStep) -> None:
         steps.append(step)
         report(step)
 
@@ -125,7 +125,7 @@ async def copy(
     )
 
 
-async def _platforms(store: stores.Store, root: Descriptor, only: Platform) -> tuple[str, ...]:
+async def _platforms(store: stores.ImageStore, root: Descriptor, only: Platform) -> tuple[str, ...]:
     manifest = await stores.read_manifest(store, root)
     if isinstance(manifest, ImageManifest):
         return (str(only),)

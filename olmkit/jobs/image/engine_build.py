@@ -20,7 +20,7 @@ from olmkit.edges.images.access_settings import Access
 from olmkit.edges.images.transfer import Report
 from olmkit.jobs.image import publish
 from olmkit.jobs.image.parts import Say
-from olmkit.jobs.image.publish import BuildOptions, Published
+from olmkit.jobs.image.publish import Published, PublishOptions
 from olmkit.oci import image as images
 from olmkit.oci import layer as layers
 from olmkit.oci import reference as references
@@ -28,7 +28,7 @@ from olmkit.oci import store as stores
 from olmkit.oci.content import Descriptor
 from olmkit.oci.layer import Layer
 from olmkit.oci.reference import Reference
-from olmkit.oci.store import Store
+from olmkit.oci.store import ImageStore
 
 _MAX_LAYER = 2 * 1024 * 1024 * 1024
 
@@ -37,7 +37,7 @@ async def build(
     name_of_engine: str,
     containerfile: Path,
     default_tag: str,
-    options: BuildOptions,
+    options: PublishOptions,
     access: Access,
     report: Report,
     say: Say,
@@ -75,7 +75,7 @@ async def build(
         return await publish.publish(images.relayer(found, kept), name, options, access, report)
 
 
-async def _compressed(store: Store, descriptor: Descriptor, cache: BuildCache) -> Layer:
+async def _compressed(store: ImageStore, descriptor: Descriptor, cache: BuildCache) -> Layer:
     key = f"gzip-{descriptor.digest.encoded}"
     layer = await cache.layer(key)
     if layer is None:

@@ -19,13 +19,13 @@ from olmkit.base.diagnostics import ConfigurationError, OlmkitError, RemoteError
 from olmkit.edges.images import attached, transfer, transports
 from olmkit.edges.images.access_settings import Access
 from olmkit.edges.images.image_folder import ImageFolder
-from olmkit.edges.images.transfer import Outcome, Step
+from olmkit.edges.images.transfer import TransferOutcome, TransferStep
 from olmkit.oci import mirroring
 from olmkit.oci.content import Digest
-from olmkit.oci.image import Image, Index
+from olmkit.oci.image import Image, MultiPlatformImage
 from olmkit.oci.mirroring import MirrorTarget
 from olmkit.oci.reference import LayoutReference, Reference
-from olmkit.oci.store import MemoryStore, Store
+from olmkit.oci.store import ImageStore, MemoryStore
 
 if TYPE_CHECKING:
     from olmkit.edges.network.web import Web
@@ -34,7 +34,7 @@ DEFAULT_JOBS: Final = 4
 # One of them may be a mistake in the catalog; this many in a row are not.
 _MAX_FAILED_IN_A_ROW: Final = 10
 _SHOWN: Final = 5
-_CAME: Final = frozenset({Outcome.SENT, Outcome.MOUNTED})
+_CAME: Final = frozenset({TransferOutcome.SENT, TransferOutcome.MOUNTED})
 
 
 class Arrival(StrEnum):
@@ -51,7 +51,7 @@ class MirrorItem:
 
     source: Reference
     target: Reference
-    image: Image | Index | None = field(default=None, repr=False)
+    image: Image | MultiPlatformImage | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,10 +86,10 @@ class MirrorOptions:
 Say = Callable[[MirroredImage], None]
 
 
-class Side(Protocol):
+class MirrorEnd(Protocol):
     """Where images are, or go."""
 
-    def opened(self, reference: Reference) -> contextlib.AbstractAsyncContextManager[Store]:
+    def opened(self, reference: Reference) -> contextlib.AbstractAsyncContextManager[ImageStore]:
         """The repository of an image."""
         ...
 
@@ -103,7 +103,7 @@ class RegistrySide:
     write: bool = False
 
     @contextlib.asynccontextmanager
-    async def opened(self, reference: Reference) -> AsyncIterator[Store]:
+    async def opened(self, reference: Reference) -> AsyncIterator[ImageStore]:
         async with transports.open_store(
             reference, self.access, web=self.web, write=self.write
         ) as store:
@@ -117,7 +117,7 @@ class FolderSide:
     folder: ImageFolder
 
     @contextlib.asynccontextmanager
-    async def opened(self, reference: Reference) -> AsyncIterator[Store]:
+    async def opened(self, reference: Reference) -> AsyncIterator[ImageStore]:
         yield self.folder.repository(reference.name)
 
 
@@ -137,7 +137,7 @@ def open_folder(reference: LayoutReference) -> ImageFolder:
 @contextlib.asynccontextmanager
 async def open_side(
     target: MirrorTarget | None, access: Access, *, write: bool = False
-) -> AsyncIterator[Side]:
+) -> AsyncIterator[MirrorEnd]:
     """A side of the mirror; None for the registries that the names of images say."""
     if isinstance(target, LayoutReference):
         folder = open_folder(target)
@@ -154,8 +154,8 @@ async def open_side(
 
 async def mirror(
     items: Sequence[MirrorItem],
-    source: Side,
-    target: Side,
+    source: MirrorEnd,
+    target: MirrorEnd,
     options: MirrorOptions,
     say: Say = lambda _: None,
 ) -> MirrorResult:
@@ -174,7 +174,9 @@ async def mirror(
 class _Work:
     """One run: what arrived and what failed so far."""
 
-    def __init__(self, source: Side, target: Side, options: MirrorOptions, say: Say) -> None:
+    def __init__(
+        self, source: MirrorEnd, target: MirrorEnd, options: MirrorOptions, say: Say
+    ) -> None:
         self._source = source
         self._target = target
         self._options = options
@@ -207,10 +209,10 @@ class _Work:
         )
 
     async def _copy(self, item: MirrorItem) -> MirroredImage:
-        steps: list[Step] = []
+        steps: list[TransferStep] = []
         async with contextlib.AsyncExitStack() as stack:
             if item.image is not None:
-                origin: Store = MemoryStore.of(item.image)
+                origin: ImageStore = MemoryStore.of(item.image)
                 root = item.image.descriptor
             else:
                 origin = await stack.enter_async_context(self._source.opened(item.source))

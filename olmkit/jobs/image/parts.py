@@ -28,7 +28,7 @@ from olmkit.oci.content import Platform
 from olmkit.oci.image import Image
 from olmkit.oci.layer import Layer
 from olmkit.oci.reference import EngineReference, ImageReference, Reference
-from olmkit.oci.store import Store
+from olmkit.oci.store import ImageStore
 from olmkit.project import image_plan
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ async def bases(
     say: Say,
     *,
     pull: bool = False,
-) -> tuple[Sequence[Image], Store]:
+) -> tuple[Sequence[Image], ImageStore]:
     """The base `text` for each platform, and the store in which their layers lie.
 
     From a registry it is taken once, and again with `pull`. The store is open while `stack`
@@ -97,7 +97,7 @@ async def bases(
 
 
 async def _base(
-    store: Store, selector: str, reference: ImageReference, platform: Platform
+    store: ImageStore, selector: str, reference: ImageReference, platform: Platform
 ) -> Image:
     image = await stores.pull(store, selector, platform)
     found = image.config.platform

@@ -16,12 +16,12 @@ from olmkit.base.diagnostics import ConfigurationError, InputError, RemoteError
 from olmkit.base.tree import Tree
 from olmkit.edges import disk, paths
 from olmkit.edges.images import targets, transports
-from olmkit.edges.images.transfer import Report, Step, silent
+from olmkit.edges.images.transfer import Report, TransferStep, silent
 from olmkit.edges.images.transports import Access
 from olmkit.oci import image as images
 from olmkit.oci import reference as references
 from olmkit.oci.content import Descriptor, Platform
-from olmkit.oci.image import OLM_PLATFORMS, Image, Index
+from olmkit.oci.image import OLM_PLATFORMS, Image, MultiPlatformImage
 from olmkit.oci.reference import (
     AnyReference,
     FolderReference,
@@ -29,7 +29,7 @@ from olmkit.oci.reference import (
     LayoutReference,
     Reference,
 )
-from olmkit.oci.store import MemoryStore, Store
+from olmkit.oci.store import ImageStore, MemoryStore
 
 if TYPE_CHECKING:
     from olmkit.edges.network.web import Web
@@ -39,7 +39,7 @@ _CONTAINERFILE = "bundle.Dockerfile"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BuildOptions:
+class PublishOptions:
     """Where a build goes. `created` is the time of everything in the image, in Unix seconds.
 
     Without `platforms`, an image with data only is for all that OLM runs on, and one that
@@ -63,11 +63,11 @@ class Published:
     tag: str = ""
     layout: str = ""
     platforms: tuple[str, ...] = ()
-    steps: tuple[Step, ...] = field(default=(), repr=False)
+    steps: tuple[TransferStep, ...] = field(default=(), repr=False)
 
 
 async def build_bundle(
-    folder: str, options: BuildOptions, access: Access, report: Report = silent
+    folder: str, options: PublishOptions, access: Access, report: Report = silent
 ) -> Published:
     """Build the image of the bundle in `folder`."""
     image, tag = bundle_image(folder, options)
@@ -76,7 +76,7 @@ async def build_bundle(
 
 async def build_catalog(
     folder: str,
-    options: BuildOptions,
+    options: PublishOptions,
     access: Access,
     report: Report = silent,
     *,
@@ -117,7 +117,7 @@ class _Noun:
 
     word: str
     label: str = ""
-    build: Callable[[str], Image | Index] | None = None
+    build: Callable[[str], Image | MultiPlatformImage] | None = None
     command: str = ""
 
     def fits(self, labels: Mapping[str, str]) -> bool:
@@ -126,7 +126,7 @@ class _Noun:
         return not {transports.PACKAGE_LABEL, transports.CONFIGS_LABEL} & set(labels)
 
 
-def check(options: BuildOptions) -> ImageReference | None:
+def check(options: PublishOptions) -> ImageReference | None:
     """Where a build is to go; `ConfigurationError`, before any work, when it cannot go there."""
     wanted = references.parse_image(options.target) if options.target else None
     if options.push and not isinstance(wanted, Reference):
@@ -140,13 +140,13 @@ def check(options: BuildOptions) -> ImageReference | None:
 
 
 async def publish(
-    image: Image | Index,
+    image: Image | MultiPlatformImage,
     tag: str,
-    options: BuildOptions,
+    options: PublishOptions,
     access: Access,
     report: Report = silent,
     *,
-    base: Store | None = None,
+    base: ImageStore | None = None,
     web: Web | None = None,
 ) -> Published:
     """Leave what was built in its layout, and push it on request.
@@ -160,7 +160,7 @@ async def publish(
     root = image.descriptor
     wanted = check(options)
     layout = _layout_for(wanted, tag, options)
-    steps: list[Step] = []
+    steps: list[TransferStep] = []
     await _send(memory, root, layout, access, silent, steps)
     reference = transports.pinned(layout, root)
     if wanted is not None and (options.push or not isinstance(wanted, Reference | LayoutReference)):
@@ -187,7 +187,7 @@ async def _push(
 ) -> Published:
     origin = transports.parse(source) if source else await _built(project, access, noun, target)
     wanted = _target(target, origin)
-    steps: list[Step] = []
+    steps: list[TransferStep] = []
     if isinstance(origin, FolderReference):
         if noun.build is None:
             raise ConfigurationError(
@@ -210,7 +210,7 @@ async def _push(
     return _pushed(wanted, root, steps)
 
 
-def _pushed(wanted: ImageReference, root: Descriptor, steps: list[Step]) -> Published:
+def _pushed(wanted: ImageReference, root: Descriptor, steps: list[TransferStep]) -> Published:
     return Published(
         reference=transports.pinned(wanted, root),
         digest=str(root.digest),
@@ -220,23 +220,25 @@ def _pushed(wanted: ImageReference, root: Descriptor, steps: list[Step]) -> Publ
 
 
 async def _send(
-    source: Store,
+    source: ImageStore,
     root: Descriptor,
     wanted: ImageReference,
     access: Access,
     report: Report,
-    steps: list[Step],
+    steps: list[TransferStep],
     *,
     web: Web | None = None,
 ) -> Descriptor:
-    def noted(step: Step) -> None:
+    def noted(step: TransferStep) -> None:
         steps.append(step)
         report(step)
 
     return await targets.send(source, root, wanted, access, noted, web=web)
 
 
-def _layout_for(wanted: ImageReference | None, tag: str, options: BuildOptions) -> LayoutReference:
+def _layout_for(
+    wanted: ImageReference | None, tag: str, options: PublishOptions
+) -> LayoutReference:
     folder = str(options.project / DEFAULT_LAYOUT)
     match wanted:
         case LayoutReference():
@@ -247,7 +249,7 @@ def _layout_for(wanted: ImageReference | None, tag: str, options: BuildOptions) 
             return LayoutReference(folder, tag)
 
 
-def bundle_image(folder: str, options: BuildOptions) -> tuple[Image | Index, str]:
+def bundle_image(folder: str, options: PublishOptions) -> tuple[Image | MultiPlatformImage, str]:
     """The bundle in `folder` as an image, and how it is called by default: `PACKAGE:VERSION`."""
     # Here and below: what only carries images starts without the readers of YAML.
     from olmkit.bundle import image as bundle_images
@@ -265,8 +267,8 @@ def bundle_image(folder: str, options: BuildOptions) -> tuple[Image | Index, str
 
 
 def _catalog_image(
-    path: Path, options: BuildOptions, *, opm_cache: bool = False
-) -> tuple[Image | Index, str]:
+    path: Path, options: PublishOptions, *, opm_cache: bool = False
+) -> tuple[Image | MultiPlatformImage, str]:
     from olmkit.catalog import image as catalog_image
 
     tree, tag = catalog_files(path)
@@ -313,7 +315,7 @@ def _packages(tree: Tree, shown: str) -> list[str]:
     return packages
 
 
-def containerfile(folder: str, options: BuildOptions) -> tuple[Path, str]:
+def containerfile(folder: str, options: PublishOptions) -> tuple[Path, str]:
     """The Containerfile of the bundle in `folder`, for an engine, and the image's usual name."""
     _, tag = bundle_image(folder, options)
     found = _find_containerfile(options.project / folder)
@@ -388,21 +390,21 @@ def _pinned_target(target: str) -> ConfigurationError:
     )
 
 
-def _platforms(image: Image | Index) -> tuple[str, ...]:
-    parts = image.images if isinstance(image, Index) else (image,)
+def _platforms(image: Image | MultiPlatformImage) -> tuple[str, ...]:
+    parts = image.images if isinstance(image, MultiPlatformImage) else (image,)
     return tuple(str(part.config.platform) for part in parts)
 
 
 _BUNDLE = _Noun(
     "bundle",
     transports.PACKAGE_LABEL,
-    lambda folder: bundle_image(folder, BuildOptions())[0],
+    lambda folder: bundle_image(folder, PublishOptions())[0],
     "olmkit bundle build",
 )
 _CATALOG = _Noun(
     "catalog",
     transports.CONFIGS_LABEL,
-    lambda folder: _catalog_image(Path(folder), BuildOptions())[0],
+    lambda folder: _catalog_image(Path(folder), PublishOptions())[0],
     "olmkit catalog build",
 )
 _OPERATOR = _Noun("operator", command="olmkit image build")

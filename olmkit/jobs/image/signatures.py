@@ -18,7 +18,7 @@ from olmkit.oci.content import Descriptor, Digest, ImageManifest
 from olmkit.oci.reference import LayoutReference, Reference
 from olmkit.oci.referrers import Referring, ReferringStore
 from olmkit.oci.signatures import SignedText
-from olmkit.oci.store import MemoryStore, Store
+from olmkit.oci.store import ImageStore, MemoryStore
 
 _AT_ONCE: Final = 4  # images
 
@@ -130,7 +130,7 @@ def _reason(
     return malformed or "the image has no signature"
 
 
-async def _signed_texts(store: Store, digest: Digest) -> tuple[list[SignedText], str]:
+async def _signed_texts(store: ImageStore, digest: Digest) -> tuple[list[SignedText], str]:
     """All signatures of an image, and what is wrong with one that cannot be read."""
     texts: list[SignedText] = []
     malformed = ""
@@ -153,7 +153,7 @@ async def _signed_texts(store: Store, digest: Digest) -> tuple[list[SignedText],
     return texts, malformed
 
 
-async def _of_referrer(store: Store, descriptor: Descriptor) -> tuple[SignedText, ...]:
+async def _of_referrer(store: ImageStore, descriptor: Descriptor) -> tuple[SignedText, ...]:
     """The signatures of a manifest that refers to an image; nothing when it is something else."""
     manifest = await stores.read_manifest(store, descriptor)
     if not isinstance(manifest, ImageManifest) or manifest.artifact_type != signatures.BUNDLE:
@@ -195,7 +195,7 @@ def _has(found: ImageManifest | None, payload: bytes, key: PublicKey) -> bool:
 
 
 async def _add(
-    store: Store, tag: str, found: ImageManifest | None, payload: bytes, signature: bytes
+    store: ImageStore, tag: str, found: ImageManifest | None, payload: bytes, signature: bytes
 ) -> None:
     added = signatures.layer(payload, signature)
     manifest, config = signatures.manifest(found, added)

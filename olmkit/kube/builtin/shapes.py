@@ -17,12 +17,12 @@ from typing import Any
 
 from olmkit.kube import quantities
 from olmkit.kube.builtin import table
-from olmkit.kube.builtin.table import Field
+from olmkit.kube.builtin.table import TypeField
 
 Key = str | int
 
 
-class ShapeError(ValueError):
+class BuiltinTypeError(ValueError):
     """A value has a type that Kubernetes refuses."""
 
     def __init__(self, message: str, keys: tuple[Key, ...]) -> None:
@@ -37,7 +37,7 @@ _WORDS = {"s": "a string", "b": "`true` or `false`", "i": "a whole number", "f":
 def conform(value: Any, type_name: str, keys: tuple[Key, ...] = ()) -> Any:
     """`value` as the type called `type_name` is written.
 
-    Raises `ShapeError` with the place below `keys` for a value of a wrong type.
+    Raises `BuiltinTypeError` with the place below `keys` for a value of a wrong type.
     """
     return _conform(value, type_name, keys)
 
@@ -61,7 +61,7 @@ def _conform(value: Any, type_name: str, keys: tuple[Key, ...]) -> Any:
 
 def _struct(value: Any, type_name: str, keys: tuple[Key, ...]) -> dict[str, Any]:
     if value is not None and not isinstance(value, Mapping):
-        raise ShapeError(f"`{_path(keys)}` must be a mapping", keys)
+        raise BuiltinTypeError(f"`{_path(keys)}` must be a mapping", keys)
     given = value or {}
     fields = table.written()[type_name]
     result: dict[str, Any] = {}
@@ -98,7 +98,7 @@ def _list(value: Any, type_name: str, keys: tuple[Key, ...]) -> Any:
     if value is None:
         return None
     if not isinstance(value, list):
-        raise ShapeError(f"`{_path(keys)}` must be a list", keys)
+        raise BuiltinTypeError(f"`{_path(keys)}` must be a list", keys)
     return [_conform(item, type_name, (*keys, index)) for index, item in enumerate(value)]
 
 
@@ -106,7 +106,7 @@ def _map(value: Any, type_name: str, keys: tuple[Key, ...]) -> Any:
     if value is None:
         return None
     if not isinstance(value, Mapping):
-        raise ShapeError(f"`{_path(keys)}` must be a mapping", keys)
+        raise BuiltinTypeError(f"`{_path(keys)}` must be a mapping", keys)
     return {key: _conform(item, type_name, (*keys, key)) for key, item in value.items()}
 
 
@@ -128,14 +128,14 @@ def _scalar(value: Any, type_name: str, keys: tuple[Key, ...]) -> Any:
         case "quantity" if isinstance(value, str) or _is_number(value):
             return _quantity(value, keys)
     words = _WORDS.get(type_name, "a whole number or a string")
-    raise ShapeError(f"`{_path(keys)}` must be {words}, not {_kind_of(value)}", keys)
+    raise BuiltinTypeError(f"`{_path(keys)}` must be {words}, not {_kind_of(value)}", keys)
 
 
 def _quantity(value: str | float, keys: tuple[Key, ...]) -> str:
     try:
         return quantities.canonical(str(value))
     except ValueError:
-        raise ShapeError(
+        raise BuiltinTypeError(
             f"`{_path(keys)}` must be a quantity such as `500m` or `1Gi`", keys
         ) from None
 
@@ -144,7 +144,7 @@ _ZERO: Mapping[str, Any] = {"s": "", "b": False, "i": 0, "f": 0, "port": 0, "qua
 _SCALARS = frozenset(_ZERO)
 
 
-def _is_left_out(value: Any, field: Field) -> bool:
+def _is_left_out(value: Any, field: TypeField) -> bool:
     if value is None:
         return True
     if field.type.startswith("*"):

@@ -15,7 +15,7 @@ _WRITTEN: Final = "data/shapes.txt"
 _FURTHER: Final = "data/manifests.txt"
 
 
-class Field(NamedTuple):
+class TypeField(NamedTuple):
     """A field of a type. `type` is in the notation of `shapes.txt`.
 
     `is_required`: it is always written, or the API server requires it. `omit_zero`: it is left
@@ -27,7 +27,7 @@ class Field(NamedTuple):
     omit_zero: bool
 
 
-Table = Mapping[str, Mapping[str, Field]]
+Table = Mapping[str, Mapping[str, TypeField]]
 """The fields of each type by name."""
 
 
@@ -40,7 +40,7 @@ def written() -> Table:
 @functools.cache
 def accepted() -> Table:
     """All types, as the API server reads them: of a field in both tables the second one counts."""
-    found: dict[str, dict[str, Field]] = {}
+    found: dict[str, dict[str, TypeField]] = {}
     for table in (written(), _load(_FURTHER)):
         for type_name, fields in table.items():
             found.setdefault(type_name, {}).update(
@@ -50,9 +50,9 @@ def accepted() -> Table:
     return found
 
 
-def _load(file: str) -> dict[str, dict[str, Field]]:
-    table: dict[str, dict[str, Field]] = {}
-    fields: dict[str, Field] = {}
+def _load(file: str) -> dict[str, dict[str, TypeField]]:
+    table: dict[str, dict[str, TypeField]] = {}
+    fields: dict[str, TypeField] = {}
     for line in (pkgutil.get_data("olmkit.kube", file) or b"").decode().splitlines():
         if line.startswith("#"):
             continue
@@ -61,5 +61,5 @@ def _load(file: str) -> dict[str, dict[str, Field]]:
             continue
         for item in line.split():
             name, _, type_name = item.partition(":")
-            fields[name.rstrip("!?")] = Field(type_name, name.endswith("!"), name.endswith("?"))
+            fields[name.rstrip("!?")] = TypeField(type_name, name.endswith("!"), name.endswith("?"))
     return table

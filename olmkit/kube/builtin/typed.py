@@ -20,7 +20,7 @@ from olmkit.kube.builtin import table
 Key = str | int
 
 
-class Misfit(Enum):
+class TypeMisfit(Enum):
     """How a value differs from its type."""
 
     TYPE = "wrong type"  # no reader takes it
@@ -30,14 +30,14 @@ class Misfit(Enum):
     MISSING = "missing"  # required by the API server
 
 
-class Difference(NamedTuple):
+class TypeDifference(NamedTuple):
     """One difference, its place, and the names that matter.
 
     `type` is the type that has the field, `wanted` what is due there (for CASE the
     right spelling, for MISSING the missing field), `found` what is there.
     """
 
-    misfit: Misfit
+    misfit: TypeMisfit
     keys: tuple[Key, ...]
     type: str
     wanted: str
@@ -61,7 +61,7 @@ _MAX_DEPTH = 200
 
 def read(
     value: Any, type_name: str, *, opaque: frozenset[str] = frozenset()
-) -> tuple[Any, tuple[Difference, ...]]:
+) -> tuple[Any, tuple[TypeDifference, ...]]:
     """`value` as a lenient reader of the type has it, and its differences, in document order.
 
     What has a type in `opaque` is taken as it is.
@@ -104,7 +104,7 @@ def kind_at(type_name: str, keys: tuple[Key, ...]) -> str:
 class _Reader:
     def __init__(self, opaque: frozenset[str]) -> None:
         self._opaque = opaque
-        self.found: list[Difference] = []
+        self.found: list[TypeDifference] = []
 
     def read(self, value: Any, kind: str, owner: str, keys: tuple[Key, ...]) -> Any:
         """`value` read as type `kind` in a field of the type `owner`."""
@@ -140,9 +140,9 @@ class _Reader:
                     continue
                 name = _folded(kind).get(key.lower(), "")
                 if not name:
-                    self._add(Misfit.UNKNOWN, (*keys, key), kind, "")
+                    self._add(TypeMisfit.UNKNOWN, (*keys, key), kind, "")
                     continue
-                self._add(Misfit.CASE, (*keys, key), kind, name)
+                self._add(TypeMisfit.CASE, (*keys, key), kind, name)
                 field = fields[name]
             read = self.read(item, field.type, kind, (*keys, key))
             # Of two spellings of one field, readers keep the one that sorts last.
@@ -151,7 +151,7 @@ class _Reader:
                 result[name] = read
         for name in _required(kind):
             if result.get(name) is None:
-                self._add(Misfit.MISSING, keys, kind, name)
+                self._add(TypeMisfit.MISSING, keys, kind, name)
         return result
 
     def _list(self, value: Any, kind: str, owner: str, keys: tuple[Key, ...]) -> Any:
@@ -166,7 +166,7 @@ class _Reader:
 
     def _text(self, value: Any, owner: str, keys: tuple[Key, ...]) -> Any:
         if isinstance(value, bool | int | float):
-            self._add(Misfit.TEXT, keys, owner, _WORDS["s"], _kind_of(value))
+            self._add(TypeMisfit.TEXT, keys, owner, _WORDS["s"], _kind_of(value))
             return str(value).lower() if isinstance(value, bool) else str(value)
         return self._misfit(value, "s", owner, keys)
 
@@ -186,13 +186,13 @@ class _Reader:
 
     def _misfit(self, value: Any, kind: str, owner: str, keys: tuple[Key, ...]) -> None:
         words = {"[]": "a list", "{}": "a mapping"} | _WORDS
-        self._add(Misfit.TYPE, keys, owner, words[kind], _kind_of(value))
+        self._add(TypeMisfit.TYPE, keys, owner, words[kind], _kind_of(value))
 
     def _add(
-        self, misfit: Misfit, keys: tuple[Key, ...], owner: str, wanted: str, found: str = ""
+        self, misfit: TypeMisfit, keys: tuple[Key, ...], owner: str, wanted: str, found: str = ""
     ) -> None:
         self.found.append(
-            Difference(misfit=misfit, keys=keys, type=owner, wanted=wanted, found=found)
+            TypeDifference(misfit=misfit, keys=keys, type=owner, wanted=wanted, found=found)
         )
 
 

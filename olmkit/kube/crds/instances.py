@@ -45,7 +45,7 @@ _FORMATS: Mapping[str, re.Pattern[str]] = {
 _SIMPLE = frozenset({"required", "enum", "minimum", "maximum", "minLength", "minItems"})
 
 
-class Reading(NamedTuple):
+class InstanceReading(NamedTuple):
     """How an object is read before it is checked.
 
     `by_server`: defaults replace what is missing, and null where that may not be; items of sets and
@@ -74,11 +74,11 @@ def differences(
     Kubernetes' extensions. OLM v0 checks the objects that exist without either. `cleans`: as the
     API server does with objects, but not with defaults.
     """
-    yield from _check(value, schema, (), Reading(by_server, cleans), is_object=is_object)
+    yield from _check(value, schema, (), InstanceReading(by_server, cleans), is_object=is_object)
 
 
 def _check(
-    value: Any, schema: Any, keys: tuple[Key, ...], how: Reading, *, is_object: bool = False
+    value: Any, schema: Any, keys: tuple[Key, ...], how: InstanceReading, *, is_object: bool = False
 ) -> Iterator[tuple[tuple[Key, ...], str]]:
     if not isinstance(schema, Mapping) or len(keys) > _MAX_DEPTH:
         return
@@ -125,7 +125,7 @@ def _check(
 
 
 def _check_conditions(
-    value: Any, schema: Mapping[str, Any], keys: tuple[Key, ...], how: Reading
+    value: Any, schema: Mapping[str, Any], keys: tuple[Key, ...], how: InstanceReading
 ) -> Iterator[tuple[tuple[Key, ...], str]]:
     """What `allOf` adds, and alternatives of which certainly none fits."""
     part = how._replace(is_partial=True, cleans=False)
@@ -149,7 +149,7 @@ def _check_object(
     value: Mapping[str, Any],
     schema: Mapping[str, Any],
     keys: tuple[Key, ...],
-    how: Reading,
+    how: InstanceReading,
     *,
     is_object: bool,
 ) -> Iterator[tuple[tuple[Key, ...], str]]:
@@ -180,7 +180,7 @@ def _check_object(
 
 
 def _check_list(
-    value: list[Any], schema: Mapping[str, Any], keys: tuple[Key, ...], how: Reading
+    value: list[Any], schema: Mapping[str, Any], keys: tuple[Key, ...], how: InstanceReading
 ) -> Iterator[tuple[tuple[Key, ...], str]]:
     yield from _check_size(len(value), schema, keys, "Items", "items")
     for index, item in enumerate(value):

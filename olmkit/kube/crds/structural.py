@@ -23,7 +23,7 @@ _Chain = tuple[Any, tuple[Key, ...]]
 TYPES = ("array", "boolean", "integer", "number", "object", "string")
 
 
-class Fault(Enum):
+class SchemaFault(Enum):
     """What a problem means."""
 
     TYPE = "a keyword has a value of a wrong type: nothing can read the schema"
@@ -33,8 +33,8 @@ class Fault(Enum):
     EMPTY = "no value fits the schema"
 
 
-class Problem(NamedTuple):
-    fault: Fault
+class SchemaProblem(NamedTuple):
+    fault: SchemaFault
     keys: Keys
     message: str
 
@@ -100,7 +100,7 @@ _REASONS = (
 _MAX_DEPTH = 150
 
 
-def check(schema: Any, keys: Keys = (), *, structural: bool = True) -> Iterator[Problem]:
+def check(schema: Any, keys: Keys = (), *, structural: bool = True) -> Iterator[SchemaProblem]:
     """What is wrong with a schema whose place is `keys`.
 
     Without `structural` only what nothing can read, and what does not exist.
@@ -115,7 +115,9 @@ def check(schema: Any, keys: Keys = (), *, structural: bool = True) -> Iterator[
             continue
         if depth > _MAX_DEPTH:
             at = _path(keys, chain)
-            yield Problem(Fault.STRUCTURE, at, f"{field_errors.path(at)}: nested too deeply")
+            yield SchemaProblem(
+                SchemaFault.STRUCTURE, at, f"{field_errors.path(at)}: nested too deeply"
+            )
             continue
         is_plain = node.keys() <= _PLAIN and _is_plain(node)
         if is_plain and (chain is not None or node["type"] == "object"):
@@ -161,16 +163,18 @@ _NOTHING: dict[str, Any] = {}
 _SCALARS = frozenset({"boolean", "integer", "number", "string"})
 
 
-def _keywords(node: Mapping[str, Any], at: Keys) -> Iterator[Problem]:
+def _keywords(node: Mapping[str, Any], at: Keys) -> Iterator[SchemaProblem]:
     for key, value in node.items():
         wanted = _VALUES.get(key)
         if wanted is None:
-            yield Problem(Fault.UNKNOWN, (*at, key), f"`{key}` is not a schema keyword")
+            yield SchemaProblem(SchemaFault.UNKNOWN, (*at, key), f"`{key}` is not a schema keyword")
         elif type(value) not in wanted and not _is_tolerable(value, wanted):
             yield _wrong((*at, key), wanted)
 
 
-def _required_fields(node: Mapping[str, Any], at: Keys, *, is_root: bool) -> Iterator[Problem]:
+def _required_fields(
+    node: Mapping[str, Any], at: Keys, *, is_root: bool
+) -> Iterator[SchemaProblem]:
     fields = node.get("properties")
     if type(fields) is not dict or not fields or node.get("x-kubernetes-preserve-unknown-fields"):
         return
@@ -178,7 +182,7 @@ def _required_fields(node: Mapping[str, Any], at: Keys, *, is_root: bool) -> Ite
         known = type(name) is not str or name in fields or (is_root and name in _OBJECT_FIELDS)
         if not known:
             message = f"required field `{name}` is not among the properties"
-            yield Problem(Fault.REQUIRED, (*at, "required", index), message)
+            yield SchemaProblem(SchemaFault.REQUIRED, (*at, "required", index), message)
 
 
 # Fields of every object, whatever its schema says.
@@ -193,7 +197,7 @@ _BOUNDS = (
 )
 
 
-def _limits(node: Mapping[str, Any], at: Keys) -> Iterator[Problem]:
+def _limits(node: Mapping[str, Any], at: Keys) -> Iterator[SchemaProblem]:
     """Limits that leave nothing between them, in a schema and in what its `allOf` adds."""
     places: list[tuple[Keys, Mapping[str, Any]]] = [(at, node)]
     for index, entry in enumerate(_list(node.get("allOf"))):
@@ -209,13 +213,13 @@ def _limits(node: Mapping[str, Any], at: Keys) -> Iterator[Problem]:
         if bottom is None:
             if high != "maximum" and top < 0:
                 words = f"`{high}` is {top}, and no value is that small"
-                yield Problem(Fault.EMPTY, (*keys, high), words)
+                yield SchemaProblem(SchemaFault.EMPTY, (*keys, high), words)
         elif bottom > top:
             words = f"`{low}` {bottom} is greater than `{high}` {top}"
-            yield Problem(Fault.EMPTY, (*keys, high), words)
+            yield SchemaProblem(SchemaFault.EMPTY, (*keys, high), words)
         elif bottom == top and (below.get("exclusiveMinimum") or above.get("exclusiveMaximum")):
             words = f"`{low}` and `{high}` are both {top}, which is excluded"
-            yield Problem(Fault.EMPTY, (*keys, high), words)
+            yield SchemaProblem(SchemaFault.EMPTY, (*keys, high), words)
 
 
 def _is_number(value: Any) -> bool:
@@ -250,7 +254,7 @@ def _push(
         ]
 
 
-def _structure(node: Mapping[str, Any], at: Keys, is_root: bool) -> Iterator[Problem]:
+def _structure(node: Mapping[str, Any], at: Keys, is_root: bool) -> Iterator[SchemaProblem]:
     kind = node.get("type")
     either = node.get("x-kubernetes-int-or-string") is True
     keeps = node.get("x-kubernetes-preserve-unknown-fields")
@@ -293,7 +297,7 @@ def _structure(node: Mapping[str, Any], at: Keys, is_root: bool) -> Iterator[Pro
     yield from _junctors(node, at)
 
 
-def _open_fields(node: Mapping[str, Any], at: Keys, *, is_root: bool) -> Iterator[Problem]:
+def _open_fields(node: Mapping[str, Any], at: Keys, *, is_root: bool) -> Iterator[SchemaProblem]:
     values = node.get("additionalProperties")
     if values is None:
         return
@@ -304,7 +308,7 @@ def _open_fields(node: Mapping[str, Any], at: Keys, *, is_root: bool) -> Iterato
         yield _forbidden(keys, "additionalProperties and properties are mutual exclusive")
 
 
-def _junctors(node: Mapping[str, Any], at: Keys) -> Iterator[Problem]:
+def _junctors(node: Mapping[str, Any], at: Keys) -> Iterator[SchemaProblem]:
     for junctor in _JUNCTORS:
         for index, inner in enumerate(_list(node.get(junctor))):
             if junctor == "anyOf" and _is_int_or_string(node):
@@ -324,7 +328,7 @@ def _is_int_or_string(node: Any) -> bool:
     ]
 
 
-def _map_type(node: Mapping[str, Any], at: Keys) -> Iterator[Problem]:
+def _map_type(node: Mapping[str, Any], at: Keys) -> Iterator[SchemaProblem]:
     kind = node.get("x-kubernetes-map-type")
     if not kind:
         return
@@ -335,7 +339,7 @@ def _map_type(node: Mapping[str, Any], at: Keys) -> Iterator[Problem]:
         yield _unsupported((*at, "x-kubernetes-map-type"), kind, ("atomic", "granular"))
 
 
-def _embedded(node: Mapping[str, Any], at: Keys) -> Iterator[Problem]:
+def _embedded(node: Mapping[str, Any], at: Keys) -> Iterator[SchemaProblem]:
     if node.get("type") != "object":
         detail = "must be object if x-kubernetes-embedded-resource is true"
         yield _required((*at, "type"), detail)
@@ -347,7 +351,7 @@ def _embedded(node: Mapping[str, Any], at: Keys) -> Iterator[Problem]:
         yield _required((*at, "properties"), detail)
 
 
-def _array(node: Mapping[str, Any], at: Keys) -> Iterator[Problem]:
+def _array(node: Mapping[str, Any], at: Keys) -> Iterator[SchemaProblem]:
     items = node.get("items")
     if isinstance(items, list):
         yield _forbidden((*at, "items"), "items must be a schema object and not an array")
@@ -376,7 +380,7 @@ def _array(node: Mapping[str, Any], at: Keys) -> Iterator[Problem]:
         )
 
 
-def _map_keys(items: Mapping[str, Any], listed: list[Any], at: Keys) -> Iterator[Problem]:
+def _map_keys(items: Mapping[str, Any], listed: list[Any], at: Keys) -> Iterator[SchemaProblem]:
     place = (*at, "x-kubernetes-list-map-keys")
     if not listed:
         yield _required(place, "must not be empty if x-kubernetes-list-type is map")
@@ -403,7 +407,7 @@ def _map_keys(items: Mapping[str, Any], listed: list[Any], at: Keys) -> Iterator
             yield _required((*keys, "default"), detail)
 
 
-def _validations(node: Mapping[str, Any], at: Keys, *, is_root: bool) -> Iterator[Problem]:
+def _validations(node: Mapping[str, Any], at: Keys, *, is_root: bool) -> Iterator[SchemaProblem]:
     from olmkit.base.cel import expressions as cel
     from olmkit.kube.crds import cel_fields, cel_types
 
@@ -433,7 +437,7 @@ def _validations(node: Mapping[str, Any], at: Keys, *, is_root: bool) -> Iterato
         yield from _words_of_rule(entry, text.strip(), keys[:-1])
 
 
-def _words_of_rule(entry: Mapping[str, Any], rule: str, at: Keys) -> Iterator[Problem]:
+def _words_of_rule(entry: Mapping[str, Any], rule: str, at: Keys) -> Iterator[SchemaProblem]:
     message, reason = entry.get("message"), entry.get("reason")
     if isinstance(message, str) and message and not message.strip():
         yield _invalid((*at, "message"), message, "must be non-empty if specified")
@@ -453,7 +457,7 @@ def _is_broken(text: str) -> bool:
     return "\n" in text or "\r" in text
 
 
-def _inside(node: Any, at: Keys) -> Iterator[Problem]:
+def _inside(node: Any, at: Keys) -> Iterator[SchemaProblem]:
     """What must not be inside `allOf`, `anyOf`, `oneOf` and `not`."""
     if not isinstance(node, dict) or len(at) > 2 * _MAX_DEPTH:
         return
@@ -493,22 +497,24 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _wrong(at: Keys, wanted: tuple[type, ...]) -> Problem:
+def _wrong(at: Keys, wanted: tuple[type, ...]) -> SchemaProblem:
     words = " or ".join(_NAMES[kind] for kind in wanted)
-    return Problem(Fault.TYPE, at, f"`{field_errors.path(at)}` must be {words}")
+    return SchemaProblem(SchemaFault.TYPE, at, f"`{field_errors.path(at)}` must be {words}")
 
 
-def _required(at: Keys, detail: str) -> Problem:
-    return Problem(Fault.STRUCTURE, at, field_errors.required(at, detail).message)
+def _required(at: Keys, detail: str) -> SchemaProblem:
+    return SchemaProblem(SchemaFault.STRUCTURE, at, field_errors.required(at, detail).message)
 
 
-def _invalid(at: Keys, value: Any, detail: str) -> Problem:
-    return Problem(Fault.STRUCTURE, at, field_errors.invalid(at, value, detail).message)
+def _invalid(at: Keys, value: Any, detail: str) -> SchemaProblem:
+    return SchemaProblem(SchemaFault.STRUCTURE, at, field_errors.invalid(at, value, detail).message)
 
 
-def _forbidden(at: Keys, detail: str) -> Problem:
-    return Problem(Fault.STRUCTURE, at, field_errors.forbidden(at, detail).message)
+def _forbidden(at: Keys, detail: str) -> SchemaProblem:
+    return SchemaProblem(SchemaFault.STRUCTURE, at, field_errors.forbidden(at, detail).message)
 
 
-def _unsupported(at: Keys, value: Any, known: tuple[str, ...]) -> Problem:
-    return Problem(Fault.STRUCTURE, at, field_errors.unsupported(at, str(value), known).message)
+def _unsupported(at: Keys, value: Any, known: tuple[str, ...]) -> SchemaProblem:
+    return SchemaProblem(
+        SchemaFault.STRUCTURE, at, field_errors.unsupported(at, str(value), known).message
+    )

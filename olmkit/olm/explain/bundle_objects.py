@@ -10,7 +10,7 @@ import re
 
 from olmkit.olm.explain import explanation, refusals
 from olmkit.olm.explain.explanation import Diagnosis, Readiness
-from olmkit.olm.explain.templates import Template
+from olmkit.olm.explain.templates import TemplatePlace
 
 _INVALID = re.compile(
     r'(?<!\w)(?P<kind>[A-Z]\w+)(?:\.(?P<group>[-\w.]+))? "(?P<name>[^"]+)" is invalid: (?P<why>.*)',
@@ -46,7 +46,9 @@ def of_plan(words: str, namespace: str, readiness: Readiness) -> Diagnosis | Non
     )
 
 
-def of_strategy(words: str, template: Template, configured: tuple[str, ...]) -> tuple[str, str]:
+def of_strategy(
+    words: str, template: TemplatePlace, configured: tuple[str, ...]
+) -> tuple[str, str]:
     """What the message of a failed install strategy means, and what to do; two sentences.
 
     `configured` are the fields of the Subscription's `spec.config`.
@@ -69,7 +71,7 @@ def of_strategy(words: str, template: Template, configured: tuple[str, ...]) -> 
     return explanation.first_line(words), ""
 
 
-_BUNDLE = Template("the bundle")
+_BUNDLE = TemplatePlace("the bundle")
 
 
 def _invalid(found: re.Match[str], namespace: str) -> tuple[str, str]:

@@ -18,7 +18,7 @@ from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import explanation, images, missing, probes, templates
 from olmkit.olm.explain.explanation import Diagnosis, Readiness
-from olmkit.olm.explain.templates import Template
+from olmkit.olm.explain.templates import TemplatePlace
 
 _CONFIG = ("CreateContainerConfigError", "CreateContainerError", "RunContainerError",
            "PreCreateHookError", "PreStartHookError", "PostStartHookError")  # fmt: skip
@@ -38,7 +38,7 @@ _SIGNALS = {6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV",
 
 
 def of_container(
-    snapshot: ClusterState, pod: Manifest, status: Mapping[str, Any], template: Template
+    snapshot: ClusterState, pod: Manifest, status: Mapping[str, Any], template: TemplatePlace
 ) -> Diagnosis | None:
     """Why the container does not run or is not ready; None when it does, or only starts."""
     waiting = mapping(mapping(status.get("state")).get("waiting"))
@@ -56,7 +56,7 @@ def of_container(
 
 
 def flapping(
-    snapshot: ClusterState, pod: Manifest, status: Mapping[str, Any], template: Template
+    snapshot: ClusterState, pod: Manifest, status: Mapping[str, Any], template: TemplatePlace
 ) -> Diagnosis | None:
     """Why a container that is ready now ends again and again; None when it does not.
 
@@ -101,7 +101,7 @@ def _ended(
     pod: Manifest,
     status: Mapping[str, Any],
     ended: Mapping[str, Any],
-    template: Template,
+    template: TemplatePlace,
 ) -> Diagnosis:
     name = text(status.get("name"))
     said = text(ended.get("message"))
@@ -116,7 +116,7 @@ def _ended(
 
 
 def _cannot_start(
-    pod: Manifest, status: Mapping[str, Any], words: str, template: Template
+    pod: Manifest, status: Mapping[str, Any], words: str, template: TemplatePlace
 ) -> Diagnosis:
     name, namespace = text(status.get("name")), objects.namespace(pod)
     place = f"container `{name}` of pod `{objects.name(pod)}`"
@@ -158,7 +158,11 @@ def _cannot_start(
 
 
 def _as_root(
-    pod: Manifest, status: Mapping[str, Any], user: str, link: explanation.Link, template: Template
+    pod: Manifest,
+    status: Mapping[str, Any],
+    user: str,
+    link: explanation.ChainLink,
+    template: TemplatePlace,
 ) -> Diagnosis:
     name = text(status.get("name"))
     why = (
@@ -179,7 +183,7 @@ def _as_root(
 
 
 def _out_of_memory(
-    snapshot: ClusterState, pod: Manifest, status: Mapping[str, Any], template: Template
+    snapshot: ClusterState, pod: Manifest, status: Mapping[str, Any], template: TemplatePlace
 ) -> Diagnosis:
     name = text(status.get("name"))
     limit = templates.limit(pod, name, "memory")
@@ -210,7 +214,7 @@ def _killed(
     pod: Manifest,
     status: Mapping[str, Any],
     kind: str,
-    template: Template,
+    template: TemplatePlace,
 ) -> Diagnosis:
     """A container that the kubelet restarts, since its liveness or startup probe fails."""
     name = text(status.get("name"))
@@ -254,7 +258,7 @@ def _crashed(
 
 
 def _not_ready(
-    snapshot: ClusterState, pod: Manifest, status: Mapping[str, Any], template: Template
+    snapshot: ClusterState, pod: Manifest, status: Mapping[str, Any], template: TemplatePlace
 ) -> Diagnosis | None:
     """Why a container that runs is not ready: the probe that fails, when one has failed."""
     name = text(status.get("name"))

@@ -72,7 +72,7 @@ def _failed(snapshot: ClusterState, csv: Manifest, words: str) -> Diagnosis:
     subscription = next(
         (one for one in snapshot.subscriptions if _installs(one, objects.name(csv))), None
     )
-    template = templates.Template("the bundle's Deployment", objects.name(subscription))
+    template = templates.TemplatePlace("the bundle's Deployment", objects.name(subscription))
     configured = tuple(mapping(kinds.spec(subscription).get("config")))
     said, hint = bundle_objects.of_strategy(words, template, configured)
     return Diagnosis(

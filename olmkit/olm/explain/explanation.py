@@ -39,7 +39,7 @@ class FaultOrigin(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class ChainLink:
     """One object of the chain, and its state. `subject` is `Kind namespace/name`."""
 
     subject: str
@@ -57,7 +57,7 @@ class Explanation:
     cause: str
     message: str
     hint: str = ""
-    chain: tuple[Link, ...] = ()
+    chain: tuple[ChainLink, ...] = ()
     log: str = ""
     details: tuple[str, ...] = ()
     origin: FaultOrigin = FaultOrigin.MATERIAL
@@ -74,13 +74,13 @@ class Diagnosis:
     cause: str
     message: str
     hint: str = ""
-    links: tuple[Link, ...] = ()
+    links: tuple[ChainLink, ...] = ()
     log: str = ""
     details: tuple[str, ...] = ()
     readiness: Readiness = Readiness.STUCK
     origin: FaultOrigin = FaultOrigin.MATERIAL
 
-    def below(self, *links: Link) -> Explanation:
+    def below(self, *links: ChainLink) -> Explanation:
         """The finding as an explanation, with the objects above it."""
         return Explanation(
             readiness=self.readiness,
@@ -93,13 +93,13 @@ class Diagnosis:
             origin=self.origin,
         )
 
-    def under(self, top: Link) -> Diagnosis:
+    def under(self, top: ChainLink) -> Diagnosis:
         """The same, seen from an object above it."""
         return replace(self, links=(top, *self.links))
 
 
-def link(manifest: Manifest, state: str) -> Link:
-    return Link(subject(manifest), state)
+def link(manifest: Manifest, state: str) -> ChainLink:
+    return ChainLink(subject(manifest), state)
 
 
 def subject(manifest: Manifest) -> str:

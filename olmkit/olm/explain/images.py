@@ -12,7 +12,7 @@ from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import explanation
 from olmkit.olm.explain.explanation import Diagnosis, FaultOrigin, Readiness
-from olmkit.olm.explain.templates import Template
+from olmkit.olm.explain.templates import TemplatePlace
 
 REASONS = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull",
            "RegistryUnavailable", "ImageInspectError")  # fmt: skip
@@ -33,7 +33,7 @@ def of_container(
     snapshot: ClusterState,
     pod: Manifest,
     status: Mapping[str, Any],
-    template: Template,
+    template: TemplatePlace,
 ) -> Diagnosis:
     """Why the image of a container that waits for it cannot be pulled."""
     waiting = mapping(mapping(status.get("state")).get("waiting"))

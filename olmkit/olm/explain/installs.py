@@ -21,7 +21,7 @@ from olmkit.olm.explain import (
     system,
     unpacking,
 )
-from olmkit.olm.explain.explanation import Diagnosis, Explanation, Link, Readiness
+from olmkit.olm.explain.explanation import ChainLink, Diagnosis, Explanation, Readiness
 
 
 def explain(snapshot: ClusterState, package: str, *, target: str = "") -> Explanation:
@@ -124,7 +124,9 @@ def _not_installed(snapshot: ClusterState, package: str) -> Explanation:
     )
 
 
-def _ready(snapshot: ClusterState, subscription: Manifest, csv: Manifest, top: Link) -> Explanation:
+def _ready(
+    snapshot: ClusterState, subscription: Manifest, csv: Manifest, top: ChainLink
+) -> Explanation:
     name = objects.name(csv)
     ailing = csvs.of_succeeded(snapshot, csv)
     if ailing is not None:

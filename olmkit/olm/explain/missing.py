@@ -14,7 +14,7 @@ from typing import Any
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm.explain import templates
-from olmkit.olm.explain.templates import Template
+from olmkit.olm.explain.templates import TemplatePlace
 
 _NAME = r"(?P<name>[-.\w]+)"
 _WHOLE = re.compile(rf'(?P<kind>configmap|secret)s? "{_NAME}" (?:not found|is forbidden)')
@@ -28,7 +28,7 @@ _ROOT_CA = "kube-root-ca.crt"
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class MissingObject:
     """An object that is missing, or one of its keys when `key` is set. `user` is what uses it."""
 
     kind: str
@@ -48,7 +48,7 @@ class Missing:
             f"and {self.user} uses it"
         )
 
-    def hint(self, namespace: str, template: Template, expected: str) -> str:
+    def hint(self, namespace: str, template: TemplatePlace, expected: str) -> str:
         """How to create it. `expected` is a key of it that the pod uses, as far as known."""
         if self.name == _ROOT_CA:
             return (
@@ -72,36 +72,36 @@ class Missing:
         )
 
 
-def in_environment(words: str, pod: Manifest, container: str) -> Missing | None:
+def in_environment(words: str, pod: Manifest, container: str) -> MissingObject | None:
     """What the message of `CreateContainerConfigError` names as missing."""
     found = _KEY.search(words)
     if found is not None:
-        return Missing(found["kind"], found["name"], found["key"],
+        return MissingObject(found["kind"], found["name"], found["key"],
                        _variable(pod, container, found["name"], found["key"]))  # fmt: skip
     found = _WHOLE.search(words)
     if found is None:
         return None
     kind = _KINDS[found["kind"]]
-    return Missing(kind, found["name"], "", _variable(pod, container, found["name"], ""))
+    return MissingObject(kind, found["name"], "", _variable(pod, container, found["name"], ""))
 
 
-def in_volume(words: str, pod: Manifest) -> Missing | None:
+def in_volume(words: str, pod: Manifest) -> MissingObject | None:
     """What the message of `FailedMount` names as missing."""
     place = _VOLUME.search(words)
     volume = place["volume"] if place else ""
     user = f"volume `{volume}`" if volume else "a volume"
     found = _WHOLE.search(words)
     if found is not None:
-        return Missing(_KINDS[found["kind"]], found["name"], "", user)
+        return MissingObject(_KINDS[found["kind"]], found["name"], "", user)
     item = _ITEM.search(words)
     if item is None:
         return None
     kind = _KINDS[item["kind"]]
     name = _source(pod, volume, kind)
-    return Missing(kind, name, item["key"], user) if name else None
+    return MissingObject(kind, name, item["key"], user) if name else None
 
 
-def expected_key(pod: Manifest, one: Missing) -> str:
+def expected_key(pod: Manifest, one: MissingObject) -> str:
     """A key of a missing object that the pod uses; empty when it uses all of them."""
     for container in templates.containers(pod):
         for _, kind, name, key in _references(container):

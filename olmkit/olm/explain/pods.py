@@ -23,9 +23,9 @@ from olmkit.olm.explain import (
     templates,
 )
 from olmkit.olm.explain.explanation import Diagnosis, FaultOrigin, Readiness
-from olmkit.olm.explain.templates import Template
+from olmkit.olm.explain.templates import TemplatePlace
 
-_NOWHERE = Template()
+_NOWHERE = TemplatePlace()
 _BAD_EVENTS = ("FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox", "Unhealthy")
 
 
@@ -94,7 +94,7 @@ def refused(snapshot: ClusterState, owner: Manifest) -> Diagnosis | None:
     return _refused(name, text(events[-1].get("message")), objects.namespace(owner), _NOWHERE)
 
 
-def _refused(owner: str, words: str, namespace: str, template: Template) -> Diagnosis:
+def _refused(owner: str, words: str, namespace: str, template: TemplatePlace) -> Diagnosis:
     context = refusals.Context(namespace=namespace, template=template)
     found = refusals.explained(words, context)
     return Diagnosis(
@@ -112,7 +112,7 @@ def refused_hint(words: str, namespace: str) -> str:
 
 
 def worst(
-    snapshot: ClusterState, pods: Iterable[Manifest], template: Template = _NOWHERE
+    snapshot: ClusterState, pods: Iterable[Manifest], template: TemplatePlace = _NOWHERE
 ) -> Diagnosis | None:
     """What is most wrong with any of the pods; None when all are well.
 
@@ -124,7 +124,7 @@ def worst(
 
 
 def of_pod(
-    snapshot: ClusterState, pod: Manifest, template: Template = _NOWHERE
+    snapshot: ClusterState, pod: Manifest, template: TemplatePlace = _NOWHERE
 ) -> Diagnosis | None:
     """Why the pod is not ready; None when it is, or has done its work."""
     if kinds.phase(pod) == "Succeeded" or objects.metadata(pod).get("deletionTimestamp"):
@@ -164,7 +164,7 @@ def logs_wanted(snapshot: ClusterState) -> Iterator[tuple[str, str, str, bool]]:
 
 
 def _flapping(
-    snapshot: ClusterState, pods: Iterable[Manifest], template: Template
+    snapshot: ClusterState, pods: Iterable[Manifest], template: TemplatePlace
 ) -> Diagnosis | None:
     """A container that ends again and again, though all pods are ready at this moment."""
     for pod in pods:
@@ -191,7 +191,7 @@ def _gated(pod: Manifest) -> Diagnosis | None:
     return None
 
 
-def _of_event(pod: Manifest, event: Manifest, template: Template) -> Diagnosis:
+def _of_event(pod: Manifest, event: Manifest, template: TemplatePlace) -> Diagnosis:
     reason, words = text(event.get("reason")), text(event.get("message"))
     name, namespace = objects.name(pod), objects.namespace(pod)
     if reason == "Unhealthy":

@@ -15,7 +15,7 @@ from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm.cluster_state import ClusterState, event_time
 from olmkit.olm.explain import explanation, templates
-from olmkit.olm.explain.templates import Template
+from olmkit.olm.explain.templates import TemplatePlace
 
 _UNHEALTHY = re.compile(
     r"(?P<kind>Liveness|Readiness|Startup) probe (?:failed|errored(?: and resulted in \w+ state)?)"
@@ -118,7 +118,7 @@ def explained(pod: Manifest, container: str, kind: str, answer: str) -> str:
 
 
 def hint(
-    pod: Manifest, status: Mapping[str, Any], kind: str, answer: str, template: Template
+    pod: Manifest, status: Mapping[str, Any], kind: str, answer: str, template: TemplatePlace
 ) -> str:
     """What to do about a probe that fails; `status` is that of the container."""
     name = text(status.get("name"))

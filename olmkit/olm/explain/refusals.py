@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from olmkit.olm.explain import explanation
 from olmkit.olm.explain.explanation import Readiness
-from olmkit.olm.explain.templates import Template
+from olmkit.olm.explain.templates import TemplatePlace
 
 _FORBIDDEN = re.compile(r'^(?:Error creating: )?pods "[^"]*" is forbidden: ')
 _QUOTA = re.compile(
@@ -44,7 +44,7 @@ _RESTRICTED = ("allowPrivilegeEscalation", "unrestricted capabilities", "runAsNo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refusal:
+class ApiServerRefusal:
     """What a message of the API server means. `message` is one clause without its subject.
 
     `is_known` is False when it is the server's own message, cut to a line.
@@ -62,10 +62,10 @@ class Context:
     """Where an object was refused, and where its template is changed."""
 
     namespace: str
-    template: Template = field(default_factory=Template)
+    template: TemplatePlace = field(default_factory=TemplatePlace)
 
 
-def explained(words: str, context: Context) -> Refusal:
+def explained(words: str, context: Context) -> ApiServerRefusal:
     """The cause and fix of a refusal."""
     words = words[:LONGEST]
     for pattern, explain in _EXPLAINED:
@@ -74,12 +74,12 @@ def explained(words: str, context: Context) -> Refusal:
             return explain(found, context)
     words = _FORBIDDEN.sub("", words)
     hint = "raise the quota of the namespace" if "quota" in words else ""
-    return Refusal(message=explanation.first_line(words), hint=hint, is_known=False)
+    return ApiServerRefusal(message=explanation.first_line(words), hint=hint, is_known=False)
 
 
-def _quota(found: re.Match[str], context: Context) -> Refusal:
+def _quota(found: re.Match[str], context: Context) -> ApiServerRefusal:
     quota = found["quota"]
-    return Refusal(
+    return ApiServerRefusal(
         message=f"ResourceQuota `{quota}` of namespace `{context.namespace}` is used up: "
         f"requested {found['asked']}, used {found['used']}, limit {found['limited']}",
         hint=f"raise it: `kubectl edit resourcequota -n {context.namespace} {quota}`; or delete "
@@ -87,9 +87,9 @@ def _quota(found: re.Match[str], context: Context) -> Refusal:
     )
 
 
-def _unset(found: re.Match[str], context: Context) -> Refusal:
+def _unset(found: re.Match[str], context: Context) -> ApiServerRefusal:
     quota = found["quota"]
-    return Refusal(
+    return ApiServerRefusal(
         message=f"ResourceQuota `{quota}` of namespace `{context.namespace}` requires "
         f"{explanation.first_line(found['fields'])}",
         hint=context.template.change("set `resources` of the container", "resources")
@@ -97,12 +97,12 @@ def _unset(found: re.Match[str], context: Context) -> Refusal:
     )
 
 
-def _range(found: re.Match[str], context: Context) -> Refusal:
+def _range(found: re.Match[str], context: Context) -> ApiServerRefusal:
     bound, resource = found["bound"], found["resource"]
     what = found["what"] or found["none"]
     said = f"the {what} is {found['asked']}" if found["asked"] else f"no {what} is set"
     change = {"maximum": "lower", "minimum": "raise"}[bound] if found["asked"] else "set"
-    return Refusal(
+    return ApiServerRefusal(
         message=f"a LimitRange of namespace `{context.namespace}` has the {bound} "
         f"{found['value']} of {resource} for each {found['type']}, and {said}",
         hint=context.template.change(f"{change} `resources.{what}s.{resource}`", "resources")
@@ -110,12 +110,12 @@ def _range(found: re.Match[str], context: Context) -> Refusal:
     )
 
 
-def _security(found: re.Match[str], context: Context) -> Refusal:
+def _security(found: re.Match[str], context: Context) -> ApiServerRefusal:
     level, rules = found["level"], found["rules"]
     split = _split(rules)
     is_small = all(rule.startswith(_RESTRICTED) for rule in split)
     lower = "baseline" if level == "restricted" and is_small else "privileged"
-    return Refusal(
+    return ApiServerRefusal(
         message=f"namespace `{context.namespace}` enforces the Pod Security level `{level}`, "
         f"which the pods violate: {', '.join(rule.split(' (')[0] for rule in split)}",
         hint=context.template.change("set these fields of the security context")
@@ -138,16 +138,16 @@ def _split(rules: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in parts if part.strip())
 
 
-def _denied(found: re.Match[str], context: Context) -> Refusal:
+def _denied(found: re.Match[str], context: Context) -> ApiServerRefusal:
     why = explanation.first_line(found["why"] or "without a reason")
-    return Refusal(
+    return ApiServerRefusal(
         message=f"admission webhook `{found['hook']}` denies it: {why}",
         hint=context.template.change("follow its policy")
         + "; or let the webhook's owner make an exception",
     )
 
 
-def _away(found: re.Match[str], _: Context) -> Refusal:
+def _away(found: re.Match[str], _: Context) -> ApiServerRefusal:
     hook, why = found["hook"], found["why"]
     service = _SERVICE.search(why)
     place = f"Service `{service['name']}` in namespace `{service['namespace']}`" if service else ""
@@ -176,13 +176,13 @@ def _away(found: re.Match[str], _: Context) -> Refusal:
             f"repair what serves it{f' behind {place}' if place else ''}; or delete the webhook "
             f"configuration when its operator is gone: {configurations}"
         )
-    return Refusal(message=f"the API server cannot call admission webhook `{hook}`: {reason}",
-                   hint=advice)  # fmt: skip
+    message = f"the API server cannot call admission webhook `{hook}`: {reason}"
+    return ApiServerRefusal(message=message, hint=advice)
 
 
-def _account(found: re.Match[str], context: Context) -> Refusal:
+def _account(found: re.Match[str], context: Context) -> ApiServerRefusal:
     name, namespace = found["name"], found["namespace"]
-    return Refusal(
+    return ApiServerRefusal(
         message=f"service account `{name}` does not exist in namespace `{namespace}`",
         hint=context.template.change(f"add the permissions of `{name}`, or correct "
                                      "`serviceAccountName`")
@@ -191,16 +191,16 @@ def _account(found: re.Match[str], context: Context) -> Refusal:
     )  # fmt: skip
 
 
-def _priority(found: re.Match[str], context: Context) -> Refusal:
+def _priority(found: re.Match[str], context: Context) -> ApiServerRefusal:
     name = found["name"]
-    return Refusal(
+    return ApiServerRefusal(
         message=f"PriorityClass `{name}` does not exist",
         hint=f"create it: `kubectl create priorityclass {name} --value=1000`; or "
         + context.template.change("correct `priorityClassName`"),
     )
 
 
-Explain = Callable[[re.Match[str], Context], Refusal]
+Explain = Callable[[re.Match[str], Context], ApiServerRefusal]
 _EXPLAINED: tuple[tuple[re.Pattern[str], Explain], ...] = (
     (_QUOTA, _quota),
     (_UNSET, _unset),

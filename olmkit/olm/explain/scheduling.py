@@ -17,7 +17,7 @@ from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState, Objects
 from olmkit.olm.explain import explanation, templates
 from olmkit.olm.explain.explanation import Diagnosis, FaultOrigin
-from olmkit.olm.explain.templates import Template
+from olmkit.olm.explain.templates import TemplatePlace
 
 _COUNTED = re.compile(r"^\d+/(?P<all>\d+) nodes are available: (?P<rest>.*)$", re.DOTALL)
 _REASON = re.compile(r"^(?P<count>\d+) (?P<why>.*)$")
@@ -39,13 +39,13 @@ class Reason:
     pod: str = ""
     config: str = ""
 
-    def hint(self, template: Template) -> str:
+    def hint(self, template: TemplatePlace) -> str:
         """The imperative sentence about both ways."""
         parts = [self.cluster, template.change(self.pod, self.config) if self.pod else ""]
         return "; or ".join(part for part in parts if part)
 
 
-def of_pod(snapshot: ClusterState, pod: Manifest, template: Template) -> Diagnosis | None:
+def of_pod(snapshot: ClusterState, pod: Manifest, template: TemplatePlace) -> Diagnosis | None:
     """Why no node takes the pod; None when one does, or the scheduler has not tried."""
     scheduled = kinds.condition(pod, "PodScheduled", value="False")
     if scheduled is None:
@@ -75,7 +75,7 @@ def of_pod(snapshot: ClusterState, pod: Manifest, template: Template) -> Diagnos
     )
 
 
-def _of_scheduler(pod: Manifest, template: Template) -> Diagnosis | None:
+def _of_scheduler(pod: Manifest, template: TemplatePlace) -> Diagnosis | None:
     """A pod that no scheduler has looked at, since it names one that does not run."""
     scheduler = text(objects.pod_spec(pod).get("schedulerName"))
     is_untouched = kinds.phase(pod) in ("", "Pending") and not list(kinds.conditions(pod))

@@ -20,7 +20,7 @@ _OWNER_KIND, _OWNER = "olm.owner.kind", "olm.owner"
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
+class TemplatePlace:
     """`place` is where the template is, such as a bundle; empty when that is not known.
 
     `subscription` is the Subscription of OLM v0 whose `spec.config` changes it, too.
@@ -40,7 +40,7 @@ class Template:
         return found
 
 
-def of_deployment(snapshot: ClusterState, deployment: Manifest) -> Template:
+def of_deployment(snapshot: ClusterState, deployment: Manifest) -> TemplatePlace:
     """The template of the pods of a Deployment."""
     labels = objects.labels_of(deployment)
     if is_of_olm(deployment):
@@ -48,11 +48,11 @@ def of_deployment(snapshot: ClusterState, deployment: Manifest) -> Template:
         for one in snapshot.subscriptions:
             found = kinds.status(one)
             if csv and csv in (found.get("installedCSV"), found.get("currentCSV")):
-                return Template("the bundle's Deployment", objects.name(one))
-        return Template("the bundle's Deployment")
+                return TemplatePlace("the bundle's Deployment", objects.name(one))
+        return TemplatePlace("the bundle's Deployment")
     if "olm.operatorframework.io/owner-name" in labels:
-        return Template("the bundle's Deployment")
-    return Template(f"Deployment `{objects.name(deployment)}`")
+        return TemplatePlace("the bundle's Deployment")
+    return TemplatePlace(f"Deployment `{objects.name(deployment)}`")
 
 
 def is_of_olm(deployment: Manifest) -> bool:

@@ -17,7 +17,7 @@ from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import explanation, images, pods
-from olmkit.olm.explain.explanation import Diagnosis, FaultOrigin, Link, Readiness
+from olmkit.olm.explain.explanation import ChainLink, Diagnosis, FaultOrigin, Readiness
 
 # What `BundleUnpackFailed` means without a failed Job, by its reason: cause, message, hint, and
 # whether OLM tries again.
@@ -234,7 +234,7 @@ def _whose(snapshot: ClusterState, subscription: Manifest, job: Manifest) -> str
     return f"the bundle `{image(job)}`" + (f" of `{package}`" if other else "")
 
 
-def _link(job: Manifest) -> Link:
+def _link(job: Manifest) -> ChainLink:
     ended = kinds.condition(job, "Failed")
     state = text(ended.get("reason")) if ended is not None else "running"
     return explanation.link(job, f"unpacks {image(job)}: {state}")

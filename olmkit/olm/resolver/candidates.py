@@ -14,18 +14,18 @@ from olmkit.catalog.graph import upgrades
 from olmkit.catalog.graph.upgrades import BrokenChannelError
 from olmkit.kube.objects import GVK
 from olmkit.olm.resolver import requirements, resolution
-from olmkit.olm.resolver.requirements import Predicate
+from olmkit.olm.resolver.requirements import EntryPredicate
 from olmkit.olm.resolver.resolution import (
     CatalogEntries,
     CatalogKey,
-    Entry,
     ResolutionError,
+    ResolverEntry,
     ResolverInput,
     Subscription,
 )
 from olmkit.olm.resolver.search import SearchProblem
 
-Order = Callable[[Sequence[Entry]], Sequence[Entry]]
+Order = Callable[[Sequence[ResolverEntry]], Sequence[ResolverEntry]]
 """In which order the channels of one name come, where nothing names the channel."""
 
 
@@ -40,12 +40,12 @@ class Collected:
     """
 
     problem: SearchProblem = field(default_factory=SearchProblem)
-    entries: dict[Entry, int] = field(default_factory=dict)
+    entries: dict[ResolverEntry, int] = field(default_factory=dict)
     anchors: list[int] = field(default_factory=list)
-    upgrades: dict[Entry, str] = field(default_factory=dict)
+    upgrades: dict[ResolverEntry, str] = field(default_factory=dict)
     unmet: dict[str, str] = field(default_factory=dict)
-    offers: dict[str, tuple[Entry, ...]] = field(default_factory=dict)
-    needs: dict[Entry, list[tuple[Predicate, tuple[Entry, ...]]]] = field(
+    offers: dict[str, tuple[ResolverEntry, ...]] = field(default_factory=dict)
+    needs: dict[ResolverEntry, list[tuple[EntryPredicate, tuple[ResolverEntry, ...]]]] = field(
         default_factory=lambda: defaultdict(list)
     )
     errors: list[ResolutionError] = field(default_factory=list)
@@ -57,20 +57,20 @@ class Collector:
     """Collects for one resolution; `existing` are the entries of what is installed."""
 
     def __init__(
-        self, inputs: ResolverInput, existing: Sequence[Entry], linked: frozenset[str]
+        self, inputs: ResolverInput, existing: Sequence[ResolverEntry], linked: frozenset[str]
     ) -> None:
         self.inputs = inputs
         self._existing = {one.name: one for one in existing}
         self._linked = linked
         self._sources = _in_scope(inputs, existing)
-        self._channels: dict[tuple[CatalogKey, str, str], list[Entry]] = defaultdict(list)
-        self._ordered: dict[tuple[CatalogKey, str, str], Sequence[Entry]] = {}
+        self._channels: dict[tuple[CatalogKey, str, str], list[ResolverEntry]] = defaultdict(list)
+        self._ordered: dict[tuple[CatalogKey, str, str], Sequence[ResolverEntry]] = {}
         self._twins: Counter[tuple[CatalogKey, str, str]] = Counter()
         for source in self._sources.values():
             for entry in source.entries:
                 self._twins[entry.catalog, entry.channel, entry.name] += 1
                 self._channels[_channel_of(entry)].append(entry)
-        self._providers: dict[tuple[Predicate, CatalogKey], tuple[Entry, ...]] = {}
+        self._providers: dict[tuple[EntryPredicate, CatalogKey], tuple[ResolverEntry, ...]] = {}
         self.found = Collected()
 
     def collect_installed(self) -> None:
@@ -138,11 +138,13 @@ class Collector:
             self.found.problem.at_most_one(numbers)
         return self.found
 
-    def twins(self, entry: Entry) -> int:
+    def twins(self, entry: ResolverEntry) -> int:
         """How often its catalog has a CSV of that name in a channel of that name."""
         return self._twins[entry.catalog, entry.channel, entry.name]
 
-    def _matching(self, subscription: Subscription, current: Entry | None) -> list[Entry] | str:
+    def _matching(
+        self, subscription: Subscription, current: ResolverEntry | None
+    ) -> list[ResolverEntry] | str:
         """What the Subscription may choose from, or in OLM's words why there is nothing."""
         sources = list(self._sources.values())
         if any(subscription.catalog):
@@ -167,28 +169,32 @@ class Collector:
         return found
 
     def _candidates(
-        self, subscription: Subscription, found: list[Entry], current: Entry | None, order: Order
-    ) -> Iterator[Entry]:
-        ordered: list[Entry] = []
+        self,
+        subscription: Subscription,
+        found: list[ResolverEntry],
+        current: ResolverEntry | None,
+        order: Order,
+    ) -> Iterator[ResolverEntry]:
+        ordered: list[ResolverEntry] = []
         for channel in sorted({(not one.is_default, one.channel) for one in found}):
             of_channel = [one for one in found if one.channel == channel[1]]
             ordered += self._sorted(of_channel, subscription.package)
         if current is not None:
             at = (current.name, current.version)
             ordered = [one for one in ordered if upgrades.edge(one, one.skip_range, *at)]
-        named: dict[str, list[Entry]] = defaultdict(list)
+        named: dict[str, list[ResolverEntry]] = defaultdict(list)
         for one in found:
             named[one.name].append(one)
         for name in dict.fromkeys(one.name for one in ordered):
             yield from order(named[name])
 
-    def _sorted(self, entries: Sequence[Entry], package: str) -> Sequence[Entry]:
+    def _sorted(self, entries: Sequence[ResolverEntry], package: str) -> Sequence[ResolverEntry]:
         try:
             return upgrades.order_of(entries, package, entries[0].channel)
         except BrokenChannelError as error:
             raise ResolutionError(error.fault, error.message) from None
 
-    def _add(self, entry: Entry) -> int:
+    def _add(self, entry: ResolverEntry) -> int:
         """The variable of an entry; what it needs is collected with it."""
         known = self.found.entries.get(entry)
         if known is not None:
@@ -221,13 +227,15 @@ class Collector:
                 problem.choices[number].append(numbers)
         return self.found.entries[entry]
 
-    def _providers_of(self, predicate: Predicate, entry: Entry) -> tuple[Entry, ...]:
+    def _providers_of(
+        self, predicate: EntryPredicate, entry: ResolverEntry
+    ) -> tuple[ResolverEntry, ...]:
         key = (predicate, entry.catalog)
         if key not in self._providers:
             self._providers[key] = tuple(self._find(predicate, entry.catalog))
         return self._providers[key]
 
-    def _find(self, predicate: Predicate, own: CatalogKey) -> Iterator[Entry]:
+    def _find(self, predicate: EntryPredicate, own: CatalogKey) -> Iterator[ResolverEntry]:
         def preference(source: CatalogEntries) -> tuple[object, ...]:
             return (
                 source.key.name != resolution.EXISTING,
@@ -250,7 +258,9 @@ class Collector:
                 yield from (one for one in self._ordered[key] if predicate.holds(one))
 
 
-def _in_scope(inputs: ResolverInput, existing: Sequence[Entry]) -> dict[CatalogKey, CatalogEntries]:
+def _in_scope(
+    inputs: ResolverInput, existing: Sequence[ResolverEntry]
+) -> dict[CatalogKey, CatalogEntries]:
     own = CatalogKey(resolution.EXISTING, inputs.namespace)
     found = {own: CatalogEntries(key=own, entries=tuple(existing))}
     for source in inputs.sources:
@@ -259,5 +269,5 @@ def _in_scope(inputs: ResolverInput, existing: Sequence[Entry]) -> dict[CatalogK
     return found
 
 
-def _channel_of(entry: Entry) -> tuple[CatalogKey, str, str]:
+def _channel_of(entry: ResolverEntry) -> tuple[CatalogKey, str, str]:
     return (entry.catalog, entry.package, entry.channel)

@@ -8,10 +8,10 @@ from olmkit.base.versions import Version
 from olmkit.catalog.blobs import properties
 from olmkit.catalog.graph import links as graph
 from olmkit.catalog.model import Bundle, Catalog
-from olmkit.olm.resolver.resolution import CatalogKey, Entry, Property
+from olmkit.olm.resolver.resolution import CatalogKey, ResolverEntry, ResolverProperty
 
 
-def of_catalog(catalog: Catalog, key: CatalogKey) -> Iterator[Entry]:
+def of_catalog(catalog: Catalog, key: CatalogKey) -> Iterator[ResolverEntry]:
     """Each bundle in each of its channels; entries whose bundle is missing are left out."""
     by_bundle = {
         id(bundle): of_bundle(bundle)
@@ -23,7 +23,7 @@ def of_catalog(catalog: Catalog, key: CatalogKey) -> Iterator[Entry]:
             for entry in channel.entries.values():
                 if entry.bundle is None:
                     continue
-                yield Entry(
+                yield ResolverEntry(
                     catalog=key,
                     package=package.name,
                     channel=channel.name,
@@ -37,13 +37,13 @@ def of_catalog(catalog: Catalog, key: CatalogKey) -> Iterator[Entry]:
                 )
 
 
-def of_bundle(bundle: Bundle) -> tuple[Property, ...]:
+def of_bundle(bundle: Bundle) -> tuple[ResolverProperty, ...]:
     """The properties of a bundle; that of its package is worked out when it is missing."""
-    found = [Property(type_, value) for type_, value in bundle.properties]
+    found = [ResolverProperty(type_, value) for type_, value in bundle.properties]
     if not bundle.properties.identities:
         version = str(bundle.version.version) if bundle.version else ""
         value = {"packageName": bundle.package, "version": version}
-        found.append(Property(properties.PACKAGE, value))
+        found.append(ResolverProperty(properties.PACKAGE, value))
     return tuple(found)
 
 

@@ -10,17 +10,17 @@ from olmkit.catalog.blobs import properties
 from olmkit.olm.resolver import resolution
 from olmkit.olm.resolver.resolution import (
     CatalogKey,
-    Entry,
     Installed,
-    Property,
     ResolutionError,
+    ResolverEntry,
     ResolverInput,
+    ResolverProperty,
 )
 
 _NONE = Version(0, 0, 0)
 
 
-def annotated(text: str) -> tuple[tuple[Property, ...], str]:
+def annotated(text: str) -> tuple[tuple[ResolverProperty, ...], str]:
     """The properties in a CSV's annotation `operatorframework.io/properties`, or the trouble."""
     trouble = "failed to unmarshal properties annotation"
     try:
@@ -36,7 +36,7 @@ def annotated(text: str) -> tuple[tuple[Property, ...], str]:
     for one in listed:
         if not isinstance(one, dict) or not isinstance(one.get("type"), str):
             return (), f"{trouble}: a property is an object with a type and a value"
-        found.append(Property(one["type"], one.get("value")))
+        found.append(ResolverProperty(one["type"], one.get("value")))
     return tuple(found), ""
 
 
@@ -49,13 +49,13 @@ def linked(inputs: ResolverInput) -> frozenset[str]:
     )
 
 
-def entries(inputs: ResolverInput) -> tuple[Entry, ...]:
+def entries(inputs: ResolverInput) -> tuple[ResolverEntry, ...]:
     """An entry for each CSV that counts. Raises `ResolutionError`."""
     left_out = _failing_forward(inputs) if inputs.fails_forward else set()
     return tuple(_entry(inputs, one) for one in inputs.installed if one.name not in left_out)
 
 
-def _entry(inputs: ResolverInput, csv: Installed) -> Entry:
+def _entry(inputs: ResolverInput, csv: Installed) -> ResolverEntry:
     if csv.trouble:
         raise _error(
             inputs,
@@ -66,7 +66,7 @@ def _entry(inputs: ResolverInput, csv: Installed) -> Entry:
     if listed is None:
         listed = tuple(_worked_out(inputs, csv))
     named = [one.value for one in listed if one.type == properties.PACKAGE]
-    return Entry(
+    return ResolverEntry(
         catalog=CatalogKey(resolution.EXISTING, inputs.namespace),
         package=str(named[0].get("packageName", "")) if named else "",
         channel="",
@@ -76,11 +76,11 @@ def _entry(inputs: ResolverInput, csv: Installed) -> Entry:
     )
 
 
-def _worked_out(inputs: ResolverInput, csv: Installed) -> Iterator[Property]:
+def _worked_out(inputs: ResolverInput, csv: Installed) -> Iterator[ResolverProperty]:
     for api in dict.fromkeys(csv.provided):
-        yield Property(properties.GVK, api._asdict())
+        yield ResolverProperty(properties.GVK, api._asdict())
     for api in dict.fromkeys(csv.required):
-        yield Property(properties.GVK_REQUIRED, api._asdict())
+        yield ResolverProperty(properties.GVK_REQUIRED, api._asdict())
     claimed = {
         subscription.package
         for subscription in inputs.subscriptions
@@ -89,7 +89,7 @@ def _worked_out(inputs: ResolverInput, csv: Installed) -> Iterator[Property]:
     if len(claimed) == 1:
         version = csv.version or _NONE
         text = "" if version == _NONE else str(version)
-        yield Property(properties.PACKAGE, {"packageName": claimed.pop(), "version": text})
+        yield ResolverProperty(properties.PACKAGE, {"packageName": claimed.pop(), "version": text})
 
 
 def _failing_forward(inputs: ResolverInput) -> set[str]:

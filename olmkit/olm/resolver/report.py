@@ -13,13 +13,13 @@ from olmkit.catalog.graph import obstacles
 from olmkit.olm.resolver import conflicts
 from olmkit.olm.resolver.candidates import Collected
 from olmkit.olm.resolver.conflicts import AtMostOne, Constraint, Needs, Prohibited, Required
-from olmkit.olm.resolver.requirements import InRange, Predicate, Provides
-from olmkit.olm.resolver.resolution import Entry, Subscription
+from olmkit.olm.resolver.requirements import EntryPredicate, InRange, Provides
+from olmkit.olm.resolver.resolution import ResolverEntry, Subscription
 
 _MOST_NAMES = 3
 
 
-def against(found: Collected, entry: Entry) -> tuple[str, ...]:
+def against(found: Collected, entry: ResolverEntry) -> tuple[str, ...]:
     """Why an entry cannot be selected together with what must be; empty when it can be.
 
     Each sentence is a fact; together they contradict each other.
@@ -94,7 +94,7 @@ class _Report:
                 if one.variable not in self.also:
                     yield f"`{entry.name}` is installed and no Subscription may replace it"
 
-    def _need(self, names: dict[int, Entry], entry: Entry, one: Needs) -> str:
+    def _need(self, names: dict[int, ResolverEntry], entry: ResolverEntry, one: Needs) -> str:
         predicate, _ = self.found.needs[entry][one.index]
         who = "it" if self.found.entries[entry] in self.also else f"`{entry.name}`"
         listed = list(dict.fromkeys(names[candidate].name for candidate in one.candidates))
@@ -102,7 +102,9 @@ class _Report:
             return f"{who} needs {_needed(predicate)}, which no catalog offers"
         return f"{who} needs {_needed(predicate)}, which only {_named(listed)} {_offers(listed)}"
 
-    def _group(self, names: dict[int, Entry], one: AtMostOne, *, is_pinned: bool) -> Iterator[str]:
+    def _group(
+        self, names: dict[int, ResolverEntry], one: AtMostOne, *, is_pinned: bool
+    ) -> Iterator[str]:
         """Two that exclude each other; of one package that goes without saying."""
         label = self.found.groups.get(one.index, "")
         concerned = self._concerned()
@@ -123,7 +125,7 @@ class _Report:
         elif not label and len(both) > 1 and not is_pinned:
             yield f"{_named(both)} cannot be installed together"
 
-    def _subscriptions(self, names: dict[int, Entry]) -> Iterator[str]:
+    def _subscriptions(self, names: dict[int, ResolverEntry]) -> Iterator[str]:
         for one in self.core:
             if isinstance(one, Needs) and one.variable in self.found.subscriptions:
                 subscription = self.found.subscriptions[one.variable]
@@ -159,7 +161,7 @@ def _pinned(subscription: Subscription, listed: Sequence[str]) -> str:
     return f"Subscription `{subscription.name}`{channel} {verb} {_named(listed)}"
 
 
-def _needed(predicate: Predicate) -> str:
+def _needed(predicate: EntryPredicate) -> str:
     match predicate:
         case Provides(api):
             return f"the API `{api.kind}` (`{'/'.join(part for part in api[:2] if part)}`)"
@@ -181,7 +183,7 @@ def _named(names: Iterable[str]) -> str:
     return " and ".join([", ".join(listed[:-1]), listed[-1]] if listed[1:] else listed)
 
 
-def _obstacle(entry: Entry) -> str:
+def _obstacle(entry: ResolverEntry) -> str:
     reason = obstacles.reason(
         apis=[str(api) for api in entry.apis],
         packages=entry.packages,

@@ -20,7 +20,7 @@ from olmkit.bundle import constraints
 from olmkit.catalog.blobs import properties
 from olmkit.kube.objects import GVK
 from olmkit.olm.resolver import resolution
-from olmkit.olm.resolver.resolution import Entry, Property, ResolutionError
+from olmkit.olm.resolver.resolution import ResolutionError, ResolverEntry, ResolverProperty
 
 _VARIABLES = {"properties": cel.list_of(cel.map_of(cel.STRING, cel.DYN))}
 _FUNCTIONS = {"semver_compare": (2, cel.INT)}
@@ -28,17 +28,17 @@ _FUNCTIONS = {"semver_compare": (2, cel.INT)}
 _ORDER: Final = ("gvk", "package", "all", "any", "not", "cel")
 
 
-class Predicate(Protocol):
+class EntryPredicate(Protocol):
     """Says of an entry whether it will do; its text is that of OLM's messages."""
 
-    def holds(self, entry: Entry) -> bool: ...
+    def holds(self, entry: ResolverEntry) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Provides:
     api: GVK
 
-    def holds(self, entry: Entry) -> bool:
+    def holds(self, entry: ResolverEntry) -> bool:
         return self.api in entry.apis
 
     def __str__(self) -> str:
@@ -52,7 +52,7 @@ class InRange:
     range: VersionRange
     text: str
 
-    def holds(self, entry: Entry) -> bool:
+    def holds(self, entry: ResolverEntry) -> bool:
         if entry.package != self.package and self.package not in entry.packages:
             return False
         own = [] if entry.version is None else [entry.version]
@@ -66,7 +66,7 @@ class InRange:
 class Labelled:
     label: str
 
-    def holds(self, entry: Entry) -> bool:
+    def holds(self, entry: ResolverEntry) -> bool:
         return any(value.get("label") == self.label for value in entry.values(properties.LABEL))
 
     def __str__(self) -> str:
@@ -78,9 +78,9 @@ class Compound:
     """`all`, `any` or `not` of other predicates."""
 
     word: str
-    parts: tuple[Predicate, ...]
+    parts: tuple[EntryPredicate, ...]
 
-    def holds(self, entry: Entry) -> bool:
+    def holds(self, entry: ResolverEntry) -> bool:
         found = (part.holds(entry) for part in self.parts)
         match self.word:
             case "all":
@@ -103,7 +103,7 @@ class CelRule:
     text: str
     message: str
 
-    def holds(self, entry: Entry) -> bool:
+    def holds(self, entry: ResolverEntry) -> bool:
         values = [{"type": one.type, "value": _doubles(one.value)} for one in entry.properties]
         functions: Mapping[str, Callable[..., Any]] = {"semver_compare": _compare}
         try:
@@ -116,13 +116,13 @@ class CelRule:
         return f"with constraint: {json.dumps(self.text)} and message: {json.dumps(self.message)}"
 
 
-def of_entry(entry: Entry) -> list[Predicate]:
+def of_entry(entry: ResolverEntry) -> list[EntryPredicate]:
     """Its requirements, in the order of its properties. Raises `ResolutionError`."""
     found = [_of_property(one) for one in entry.properties]
     return [one for one in found if one is not None]
 
 
-def _of_property(one: Property) -> Predicate | None:
+def _of_property(one: ResolverProperty) -> EntryPredicate | None:
     value = one.value if isinstance(one.value, Mapping) else {}
     match one.type:
         case properties.GVK_REQUIRED:
@@ -146,15 +146,15 @@ def _in_range(value: Mapping[str, Any], kind: str, before: str) -> InRange:
     return InRange(str(value.get("packageName", "")), wanted, text)
 
 
-def _constraint(one: Property) -> Predicate:
+def _constraint(one: ResolverProperty) -> EntryPredicate:
     found = constraints.read(one.value)
     for problem in found.problems:
-        if problem.stage is constraints.Stage.PARSE:
+        if problem.stage is constraints.ConstraintStage.PARSE:
             raise ResolutionError("constraint-parse", f"parse olm.constraint: {problem.message}")
     return _converted(found.value)
 
 
-def _converted(value: Mapping[str, Any]) -> Predicate:
+def _converted(value: Mapping[str, Any]) -> EntryPredicate:
     before = "convert olm.constraint to resolver predicate: "
     message = str(value.get("failureMessage", ""))
     for key in _ORDER:
@@ -183,7 +183,7 @@ def _rule(text: str, message: str, before: str) -> CelRule:
     return CelRule(expression, text, message)
 
 
-def _versions(entry: Entry) -> Iterator[Version]:
+def _versions(entry: ResolverEntry) -> Iterator[Version]:
     for value in entry.values(properties.PACKAGE):
         try:
             yield Version.parse(str(value.get("version", "")))

@@ -29,7 +29,7 @@ class ResolutionError(Exception):
         self.message = message
 
 
-class Property(NamedTuple):
+class ResolverProperty(NamedTuple):
     """A property of a bundle: its type, and its value as JSON says it."""
 
     type: str
@@ -44,7 +44,7 @@ class CatalogKey(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Entry:
+class ResolverEntry:
     """A bundle in a channel, or an installed CSV."""
 
     catalog: CatalogKey
@@ -56,7 +56,7 @@ class Entry:
     replaces: str = ""
     skips: tuple[str, ...] = ()
     skip_range: VersionRange | None = None
-    properties: tuple[Property, ...] = field(default=(), repr=False)
+    properties: tuple[ResolverProperty, ...] = field(default=(), repr=False)
 
     def __str__(self) -> str:
         return f"{self.catalog.name}/{self.catalog.namespace}/{self.channel}/{self.name}"
@@ -94,7 +94,7 @@ class CatalogEntries:
 
     key: CatalogKey
     priority: int = 0
-    entries: tuple[Entry, ...] = field(default=(), repr=False)
+    entries: tuple[ResolverEntry, ...] = field(default=(), repr=False)
     trouble: str = ""
 
 
@@ -110,7 +110,7 @@ class Installed:
     version: Version | None = None
     phase: str = "Succeeded"
     replaces: str = ""
-    properties: tuple[Property, ...] | None = None
+    properties: tuple[ResolverProperty, ...] | None = None
     trouble: str = ""
     provided: tuple[GVK, ...] = ()
     required: tuple[GVK, ...] = ()

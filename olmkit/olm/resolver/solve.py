@@ -17,9 +17,9 @@ from olmkit.olm.resolver import installed_entries, search
 from olmkit.olm.resolver.candidates import Collector
 from olmkit.olm.resolver.resolution import (
     CatalogKey,
-    Entry,
     Installed,
     ResolutionError,
+    ResolverEntry,
     ResolverInput,
     Subscription,
 )
@@ -41,7 +41,7 @@ class InstallStep:
 
 
 @dataclass(frozen=True, slots=True, order=True, kw_only=True)
-class Generated:
+class GeneratedSubscription:
     """A Subscription that OLM makes for a dependency."""
 
     name: str
@@ -52,7 +52,7 @@ class Generated:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+class SolvedInstall:
     """One answer. `moves` are the Subscriptions that move, with the CSV they move to.
 
     `plan` is the approval of the InstallPlan; empty when there is none, since nothing moves.
@@ -60,7 +60,7 @@ class Result:
 
     steps: tuple[InstallStep, ...] = ()
     moves: tuple[tuple[str, str], ...] = ()
-    generated: tuple[Generated, ...] = ()
+    generated: tuple[GeneratedSubscription, ...] = ()
     plan: str = ""
 
 
@@ -79,7 +79,7 @@ class Failed:
     messages: tuple[str, ...]
 
 
-Answer = Result | Unsatisfiable | Failed
+Answer = SolvedInstall | Unsatisfiable | Failed
 
 
 def resolve(inputs: ResolverInput) -> tuple[Answer, ...]:
@@ -99,7 +99,7 @@ def collect(inputs: ResolverInput, turns: Sequence[int] | None = None) -> Collec
     `turns`: for each Subscription, in which order it takes the channels that it does not name.
     """
     errors: list[ResolutionError] = []
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[ResolverEntry, ...] = ()
     try:
         entries = installed_entries.entries(inputs)
     except ResolutionError as error:
@@ -138,7 +138,7 @@ def _answers(inputs: ResolverInput, turns: Sequence[int]) -> Iterator[Answer]:
             yield _failed([error])
 
 
-def carried_out(inputs: ResolverInput, result: Result) -> ResolverInput:
+def carried_out(inputs: ResolverInput, result: SolvedInstall) -> ResolverInput:
     """The input after the plan of a result: its CSVs are there, those they replace are not."""
     below = {one.name: one.replaces for one in inputs.installed}
     gone: set[str] = set()
@@ -204,7 +204,9 @@ def _failed(errors: Sequence[ResolutionError]) -> Failed:
     )
 
 
-def _result(inputs: ResolverInput, collector: Collector, chosen: Sequence[Entry]) -> Result:
+def _result(
+    inputs: ResolverInput, collector: Collector, chosen: Sequence[ResolverEntry]
+) -> SolvedInstall:
     steps, generated = [], []
     moves: dict[str, str] = {}
     present = {one.name for one in inputs.installed}
@@ -236,7 +238,7 @@ def _result(inputs: ResolverInput, collector: Collector, chosen: Sequence[Entry]
             if subscription.current_csv != entry.name
         }
     manual = any(subscription.is_manual for subscription in inputs.subscriptions)
-    return Result(
+    return SolvedInstall(
         steps=tuple(sorted(steps)),
         moves=tuple(sorted(moves.items())),
         generated=tuple(sorted(generated)),
@@ -244,7 +246,7 @@ def _result(inputs: ResolverInput, collector: Collector, chosen: Sequence[Entry]
     )
 
 
-def _is_for(subscription: Subscription, entry: Entry) -> bool:
+def _is_for(subscription: Subscription, entry: ResolverEntry) -> bool:
     return (
         subscription.package == entry.package
         and subscription.channel in ("", entry.channel)
@@ -252,9 +254,9 @@ def _is_for(subscription: Subscription, entry: Entry) -> bool:
     )
 
 
-def _generated(entry: Entry) -> Generated:
+def _generated(entry: ResolverEntry) -> GeneratedSubscription:
     name = f"{entry.package}-{entry.channel}-{entry.catalog.name}-{entry.catalog.namespace}"
-    return Generated(
+    return GeneratedSubscription(
         name=name,
         package=entry.package,
         channel=entry.channel,
@@ -272,7 +274,7 @@ def _turns(inputs: ResolverInput) -> Iterator[tuple[int, ...]]:
     return itertools.islice(itertools.product(*each), _MAX_TURNS**2)
 
 
-def _turned(turn: int, found: Sequence[Entry]) -> Sequence[Entry]:
+def _turned(turn: int, found: Sequence[ResolverEntry]) -> Sequence[ResolverEntry]:
     orders = list(itertools.islice(itertools.permutations(found), _MAX_TURNS))
     return orders[turn % len(orders)]
 

@@ -30,7 +30,7 @@ class ClusterCatalog:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class ChosenBundle:
     """The bundle that OLM v1 takes, and the catalog that has it."""
 
     catalog: str
@@ -39,7 +39,7 @@ class Choice:
 
 def resolve(
     catalogs: Iterable[ClusterCatalog], package: str, query: UpgradeQuery, *, version: str = ""
-) -> Choice:
+) -> ChosenBundle:
     """The bundle that OLM v1 takes; `version` is the range as it was written.
 
     Raises `InputError` in OLM's words when there is none, several catalogs offer one, or it
@@ -68,7 +68,7 @@ def resolve(
 
 def rivals(
     catalogs: Iterable[ClusterCatalog], package: str, query: UpgradeQuery
-) -> tuple[Choice, ...]:
+) -> tuple[ChosenBundle, ...]:
     """What the catalogs of the highest priority offer: OLM v1 takes it when it is only one.
 
     Raises `InputError` for a catalog that cannot be read.
@@ -76,15 +76,15 @@ def rivals(
     return _of_highest_priority(_offers(catalogs, package, query))
 
 
-def _of_highest_priority(found: list[tuple[int, Choice]]) -> tuple[Choice, ...]:
+def _of_highest_priority(found: list[tuple[int, ChosenBundle]]) -> tuple[ChosenBundle, ...]:
     best = max((priority for priority, _ in found), default=0)
     return tuple(choice for priority, choice in found if priority == best)
 
 
 def _offers(
     catalogs: Iterable[ClusterCatalog], package: str, query: UpgradeQuery
-) -> list[tuple[int, Choice]]:
-    found: list[tuple[int, Choice]] = []
+) -> list[tuple[int, ChosenBundle]]:
+    found: list[tuple[int, ChosenBundle]] = []
     for catalog in catalogs:
         if catalog.trouble:
             raise InputError(
@@ -94,7 +94,7 @@ def _offers(
         there = catalog.catalog.packages.get(package)
         offers = upgrades.offers_of_v1(there, query) if there else ()
         if offers:
-            found.append((catalog.priority, Choice(catalog=catalog.name, bundle=offers[0])))
+            found.append((catalog.priority, ChosenBundle(catalog=catalog.name, bundle=offers[0])))
     sound = [one for one in found if one[1].bundle.deprecation is None]
     return sound or found
 

@@ -15,7 +15,7 @@ from olmkit.kube.objects import Manifest, sequence, text
 from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import explanation, pods
-from olmkit.olm.explain.explanation import Diagnosis, Explanation, Link, Readiness
+from olmkit.olm.explain.explanation import ChainLink, Diagnosis, Explanation, Readiness
 from olmkit.olm.v1 import messages
 from olmkit.olm.v1.extension import installed, request_of
 from olmkit.olm.v1.state import CONTROLLERS, ExtensionState, owned
@@ -152,7 +152,7 @@ def _state(extension: Manifest) -> str:
     return ", ".join(parts)
 
 
-def _available(deployment: Manifest) -> Link:
+def _available(deployment: Manifest) -> ChainLink:
     found = kinds.status(deployment)
     ready = kinds.number(found.get("availableReplicas"))
     expected = kinds.spec(deployment).get("replicas", 1)

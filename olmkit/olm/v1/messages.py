@@ -61,7 +61,7 @@ def of_message(
     if resolved is None or finding.links:
         return finding
     # The bundle is an object of a catalog, not of the cluster.
-    link = explanation.Link(f"bundle {resolved['bundle']}", f"version {resolved['version']}")
+    link = explanation.ChainLink(f"bundle {resolved['bundle']}", f"version {resolved['version']}")
     return replace(finding, links=(link,))
 
 

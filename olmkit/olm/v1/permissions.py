@@ -37,7 +37,7 @@ Rule = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Permissions:
+class ExtensionPermissions:
     """Rules of RBAC: for the whole cluster, and for the namespace of the installation.
 
     `granted` are those that the bundle gives to its operator, in the whole cluster.
@@ -60,7 +60,7 @@ class _Created:
 
 def needed(
     manifests: Iterable[Manifest], *, extension: str, release: Version | None = None
-) -> Permissions:
+) -> ExtensionPermissions:
     """What is needed for a bundle with these manifests. `release`: that of OLM v1, if known."""
     found = list(manifests)
     cluster: list[Rule] = []
@@ -72,11 +72,11 @@ def needed(
     # The admission plug-in OwnerReferencesPermissionEnforcement, where it is enabled.
     cluster.append(_rule(GROUP, "clusterextensions/finalizers", ["update"], [extension]))
     granted = _distinct(_granted(found, is_later=is_later))
-    return Permissions(cluster=_distinct(cluster), local=_distinct(local), granted=granted)
+    return ExtensionPermissions(cluster=_distinct(cluster), local=_distinct(local), granted=granted)
 
 
 def account_objects(
-    needs: Permissions, *, account: str, namespace: str, package: str, suffix: str = ""
+    needs: ExtensionPermissions, *, account: str, namespace: str, package: str, suffix: str = ""
 ) -> tuple[Manifest, ...]:
     """The service account with roles and bindings for these permissions, in order.
 

@@ -135,7 +135,7 @@ def operator_group_annotation(bundle: Bundle) -> Iterator[Finding]:
 
 
 def _names(
-    permission: permissions.Permission, group: str, resource: str, verbs: frozenset[str]
+    permission: permissions.RbacRule, group: str, resource: str, verbs: frozenset[str]
 ) -> bool:
     """Whether the rule names group and resource; wildcards are for administrators' operators."""
     return (

@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
-from olmkit.kube.api import Cluster, ClusterError, Identity, Pipe
+from olmkit.kube.api import Cluster, ClusterError, ImpersonatedUser, Pipe
 from olmkit.kube.objects import Manifest
 
 
@@ -53,7 +53,7 @@ class FencedCluster:
         self._check()
         await self._cluster.delete_collection(*positional, **named)
 
-    def impersonating(self, identity: Identity) -> FencedCluster:
+    def impersonating(self, identity: ImpersonatedUser) -> FencedCluster:
         return FencedCluster(self._cluster.impersonating(identity), self._may_write)
 
     def execute(self, *positional: Any, **named: Any) -> AsyncGenerator[tuple[int, bytes], None]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.edges.network import certificate_files
 from olmkit.edges.network.certificate_files import (
-    CertificateFiles,
+    CertificateRenewals,
     Pair,
     fresh_tls_context,
     tls_context,
@@ -49,7 +49,7 @@ class Reloader:
         registry: Registry | None = None,
     ) -> None:
         self._tls = tls
-        self._files = CertificateFiles(certificate, key)
+        self._files = CertificateRenewals(certificate, key)
         registry = registry or Registry()
         self._read = registry.counter(
             "certwatcher_read_certificate_total", "Total number of certificate reads"

@@ -17,7 +17,7 @@ import pytest
 from olmkit.base import documents
 from olmkit.base.diagnostics import OlmkitError
 from olmkit.jobs.bundle import generate as job
-from olmkit.jobs.bundle.generate import GenerateOptions
+from olmkit.jobs.bundle.generate import BundleGenerateOptions
 
 HERE = Path(__file__).parent
 BUILDER = "operator-sdk-v1.42.3"
@@ -59,7 +59,7 @@ RUNS = [
         "bundle-basic",
         "bundle-manifests",
         "0.1.0",
-        {"output": "out/deep", "parts": frozenset({job.Part.MANIFESTS})},
+        {"output": "out/deep", "parts": frozenset({job.BundlePart.MANIFESTS})},
     ),
     Run("bundle-basic", "bundle-package", "0.1.0", {"package": "other-name"}),
     Run("bundle-csvmarkers", "bundle", "1.0.0"),
@@ -150,7 +150,9 @@ def _bundle(run: Run, case: Path, folder: Path, wanted: dict[str, bytes]) -> dic
     try:
         result = job.generate(
             project,
-            GenerateOptions(version=run.version, builder=BUILDER, created_at=created, **options),
+            BundleGenerateOptions(
+                version=run.version, builder=BUILDER, created_at=created, **options
+            ),
             digests={} if run.options.get("pins") else None,
         )
     except OlmkitError as error:
@@ -230,7 +232,9 @@ def test_what_operator_sdk_refuses_is_refused(stream: str, vectors: Path, tmp_pa
     data = (case / "project" / "streams" / f"{stream}.yaml").read_bytes()
     accepted = (case / "expected" / f"stream-{stream}.exit").read_text().strip() == "0"
 
-    answer = _verdict(case, tmp_path, GenerateOptions(inputs=("-",), stdin=data, version="1.0.0"))
+    answer = _verdict(
+        case, tmp_path, BundleGenerateOptions(inputs=("-",), stdin=data, version="1.0.0")
+    )
 
     expected = "accepted" if accepted else "refused"
     assert answer == listed("verdicts").get(f"stream-{stream}", {}).get("olmkit", expected)
@@ -258,13 +262,13 @@ def test_flags_that_operator_sdk_refuses_are_refused(
     accepted = (case / "expected" / f"flag-{flag}.exit").read_text().strip() == "0"
     asked = {"version": "1.0.0", "inputs": ("-",), "stdin": data, **FLAGS[flag]}
 
-    answer = _verdict(case, tmp_path, GenerateOptions(**asked))
+    answer = _verdict(case, tmp_path, BundleGenerateOptions(**asked))
 
     expected = "accepted" if accepted else "refused"
     assert answer == listed("verdicts").get(f"flag-{flag}", {}).get("olmkit", expected)
 
 
-def _verdict(case: Path, folder: Path, options: GenerateOptions) -> str:
+def _verdict(case: Path, folder: Path, options: BundleGenerateOptions) -> str:
     project = folder / "project"
     project.mkdir()
     shutil.copyfile(case / "project" / "PROJECT", project / "PROJECT")

@@ -12,7 +12,7 @@ from olmkit.edges import disk
 from olmkit.edges.images import transports
 from olmkit.edges.images.transports import Access
 from olmkit.jobs.image import publish
-from olmkit.jobs.image.publish import BuildOptions
+from olmkit.jobs.image.publish import PublishOptions
 from olmkit.testing.registry import RegistryServer
 
 ACCESS = Access()
@@ -27,7 +27,7 @@ def bundles(cases: Path) -> list[Path]:
 def test_every_bundle_survives_being_an_image(cases: Path, tmp_path: Path) -> None:
     async def check() -> None:
         for number, folder in enumerate(bundles(cases)):
-            options = BuildOptions(target=f"oci:{tmp_path}/oci:n{number}")
+            options = PublishOptions(target=f"oci:{tmp_path}/oci:n{number}")
             built = await publish.build_bundle(str(folder), options, ACCESS)
             again = await publish.build_bundle(str(folder), options, ACCESS)
             assert built.reference == again.reference
@@ -51,7 +51,7 @@ def test_skopeo_reads_every_bundle_from_the_registry(
     """A tenth of them, since each takes skopeo a while; any of them would do."""
     for number, folder in enumerate(bundles(cases)[::10]):
         target = f"{registry.host}/real/n{number}:v1"
-        options = BuildOptions(target=target, push=True, project=tmp_path)
+        options = PublishOptions(target=target, push=True, project=tmp_path)
         built = asyncio.run(publish.build_bundle(str(folder), options, ACCESS))
         told = json.loads(skopeo("inspect", "--tls-verify=false", f"docker://{target}"))
         assert told["Digest"] == built.digest

@@ -9,7 +9,7 @@ from olmkit.edges import disk
 from olmkit.edges.images import transports
 from olmkit.edges.images.transports import Access
 from olmkit.jobs.image import publish
-from olmkit.jobs.image.publish import BuildOptions
+from olmkit.jobs.image.publish import PublishOptions
 
 ACCESS = Access()
 
@@ -20,7 +20,7 @@ def test_every_catalog_survives_being_an_image(cases: Path, tmp_path: Path) -> N
 
     async def check() -> None:
         for number, folder in enumerate(folders):
-            options = BuildOptions(target=f"oci:{tmp_path}/oci:n{number}")
+            options = PublishOptions(target=f"oci:{tmp_path}/oci:n{number}")
             built = await publish.build_catalog(str(folder), options, ACCESS)
             image = await transports.read_catalog_tree(built.reference, ACCESS)
             assert {path: file.data for path, file in image.tree.items()} == {

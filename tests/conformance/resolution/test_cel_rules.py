@@ -11,17 +11,22 @@ from typing import Any
 
 from olmkit.base.versions import Version
 from olmkit.olm.resolver import requirements
-from olmkit.olm.resolver.resolution import CatalogKey, Entry, Property, ResolutionError
+from olmkit.olm.resolver.resolution import (
+    CatalogKey,
+    ResolutionError,
+    ResolverEntry,
+    ResolverProperty,
+)
 
 
-def _entry(properties: list[dict[str, Any]]) -> Entry:
-    return Entry(
+def _entry(properties: list[dict[str, Any]]) -> ResolverEntry:
+    return ResolverEntry(
         catalog=CatalogKey("cat", "olm"),
         package="a",
         channel="stable",
         name="a.v1",
         version=Version(1, 0, 0),
-        properties=tuple(Property(one["type"], one["value"]) for one in properties),
+        properties=tuple(ResolverProperty(one["type"], one["value"]) for one in properties),
     )
 
 

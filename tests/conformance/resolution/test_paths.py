@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from olmkit.base.versions import Release, Version, VersionRelease
+from olmkit.base.versions import BuildRelease, Version, VersionRelease
 from olmkit.catalog.graph import upgrades
 from olmkit.catalog.graph.upgrades import BrokenChannelError, Start
 from olmkit.catalog.model import Channel
@@ -109,7 +109,7 @@ def test_ways_are_those_of_olm_v1(resolve: Path) -> None:
         installed = world.get("installed")
         start = Start("")
         if installed:
-            release = Release.parse(installed["release"]) if installed.get("release") else None
+            release = BuildRelease.parse(installed["release"]) if installed.get("release") else None
             version = VersionRelease(Version.parse(installed["version"]), release)
             start = Start(installed["name"], version)
         if "dependency" in answer.get("error", ""):

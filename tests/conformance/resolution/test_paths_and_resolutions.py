@@ -22,11 +22,11 @@ from olmkit.olm.resolver.resolution import (
     CatalogEntries,
     CatalogKey,
     Installed,
-    Property,
     ResolverInput,
+    ResolverProperty,
     Subscription,
 )
-from olmkit.olm.resolver.solve import Result
+from olmkit.olm.resolver.solve import SolvedInstall
 from tests.conformance.resolution.worlds import catalog_of, worlds
 
 REQUIREMENTS = {
@@ -80,7 +80,7 @@ def resolved(source: CatalogEntries, channel: Channel, start: str) -> list[str] 
     entries = {one.name: one for one in source.entries if one.package == channel.package}
     there = []
     if start:
-        found = tuple(Property(*one) for one in entries[start].properties)
+        found = tuple(ResolverProperty(*one) for one in entries[start].properties)
         there.append(Installed(name=start, version=entries[start].version, properties=found))
     scene = ResolverInput(
         namespace="olm",
@@ -101,7 +101,7 @@ def resolved(source: CatalogEntries, channel: Channel, start: str) -> list[str] 
     hops: list[str] = []
     while len(hops) < MOST_STEPS:
         (answer,) = solve.resolve(scene)
-        if not isinstance(answer, Result):
+        if not isinstance(answer, SolvedInstall):
             return hops if hops or start else None
         if not answer.moves:
             return hops

@@ -14,13 +14,13 @@ from olmkit.olm.resolver import solve as resolver
 from olmkit.olm.resolver.resolution import (
     CatalogEntries,
     CatalogKey,
-    Entry,
     Installed,
-    Property,
+    ResolverEntry,
     ResolverInput,
+    ResolverProperty,
     Subscription,
 )
-from olmkit.olm.resolver.solve import Answer, Failed, Result, Unsatisfiable
+from olmkit.olm.resolver.solve import Answer, Failed, SolvedInstall, Unsatisfiable
 from tests.conformance.resolution.worlds import worlds
 
 HEALTH = {
@@ -45,27 +45,29 @@ def range_of(text: str) -> VersionRange | None:
         return None
 
 
-def properties_of(bundle: dict[str, Any]) -> tuple[Property, ...]:
+def properties_of(bundle: dict[str, Any]) -> tuple[ResolverProperty, ...]:
     """The properties of a bundle, those of the old form translated."""
-    found = [Property(one["type"], one["value"]) for one in bundle.get("properties", ())]
+    found = [ResolverProperty(one["type"], one["value"]) for one in bundle.get("properties", ())]
     if not found:
-        found += [Property("olm.gvk", api) for api in bundle.get("providedAPIs", ())]
+        found += [ResolverProperty("olm.gvk", api) for api in bundle.get("providedAPIs", ())]
     for one in bundle.get("dependencies", ()):
         value = one["value"]
         if one["type"] == "olm.package":
             value = {"packageName": value["packageName"], "versionRange": value["version"]}
-            found.append(Property("olm.package.required", value))
+            found.append(ResolverProperty("olm.package.required", value))
         else:
-            found.append(Property(OLD.get(one["type"], one["type"]), value))
+            found.append(ResolverProperty(OLD.get(one["type"], one["type"]), value))
     if not bundle.get("dependencies"):
-        found += [Property("olm.gvk.required", api) for api in bundle.get("requiredAPIs", ())]
+        found += [
+            ResolverProperty("olm.gvk.required", api) for api in bundle.get("requiredAPIs", ())
+        ]
     if not any(one.type == "olm.package" for one in found):
         value = {"packageName": bundle["package"], "version": bundle.get("version", "")}
-        found.append(Property("olm.package", value))
+        found.append(ResolverProperty("olm.package", value))
     return tuple(found)
 
 
-def entries_of(catalog: dict[str, Any]) -> Iterator[Entry]:
+def entries_of(catalog: dict[str, Any]) -> Iterator[ResolverEntry]:
     key = CatalogKey(catalog["name"], catalog["namespace"])
     bundles = {(one["package"], one["name"]): one for one in catalog["bundles"]}
     for package in catalog["packages"]:
@@ -77,7 +79,7 @@ def entries_of(catalog: dict[str, Any]) -> Iterator[Entry]:
                 properties = properties_of(bundle)
                 named = [one.value for one in properties if one.type == "olm.package"]
                 text = bundle.get("version") or str(named[0].get("version", ""))
-                yield Entry(
+                yield ResolverEntry(
                     catalog=key,
                     package=package["name"],
                     channel=channel["name"],
@@ -158,7 +160,7 @@ def inputs_of(world: dict[str, Any]) -> ResolverInput:
 def said(answer: Answer) -> Any:
     """An answer in the form of the recorded ones, errors by their kinds alone."""
     match answer:
-        case Result():
+        case SolvedInstall():
             return {
                 "steps": [
                     {
@@ -234,7 +236,7 @@ def test_what_follows_is_what_follows_with_olm(vectors: Path) -> None:
         inputs = inputs_of(world)
         (result,) = resolver.resolve(inputs)
         for hop in answer["hops"]:
-            assert isinstance(result, Result)
+            assert isinstance(result, SolvedInstall)
             inputs = resolver.carried_out(inputs, result)
             (result,) = resolver.resolve(inputs)
             assert said(result) == recorded(hop), world["id"]

@@ -8,7 +8,7 @@ from typing import Any
 
 from olmkit.base.diagnostics import InputError, OlmkitError
 from olmkit.base.version_constraints import VersionConstraint
-from olmkit.base.versions import Release, Version, VersionRelease
+from olmkit.base.versions import BuildRelease, Version, VersionRelease
 from olmkit.catalog.graph.upgrades import Start, UpgradeQuery
 from olmkit.kube.labels import LabelSelector
 from olmkit.olm.resolver import v1 as resolver_v1
@@ -20,7 +20,7 @@ def query_of(world: dict[str, Any]) -> UpgradeQuery:
     extension, installed = world["extension"], world.get("installed")
     start = None
     if installed:
-        release = Release.parse(installed["release"]) if installed.get("release") else None
+        release = BuildRelease.parse(installed["release"]) if installed.get("release") else None
         version = VersionRelease(Version.parse(installed["version"]), release)
         start = Start(installed["name"], version)
     return UpgradeQuery(

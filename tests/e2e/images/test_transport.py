@@ -19,12 +19,12 @@ from olmkit.base.diagnostics import RemoteError
 from olmkit.base.tree import Tree
 from olmkit.edges.images import transfer
 from olmkit.edges.images.layout import Layout
-from olmkit.edges.images.registry import Registry
+from olmkit.edges.images.registry import RegistryStore
 from olmkit.edges.images.transports import Access
 from olmkit.edges.network.web import Web, WebOptions
 from olmkit.jobs.image import copy as job
 from olmkit.oci import image, layer, store
-from olmkit.oci.image import Index
+from olmkit.oci.image import MultiPlatformImage
 from olmkit.oci.reference import Reference
 from olmkit.oci.store import MemoryStore
 from olmkit.testing.faults import FaultProxy
@@ -37,7 +37,7 @@ ACCESS = Access(environment=os.environ)
 IMAGE = image.data_image(
     layer.write(Tree({"manifests/a.yaml": b"a: 1\n" * 1000})), {"k": "v"}, created_by="test"
 )
-assert isinstance(IMAGE, Index)
+assert isinstance(IMAGE, MultiPlatformImage)
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
@@ -88,7 +88,7 @@ def test_two_hundred_pushes_through_a_bad_line(registry: RegistryServer) -> None
                 options = WebOptions(first_wait=0.01, longest_wait=0.05)
                 try:
                     async with Web(options) as web:
-                        target = Registry(web, Reference.parse(f"{proxy.host}/{name}"))
+                        target = RegistryStore(web, Reference.parse(f"{proxy.host}/{name}"))
                         await transfer.copy(
                             MemoryStore.of(IMAGE), target, IMAGE.descriptor, tag="v1"
                         )
@@ -104,7 +104,7 @@ def test_two_hundred_pushes_through_a_bad_line(registry: RegistryServer) -> None
 
 async def whole(name: str) -> None:
     async with Web(WebOptions()) as web:
-        target = Registry(web, Reference.parse(name))
+        target = RegistryStore(web, Reference.parse(name))
         for level in await store.levels(target, await target.resolve("v1")):
             for descriptor in level:
                 await store.read(target, descriptor)

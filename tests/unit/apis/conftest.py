@@ -17,7 +17,7 @@ from olmkit.apis.go import source as go_source
 from olmkit.apis.go.packages import Modules, NoModules
 from olmkit.apis.go.source import GoOptions
 from olmkit.apis.markers import reading as marker_reading
-from olmkit.apis.markers.language import Comment, Level
+from olmkit.apis.markers.language import Comment, MarkerLevel
 from olmkit.apis.model import ApiPackage, Sources
 from olmkit.apis.python import source
 from olmkit.base.diagnostics import Location
@@ -93,7 +93,9 @@ class Projects:
         for index, texts in enumerate(packages):
             at = Location(path=f"p{index}.py", line=1, column=1)
             comments = [Comment(text=text, at=at) for text in texts]
-            read = [marker_reading.read_marker(one, Level.PACKAGE, findings) for one in comments]
+            read = [
+                marker_reading.read_marker(one, MarkerLevel.PACKAGE, findings) for one in comments
+            ]
             markers = tuple(marker for marker in read if marker)
             found.append(
                 ApiPackage(module=f"p{index}", at=at, group=None, version="", markers=markers)

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from olmkit.base.versions import (
+    BuildRelease,
     InvalidRangeError,
     InvalidVersionError,
-    Release,
     Version,
     VersionRange,
     VersionRelease,
@@ -212,14 +212,16 @@ def test_a_wildcard_near_the_end_of_numbers_is_refused() -> None:
 )  # fmt: skip
 def test_a_bad_release_is_refused_in_the_words_of_the_reference(text: str, reason: str) -> None:
     with pytest.raises(InvalidVersionError) as refused:
-        Release.parse(text)
+        BuildRelease.parse(text)
 
     assert refused.value.reason == reason
 
 
 def test_bundles_are_ordered_by_version_then_release() -> None:
     def made(version: str, release: str = "") -> VersionRelease:
-        return VersionRelease(Version.parse(version), Release.parse(release) if release else None)
+        return VersionRelease(
+            Version.parse(version), BuildRelease.parse(release) if release else None
+        )
 
     ordered = [
         made("1.0.0-rc"), made("1.0.0"), made("1.0.0", "1"), made("1.0.0", "2"),

@@ -7,10 +7,10 @@ import pytest
 from olmkit.base import documents
 from olmkit.base.diagnostics import InputError
 from olmkit.bundle import collect
-from olmkit.bundle.collect import Collection
+from olmkit.bundle.collect import CollectedObjects
 
 
-def collected(text: str) -> Collection:
+def collected(text: str) -> CollectedObjects:
     return collect.collect(documents.load_all(text.encode(), "in.yaml"))
 
 

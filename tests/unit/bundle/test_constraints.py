@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from olmkit.bundle import constraints
-from olmkit.bundle.constraints import Stage
+from olmkit.bundle.constraints import ConstraintStage
 
 GVK = {"group": "a.example.org", "version": "v1", "kind": "A"}
 PACKAGE = {"packageName": "a", "versionRange": ">=1.0.0"}
@@ -32,37 +32,72 @@ def test_a_sound_constraint_has_no_problems_and_keys_count_in_any_case() -> None
 @pytest.mark.parametrize(
     ("value", "keys", "message", "stage"),
     [
-        ({}, (), "the constraint is empty", Stage.CONVERT),
-        ({"gvk": None}, (), "the constraint is empty", Stage.CONVERT),
-        ([], (), "a constraint must be a mapping", Stage.PARSE),
-        ({"gvk": "A"}, ("gvk",), "`gvk` must be a mapping", Stage.PARSE),
-        ({"gkv": GVK}, ("gkv",), 'unknown field "gkv"', Stage.PARSE),
-        ({"gvk": {**GVK, "plural": "as"}}, ("gvk", "plural"), "unknown field", Stage.PARSE),
+        ({}, (), "the constraint is empty", ConstraintStage.CONVERT),
+        ({"gvk": None}, (), "the constraint is empty", ConstraintStage.CONVERT),
+        ([], (), "a constraint must be a mapping", ConstraintStage.PARSE),
+        ({"gvk": "A"}, ("gvk",), "`gvk` must be a mapping", ConstraintStage.PARSE),
+        ({"gkv": GVK}, ("gkv",), 'unknown field "gkv"', ConstraintStage.PARSE),
+        (
+            {"gvk": {**GVK, "plural": "as"}},
+            ("gvk", "plural"),
+            "unknown field",
+            ConstraintStage.PARSE,
+        ),
         (
             {"gvk": {**GVK, "version": 1}},
             ("gvk", "version"),
             "`version` must be a string",
-            Stage.PARSE,
+            ConstraintStage.PARSE,
         ),
-        ({"gvk": {**GVK, "kind": ""}}, ("gvk", "kind"), "`kind` of `gvk` is missing", Stage.SENSE),
-        ({"package": {"versionRange": "1.x"}}, ("package", "packageName"), "missing", Stage.SENSE),
+        (
+            {"gvk": {**GVK, "kind": ""}},
+            ("gvk", "kind"),
+            "`kind` of `gvk` is missing",
+            ConstraintStage.SENSE,
+        ),
+        (
+            {"package": {"versionRange": "1.x"}},
+            ("package", "packageName"),
+            "missing",
+            ConstraintStage.SENSE,
+        ),
         (
             {"package": {**PACKAGE, "versionRange": "one"}},
             ("package", "versionRange"),
             "not a range of versions",
-            Stage.CONVERT,
+            ConstraintStage.CONVERT,
         ),
-        ({"package": {"packageName": "a"}}, ("package", "versionRange"), "range", Stage.CONVERT),
-        ({"cel": {}}, ("cel", "rule"), "`rule` of `cel` is missing", Stage.CONVERT),
-        ({"any": {}}, ("any",), "no bundle meets it", Stage.SENSE),
-        ({"all": {"constraints": []}}, ("all",), "every bundle of the catalog", Stage.SENSE),
-        ({"not": {"constraints": {}}}, ("not", "constraints"), "must be a list", Stage.PARSE),
-        ({"package": PACKAGE, "gvk": GVK}, (), "exactly one of `gvk`, `package`", Stage.SENSE),
+        (
+            {"package": {"packageName": "a"}},
+            ("package", "versionRange"),
+            "range",
+            ConstraintStage.CONVERT,
+        ),
+        ({"cel": {}}, ("cel", "rule"), "`rule` of `cel` is missing", ConstraintStage.CONVERT),
+        ({"any": {}}, ("any",), "no bundle meets it", ConstraintStage.SENSE),
+        (
+            {"all": {"constraints": []}},
+            ("all",),
+            "every bundle of the catalog",
+            ConstraintStage.SENSE,
+        ),
+        (
+            {"not": {"constraints": {}}},
+            ("not", "constraints"),
+            "must be a list",
+            ConstraintStage.PARSE,
+        ),
+        (
+            {"package": PACKAGE, "gvk": GVK},
+            (),
+            "exactly one of `gvk`, `package`",
+            ConstraintStage.SENSE,
+        ),
     ],
 )
 @pytest.mark.parametrize("depth", [0, 1, 3])
 def test_problems_have_their_place_at_any_depth(
-    value: Any, keys: tuple[Any, ...], message: str, stage: Stage, depth: int
+    value: Any, keys: tuple[Any, ...], message: str, stage: ConstraintStage, depth: int
 ) -> None:
     for _ in range(depth):
         value = {"all": {"constraints": [{"gvk": GVK}, value]}}

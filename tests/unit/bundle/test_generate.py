@@ -14,7 +14,7 @@ import pytest
 from olmkit.base import documents
 from olmkit.base.diagnostics import ConfigurationError, InputError, OlmkitError
 from olmkit.bundle import generate
-from olmkit.bundle.generate import Generated, GenerateRequest
+from olmkit.bundle.generate import GeneratedBundle, GenerateRequest
 
 BASE: dict[str, Any] = {
     "apiVersion": "operators.coreos.com/v1alpha1",
@@ -51,7 +51,7 @@ def made(
     base: dict[str, Any] | None = None,
     alone: bool = False,
     **request: Any,
-) -> Generated:
+) -> GeneratedBundle:
     """What is generated, with a Deployment unless the input has one or is `alone`."""
     if not alone and all(item["kind"] != "Deployment" for item in manifests):
         manifests = (*manifests, DEPLOYMENT)
@@ -69,7 +69,7 @@ def based(**spec: Any) -> dict[str, Any]:
     }
 
 
-def rules(result: Generated) -> list[str]:
+def rules(result: GeneratedBundle) -> list[str]:
     # The Deployment of these tests has no account, and so no permissions.
     return [found.rule for found in result.findings if found.rule != "PRJ118"]
 

@@ -44,7 +44,7 @@ def divided(*manifests: dict[str, Any], extra: tuple[str, ...] = ()) -> AccountA
     return rbac.divide(collect.collect(documents.load_all(text, "in")), extra)
 
 
-def granted(permissions: tuple[rbac.Permission, ...]) -> dict[str, list[str]]:
+def granted(permissions: tuple[rbac.ServiceAccountRules, ...]) -> dict[str, list[str]]:
     return {
         item.service_account: [rule["resources"][0] for rule in item.rules] for item in permissions
     }

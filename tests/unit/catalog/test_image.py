@@ -23,7 +23,7 @@ def base(**options: object) -> images.Image:
 
 def test_data_image_is_the_catalog_and_its_label() -> None:
     made = catalog_image.image(CATALOG)
-    assert isinstance(made, images.Index)
+    assert isinstance(made, images.MultiPlatformImage)
     assert [dict(part.config.labels) for part in made.images] == [LABEL] * 4
 
 

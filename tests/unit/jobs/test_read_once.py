@@ -86,7 +86,7 @@ def test_pinned_images_are_found_and_pinned_in_one_generation(
     drafts = []
     draft = bundle_generate.draft
 
-    def counted_draft(*arguments: Any, **how: Any) -> bundle_generate.Draft:
+    def counted_draft(*arguments: Any, **how: Any) -> bundle_generate.BundleDraft:
         drafts.append(draft(*arguments, **how))
         return drafts[-1]
 

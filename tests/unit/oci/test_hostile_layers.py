@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 import pytest
 
 from olmkit.base.diagnostics import InputError
-from olmkit.oci.files import Files
+from olmkit.oci.files import LayeredFiles
 from olmkit.oci.limits import Limits, ReadBudget
 
 SECONDS = 20.0  # some times the five that are meant: the machine may be busy
@@ -142,7 +142,7 @@ def sparse_map() -> Iterable[bytes]:
 def test_small_layer_does_not_cost_much(
     layers: Callable[[], Iterable[bytes]], message: str
 ) -> None:
-    files = Files(("wanted",), budget=ReadBudget())
+    files = LayeredFiles(("wanted",), budget=ReadBudget())
     parts = list(layers())
     begin = time.process_time()
     said = ""
@@ -162,7 +162,7 @@ def test_deep_folders_do_not_take_much_memory() -> None:
     tracemalloc.start()
     try:
         with pytest.raises(InputError, match="entries"):
-            Files().add(io.BytesIO(data), "layer")
+            LayeredFiles().add(io.BytesIO(data), "layer")
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -179,7 +179,7 @@ def test_size_that_is_not_a_number_is_not_an_empty_file(size: str) -> None:
     data = str(length).encode() + record
     hidden = header("hidden")
     with pytest.raises(InputError, match=r"is not a number|not an intact archive"):
-        Files().add(
+        LayeredFiles().add(
             io.BytesIO(layer(extension(tarfile.XHDTYPE, data), header("f", 512), hidden)), "layer"
         )
 
@@ -187,19 +187,19 @@ def test_size_that_is_not_a_number_is_not_an_empty_file(size: str) -> None:
 def test_size_for_all_entries_is_refused() -> None:
     data = extension(tarfile.XGLTYPE, b"11 size=99\n")
     with pytest.raises(InputError, match="for all entries"):
-        Files().add(io.BytesIO(layer(data, header("f"))), "layer")
+        LayeredFiles().add(io.BytesIO(layer(data, header("f"))), "layer")
 
 
 def test_archive_with_a_damaged_header_in_the_middle_is_not_cut_there() -> None:
     parts = header("a") + b"x" * 512 + header("b")
     with pytest.raises(InputError, match="not an intact archive"):
-        Files().add(io.BytesIO(layer(parts)), "layer")
+        LayeredFiles().add(io.BytesIO(layer(parts)), "layer")
 
 
 def test_pieces_of_one_layer_and_zeros_behind_it_are_read() -> None:
     data = header("a", 5) + b"hello" + bytes(507)
     stream = gzip.compress(data[:100]) + gzip.compress(data[100:] + bytes(1024)) + bytes(700)
-    files = Files()
+    files = LayeredFiles()
     files.add(io.BytesIO(stream), "layer")
     assert files.folder("")["a"].data == b"hello"
 
@@ -207,9 +207,9 @@ def test_pieces_of_one_layer_and_zeros_behind_it_are_read() -> None:
 def test_budget_is_for_all_passes_over_an_image() -> None:
     data = layer(*(header(f"{i}") for i in range(100)))
     budget = ReadBudget(Limits(entries=150))
-    Files(budget=budget).add(io.BytesIO(data), "layer")
+    LayeredFiles(budget=budget).add(io.BytesIO(data), "layer")
     with pytest.raises(InputError, match="150 entries"):
-        Files(budget=budget).add(io.BytesIO(data), "layer")
+        LayeredFiles(budget=budget).add(io.BytesIO(data), "layer")
 
 
 WHOLE = layer(header("manifests/a.yaml", 2) + b"a\n" + bytes(510))
@@ -219,7 +219,7 @@ WHOLE = layer(header("manifests/a.yaml", 2) + b"a\n" + bytes(510))
     "data", [b"", gzip.compress(b"", mtime=0), bytes(512), gzip.compress(bytes(1024), mtime=0)]
 )
 def test_layer_without_entries_is_a_layer(data: bytes) -> None:
-    files = Files()
+    files = LayeredFiles()
     files.add(io.BytesIO(WHOLE), "first")
     files.add(io.BytesIO(data), "second")
     assert sorted(files.folder("")) == ["manifests/a.yaml"]
@@ -237,6 +237,6 @@ def test_layer_without_entries_is_a_layer(data: bytes) -> None:
 )
 def test_damage_behind_the_last_entry_is_noticed(end: Callable[[bytes], bytes], words: str) -> None:
     data = layer(header("f"))
-    Files().add(io.BytesIO(data), "layer")
+    LayeredFiles().add(io.BytesIO(data), "layer")
     with pytest.raises(InputError, match=words):
-        Files().add(io.BytesIO(end(data)), "layer")
+        LayeredFiles().add(io.BytesIO(end(data)), "layer")

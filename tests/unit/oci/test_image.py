@@ -17,7 +17,7 @@ from olmkit.oci.content import (
     Platform,
     parse_manifest,
 )
-from olmkit.oci.image import Image, Index
+from olmkit.oci.image import Image, MultiPlatformImage
 
 AMD64 = Platform(os="linux", architecture="amd64")
 LAYER = layer.write(Tree({"manifests/a.yaml": b"a: 1\n"}))
@@ -83,7 +83,7 @@ def test_unknown_config_fields_survive() -> None:
 
 def test_data_image_is_an_index_whose_images_share_the_layer() -> None:
     made = image.data_image(LAYER, {"k": "v"}, created_by="test")
-    assert isinstance(made, Index)
+    assert isinstance(made, MultiPlatformImage)
     assert [str(entry.platform) for entry in made.index.manifests] == [
         "linux/amd64",
         "linux/arm64",

@@ -17,7 +17,7 @@ from olmkit.base.diagnostics import InputError
 from olmkit.base.tree import File, Tree
 from olmkit.oci import layer
 from olmkit.oci.content import Digest, MediaType
-from olmkit.oci.files import Files
+from olmkit.oci.files import LayeredFiles
 from olmkit.oci.limits import Limits
 
 
@@ -42,8 +42,8 @@ def link(name: str, target: str, kind: bytes = tarfile.SYMTYPE) -> tarfile.TarIn
 
 def unpacked(
     *archives: bytes, wanted: tuple[str, ...] = ("",), limits: Limits | None = None
-) -> Files:
-    files = Files(wanted, limits)
+) -> LayeredFiles:
+    files = LayeredFiles(wanted, limits)
     for index, data in enumerate(archives):
         files.add(io.BytesIO(data), f"layer {index}")
     return files

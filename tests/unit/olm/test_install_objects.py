@@ -8,9 +8,9 @@ import pytest
 
 from olmkit.base.diagnostics import ConfigurationError, InputError
 from olmkit.olm import install_objects
-from olmkit.olm.install_objects import Catalog, InstallRequest, Mode, Served
+from olmkit.olm.install_objects import InstallRequest, Mode, Served, SubscribedCatalog
 
-CATALOG = Catalog(name="shelf", namespace="apps", image="registry/catalog:v1")
+CATALOG = SubscribedCatalog(name="shelf", namespace="apps", image="registry/catalog:v1")
 
 
 def request(**fields: Any) -> InstallRequest:
@@ -35,7 +35,7 @@ def test_a_group_a_catalog_and_a_subscription_in_this_order() -> None:
 
 
 def test_what_is_there_is_not_made_again() -> None:
-    there = Catalog(name="shelf", namespace="olm")
+    there = SubscribedCatalog(name="shelf", namespace="olm")
 
     made = install_objects.subscription_objects(request(catalog=there), None)
 
@@ -51,9 +51,9 @@ def test_all_namespaces_is_an_empty_spec() -> None:
 @pytest.mark.parametrize(
     ("catalog", "spec"),
     [
-        (Catalog(name="c", namespace="n", address="h:1"), {"address": "h:1"}),
+        (SubscribedCatalog(name="c", namespace="n", address="h:1"), {"address": "h:1"}),
         (
-            Catalog(name="c", namespace="n", image="i", folder="/configs", poll="15m"),
+            SubscribedCatalog(name="c", namespace="n", image="i", folder="/configs", poll="15m"),
             {
                 "image": "i",
                 "grpcPodConfig": {
@@ -64,7 +64,7 @@ def test_all_namespaces_is_an_empty_spec() -> None:
             },
         ),
         (
-            Catalog(name="c", namespace="n", image="i", secrets=("pull",)),
+            SubscribedCatalog(name="c", namespace="n", image="i", secrets=("pull",)),
             {
                 "image": "i",
                 "grpcPodConfig": {"securityContextConfig": "restricted"},
@@ -73,7 +73,7 @@ def test_all_namespaces_is_an_empty_spec() -> None:
         ),
     ],
 )
-def test_catalogs_of_each_form(catalog: Catalog, spec: dict[str, Any]) -> None:
+def test_catalogs_of_each_form(catalog: SubscribedCatalog, spec: dict[str, Any]) -> None:
     made = install_objects.catalog_source(catalog, "cache")
 
     assert made["spec"] == {"sourceType": "grpc", "displayName": "cache", **spec}

@@ -19,7 +19,7 @@ from olmkit.edges.images.layout import Layout
 from olmkit.jobs.image import build as job
 from olmkit.jobs.image import copy as image_job
 from olmkit.jobs.image.build import ImageBuildOptions
-from olmkit.jobs.image.publish import BuildOptions
+from olmkit.jobs.image.publish import PublishOptions
 from olmkit.jobs.project import scaffold
 from olmkit.jobs.project.scaffold import WatchedApi
 from olmkit.oci import image, layer
@@ -66,7 +66,7 @@ def access(folder: Path) -> Access:
 
 def build(folder: Path, *platforms: Platform, **given: Any) -> str:
     options = ImageBuildOptions(
-        publish=BuildOptions(project=folder, platforms=platforms or (AMD64,)),
+        publish=PublishOptions(project=folder, platforms=platforms or (AMD64,)),
         base=f"oci:{folder.parent}/base:python",
         wheels=str(folder / "wheels"),
         bytecode=False,

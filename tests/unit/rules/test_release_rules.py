@@ -12,7 +12,7 @@ from olmkit.catalog import model
 from olmkit.catalog.blobs import fbc
 from olmkit.catalog.model import Catalog
 from olmkit.rules import engine
-from olmkit.rules.releases import BlockedUpgrade, Conflict, Release
+from olmkit.rules.releases import BlockedUpgrade, CatalogRelease, InstallConflict
 
 RULES = {rule.code: rule for rule in engine.rules(engine.RELEASE)}
 
@@ -45,7 +45,7 @@ def catalog(channels: Channels, *, package: str = "cog", tag: str = "") -> Catal
 
 
 def judged(new: Catalog, old: Catalog | None = None) -> tuple[Diagnostic, ...]:
-    return engine.run(Release(new, old), RULES.values())
+    return engine.run(CatalogRelease(new, old), RULES.values())
 
 
 BREAKS: dict[str, tuple[Catalog, Catalog | None, str]] = {
@@ -104,7 +104,9 @@ BLOCKED = BlockedUpgrade(
     olm=("v0", "v1"),
     changes=("a", "b", "c", "d"),
 )
-CONFLICT = Conflict("cog.v1.1.0", ("`cog.v1.1.0` needs the API `Db` (`g/v1`), which none offers",))
+CONFLICT = InstallConflict(
+    "cog.v1.1.0", ("`cog.v1.1.0` needs the API `Db` (`g/v1`), which none offers",)
+)
 
 
 def test_a_release_that_continues_has_no_findings() -> None:
@@ -125,7 +127,7 @@ def test_a_rule_finds_what_breaks_it(code: str) -> None:
     new, old, words = BREAKS[code]
     conflicts = {("cog", "stable"): CONFLICT} if code == "UPG007" else {}
     blocked = (BLOCKED,) if code == "UPG009" else ()
-    all_found = engine.run(Release(new, old, conflicts, blocked), RULES.values())
+    all_found = engine.run(CatalogRelease(new, old, conflicts, blocked), RULES.values())
     found = [finding for finding in all_found if finding.rule == code]
 
     assert [finding for finding in found if words in finding.message], found

@@ -11,7 +11,7 @@ import yaml
 from olmkit.base.tree import Tree
 from olmkit.bundle import layout
 from olmkit.bundle.scorecard.configuration import ScorecardTest
-from olmkit.bundle.scorecard.results import Result
+from olmkit.bundle.scorecard.results import ScorecardResult
 from olmkit.rules import scorecard
 
 CSV = "manifests/csv.yaml"
@@ -27,7 +27,9 @@ def sample(**fields: Any) -> dict[str, Any]:
 def judged(minimal: Tree) -> Any:
     """Runs a test on the minimal bundle with an API, samples, and the entry of the owned CRD."""
 
-    def run(name: str, samples: Any, owned: dict[str, Any] | None = None, **version: Any) -> Result:
+    def run(
+        name: str, samples: Any, owned: dict[str, Any] | None = None, **version: Any
+    ) -> ScorecardResult:
         csv_path = next(path for path in minimal if b"ClusterServiceVersion" in minimal.data(path))
         csv = yaml.safe_load(minimal.data(csv_path))
         text = samples if isinstance(samples, str) else json.dumps(samples)

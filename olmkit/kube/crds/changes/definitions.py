@@ -22,7 +22,7 @@ _MAX_EXAMPLES: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Version:
+class CrdVersion:
     """One version of a CRD; `keys` lead to its schema."""
 
     name: str
@@ -76,7 +76,7 @@ def of_crds(old: Manifest, new: Manifest, *, examples: bool = True) -> tuple[Crd
     return tuple(_of_crds(old, new, examples=examples))
 
 
-def versions(crd: Manifest) -> tuple[Version, ...]:
+def versions(crd: Manifest) -> tuple[CrdVersion, ...]:
     """The versions of a CRD, what v1beta1 has for all of them included."""
     spec = mapping(crd.get("spec"))
     listed = [mapping(one) for one in sequence(spec.get("versions"))]
@@ -91,7 +91,7 @@ def versions(crd: Manifest) -> tuple[Version, ...]:
             keys = ("spec", "validation", "openAPIV3Schema")
         columns = one.get("additionalPrinterColumns", spec.get("additionalPrinterColumns"))
         found.append(
-            Version(
+            CrdVersion(
                 name=text(one.get("name")),
                 is_served=one.get("served") is True,
                 is_stored=one.get("storage") is True,
@@ -283,7 +283,7 @@ def _storage(crd: str, old: Manifest, name: str, keys: Keys) -> CrdChange:
 
 
 def _of_version(
-    crd: str, before: Version, after: Version, new: Manifest, *, examples: bool
+    crd: str, before: CrdVersion, after: CrdVersion, new: Manifest, *, examples: bool
 ) -> Iterator[CrdChange]:
     count = 0
     for one in schemas.of_schemas(before.schema, after.schema):
@@ -319,7 +319,7 @@ def _of_version(
 
 
 def _subresource(
-    crd: str, version: Version, key: str, verb: str, words: str, was: Any, now: Any
+    crd: str, version: CrdVersion, key: str, verb: str, words: str, was: Any, now: Any
 ) -> CrdChange:
     hints = {
         "removed": "clients that write it get `404 Not Found`; keep it",
@@ -436,7 +436,7 @@ def _fault(change: SchemaChange) -> str:
 _VERSION: Final = re.compile(r"v([0-9]+)(?:(alpha|beta)([0-9]+))?")
 
 
-def _priority(version: Version) -> tuple[Any, ...]:
+def _priority(version: CrdVersion) -> tuple[Any, ...]:
     """Kubernetes' order of versions, the lowest first: `v1alpha1`, `v1beta1`, `v1`, `v2`."""
     found = _VERSION.fullmatch(version.name)
     if found is None:
@@ -463,7 +463,7 @@ def _of_schema_change(crd: str, change: SchemaChange) -> CrdChange:
 
 
 def _example(
-    change: SchemaChange, before: Version, after: Version, crd: Manifest
+    change: SchemaChange, before: CrdVersion, after: CrdVersion, crd: Manifest
 ) -> Manifest | None:
     """A whole object that fits the old schema and not the new one."""
     found = samples.witness(before.schema, after.schema, change)

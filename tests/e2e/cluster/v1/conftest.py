@@ -24,7 +24,7 @@ from olmkit.catalog import image as catalog_image
 from olmkit.cli import main
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.image import publish
-from olmkit.jobs.image.publish import BuildOptions
+from olmkit.jobs.image.publish import PublishOptions
 from olmkit.oci.image import OLM_PLATFORMS
 
 Manifest = dict[str, Any]
@@ -106,7 +106,7 @@ class Shop:
         lines = "".join(json.dumps(blob) + "\n" for blob in blobs)
         tree = Tree({"catalog.json": lines.encode()})
         image = f"{self.cluster.registry}/{self.name}-catalog:{tag}"
-        options = BuildOptions(target=image, push=True, project=self.folder)
+        options = PublishOptions(target=image, push=True, project=self.folder)
         built = catalog_image.image(tree, platforms=OLM_PLATFORMS, created=0)
         asyncio.run(publish.publish(built, tag, options, Access(plain_http=True)))
         return image

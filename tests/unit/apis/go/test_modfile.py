@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from olmkit.apis.go import modfile as go_modfile
-from olmkit.apis.go.modfile import Module
+from olmkit.apis.go.modfile import GoModule
 
 TEXT = """\
 // A comment.
@@ -37,10 +37,10 @@ def test_modules_and_their_replacements_are_read() -> None:
     modfile = go_modfile.parse(TEXT)
 
     assert modfile.module == "example.com/toys"
-    assert modfile.resolve("k8s.io/api") == Module("k8s.io/api", "v0.34.0")
-    assert modfile.resolve("k8s.io/apimachinery") == Module("k8s.io/apimachinery", "v0.36.1")
-    assert modfile.resolve("example.com/Old") == Module("example.com/New", "v2.0.0+incompatible")
-    assert modfile.resolve("example.com/local") == Module("./local")
+    assert modfile.resolve("k8s.io/api") == GoModule("k8s.io/api", "v0.34.0")
+    assert modfile.resolve("k8s.io/apimachinery") == GoModule("k8s.io/apimachinery", "v0.36.1")
+    assert modfile.resolve("example.com/Old") == GoModule("example.com/New", "v2.0.0+incompatible")
+    assert modfile.resolve("example.com/local") == GoModule("./local")
     assert modfile.resolve("example.com/none") is None
 
 

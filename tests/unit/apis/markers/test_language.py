@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from olmkit.apis.markers import language
-from olmkit.apis.markers.language import Comment, Level, Marker
+from olmkit.apis.markers.language import Comment, Marker, MarkerLevel
 from olmkit.apis.markers.table import REGISTRY
 from olmkit.apis.markers.values import MarkerError
 from olmkit.base.diagnostics import Location
@@ -16,9 +16,9 @@ from olmkit.base.diagnostics import Location
 AT = Location(path="types.py", line=1, column=3)
 
 
-def read(text: str, level: Level = Level.FIELD) -> Marker | None:
+def read(text: str, level: MarkerLevel = MarkerLevel.FIELD) -> Marker | None:
     """The marker on the first level that knows it; None where none does."""
-    for candidate in (level, Level.TYPE, Level.PACKAGE):
+    for candidate in (level, MarkerLevel.TYPE, MarkerLevel.PACKAGE):
         definition = REGISTRY.find(text, candidate)
         if definition:
             return language.parse(Comment(text=text, at=AT), definition)
@@ -227,7 +227,7 @@ def test_value_is_read_as_the_reference_reads_it(text: str, value: Any) -> None:
 
 @pytest.mark.parametrize(("text", "arguments"), ARGUMENTS, ids=[text for text, _ in ARGUMENTS])
 def test_named_arguments_are_read(text: str, arguments: dict[str, Any]) -> None:
-    marker = read(text, Level.TYPE)
+    marker = read(text, MarkerLevel.TYPE)
     assert marker is not None
     assert marker.arguments == arguments
 
@@ -284,13 +284,13 @@ def test_unknown_argument_is_answered_with_the_nearest_one() -> None:
 
 
 def test_level_decides_what_a_name_means() -> None:
-    on_type = REGISTRY.find(CSV + ":order=1", Level.TYPE)
-    on_field = REGISTRY.find(CSV + ":order=1", Level.FIELD)
+    on_type = REGISTRY.find(CSV + ":order=1", MarkerLevel.TYPE)
+    on_field = REGISTRY.find(CSV + ":order=1", MarkerLevel.FIELD)
     assert on_type is not None
     assert on_field is not None
     assert "resources" in {argument.name for argument in on_type.arguments}
     assert "xDescriptors" in {argument.name for argument in on_field.arguments}
-    assert REGISTRY.find(CSV + ":order=1", Level.PACKAGE) is None
+    assert REGISTRY.find(CSV + ":order=1", MarkerLevel.PACKAGE) is None
 
 
 def test_usage_tells_how_a_marker_is_written() -> None:

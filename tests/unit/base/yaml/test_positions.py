@@ -1,8 +1,8 @@
 from olmkit.base.yaml import positions as yaml_positions
-from olmkit.base.yaml.positions import Node
+from olmkit.base.yaml.positions import YamlNode
 
 
-def _compose(text: str) -> Node:
+def _compose(text: str) -> YamlNode:
     node = yaml_positions.compose(text.encode())
     assert node is not None
     return node

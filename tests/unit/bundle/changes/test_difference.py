@@ -12,7 +12,7 @@ import pytest
 from olmkit.base.tree import Tree
 from olmkit.bundle import layout
 from olmkit.bundle.changes import difference
-from olmkit.bundle.changes.change import Change, Level
+from olmkit.bundle.changes.change import BundleChange, ChangeLevel
 from olmkit.bundle.model import Bundle
 
 Value = dict[str, Any]
@@ -119,7 +119,7 @@ class Files:
 
 def changes(
     change: Callable[[Files], None], *, old: Callable[[Files], None] | None = None, olm: str = ""
-) -> list[Change]:
+) -> list[BundleChange]:
     before, after = Files("1.0.0"), Files("1.1.0")
     if old is not None:
         old(before)
@@ -263,7 +263,7 @@ def test_images_are_compared_where_they_are_used() -> None:
     assert digest.message.startswith("the digest of the image changes from")
     assert digest.subject == "manager/main"
     (tag,) = loose
-    assert tag.level is Level.WARNS
+    assert tag.level is ChangeLevel.WARNS
     assert "no longer pinned" in tag.message
 
 
@@ -283,7 +283,7 @@ def test_what_blocks_comes_first() -> None:
 
     levels = [one.level for one in changes(several)]
 
-    assert levels == sorted(levels, key=list(Level).index)
+    assert levels == sorted(levels, key=list(ChangeLevel).index)
 
 
 def test_equal_bundles_do_not_differ() -> None:
@@ -295,4 +295,4 @@ def test_a_skip_range_is_an_edge() -> None:
         files.spec.pop("replaces")
         files.csv["metadata"]["annotations"]["olm.skipRange"] = ">=1.0.0 <1.1.0"
 
-    assert [one.rule for one in changes(ranged) if one.level is Level.WARNS] == []
+    assert [one.rule for one in changes(ranged) if one.level is ChangeLevel.WARNS] == []

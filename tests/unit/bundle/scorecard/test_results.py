@@ -7,7 +7,7 @@ import json
 import pytest
 
 from olmkit.bundle.scorecard import results
-from olmkit.bundle.scorecard.results import Result
+from olmkit.bundle.scorecard.results import ScorecardResult
 
 
 def test_a_report_is_read_as_go_reads_it() -> None:
@@ -20,8 +20,8 @@ def test_a_report_is_read_as_go_reads_it() -> None:
         }
     )
     assert results.parse(log) == (
-        Result(name="a", state="pass", log="l"),
-        Result(state="Pass", errors=("e",)),
+        ScorecardResult(name="a", state="pass", log="l"),
+        ScorecardResult(state="Pass", errors=("e",)),
     )
 
 
@@ -48,4 +48,6 @@ def test_what_is_not_a_report_failed_and_is_shown(log: str, words: str) -> None:
 
 @pytest.mark.parametrize("log", ["{}", "null", '{"results": null}', '{"results": []}'])
 def test_a_report_without_results_does_not_pass(log: str) -> None:
-    assert results.parse(log) == (Result(state="error", errors=("the test reported no results",)),)
+    assert results.parse(log) == (
+        ScorecardResult(state="error", errors=("the test reported no results",)),
+    )

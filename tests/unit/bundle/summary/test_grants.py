@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from olmkit.bundle.summary import grants
-from olmkit.bundle.summary.grants import Grant, Target
+from olmkit.bundle.summary.grants import Grant, GrantTarget
 
 
 def rule(groups: list[str], resources: list[str], verbs: list[str], **more: Any) -> dict[str, Any]:
@@ -106,7 +106,7 @@ def test_a_rule_without_verbs_allows_nothing() -> None:
 
 
 def test_secrets_of_all_namespaces_are_far_reaching() -> None:
-    secrets = Target(scope="cluster", resource="secrets")
+    secrets = GrantTarget(scope="cluster", resource="secrets")
 
     assert grants.is_far_reaching(secrets, ["get"])
     assert not grants.is_far_reaching(secrets._replace(name="a"), ["get"])

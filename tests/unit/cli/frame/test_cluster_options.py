@@ -11,7 +11,7 @@ import pytest
 from olmkit.cli import main
 from olmkit.cli.frame.cluster_options import DurationType
 from olmkit.jobs.cluster import status
-from olmkit.jobs.cluster.status import CatalogRow, Status
+from olmkit.jobs.cluster.status import CatalogRow, OperatorsStatus
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("5m", 300), ("1h", 3600), ("7", 7)])
@@ -128,8 +128,8 @@ def test_a_table_of_what_a_cluster_says_cannot_move_the_cursor(
     rows = (CatalogRow(namespace="olm", name="shelf", source="a\x1b[2Jb", state="READY"),
             CatalogRow(namespace="", name="other", source="i:1", state="READY"))  # fmt: skip
 
-    async def found(*_: object, **__: object) -> Status:
-        return Status(operators=(), catalogs=rows)
+    async def found(*_: object, **__: object) -> OperatorsStatus:
+        return OperatorsStatus(operators=(), catalogs=rows)
 
     monkeypatch.setattr(status, "status", found)
 

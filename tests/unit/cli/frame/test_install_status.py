@@ -10,15 +10,15 @@ import pytest
 from olmkit.cli.frame import install_status
 from olmkit.cli.frame.app import App
 from olmkit.cli.frame.terminal import Terminal
-from olmkit.olm.explain.explanation import Explanation, FaultOrigin, Link, Readiness
+from olmkit.olm.explain.explanation import ChainLink, Explanation, FaultOrigin, Readiness
 
 STUCK = Explanation(
     readiness=Readiness.STUCK,
     cause="container-crashes",
     message="container `manager` ends",
     hint="read its log",
-    chain=(Link("Subscription a/b", "no state yet"), Link("InstallPlan a/i", "Complete"),
-           Link("Pod a/p", "CrashLoopBackOff")),
+    chain=(ChainLink("Subscription a/b", "no state yet"), ChainLink("InstallPlan a/i", "Complete"),
+           ChainLink("Pod a/p", "CrashLoopBackOff")),
     log="one\ntwo\n",
 )  # fmt: skip
 

@@ -25,7 +25,7 @@ def test_choices_are_those_of_their_sources() -> None:
     assert option_values.OLM_GENERATIONS == change.GENERATIONS
     assert tuple(difference.Noun) == option_values.DIFFERENCE_NOUNS
     assert tuple(difference.Kind) == option_values.DIFFERENCE_KINDS
-    assert tuple(change.Level) == option_values.CHANGE_LEVELS
+    assert tuple(change.ChangeLevel) == option_values.CHANGE_LEVELS
     assert tuple(settings.Target) == option_values.SUBMISSION_TARGETS
     assert option_values.SUBMISSION_TEMPLATES == prepare.KINDS
     assert tuple(generate.Target) == option_values.GENERATED

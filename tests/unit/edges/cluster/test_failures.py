@@ -18,7 +18,7 @@ import pytest
 from aiohttp import web
 
 from olmkit.edges.cluster.client import HttpCluster
-from olmkit.edges.cluster.credentials import Credentials, NoCredentials, TokenCredentials
+from olmkit.edges.cluster.credentials import ClusterCredentials, NoCredentials, TokenCredentials
 from olmkit.edges.cluster.kubeconfig import ClusterConfig
 from olmkit.kube.api import ClusterError, Forbidden, NoSuchKind, NotKubernetes, Unauthorized
 
@@ -43,7 +43,7 @@ def token(seconds: float) -> str:
 def ask(
     answers: dict[str, Callable[[], web.Response]],
     *,
-    credentials: Credentials | None = None,
+    credentials: ClusterCredentials | None = None,
     scheme: str = "http",
 ) -> None:
     """Look for a kind at a server with these answers; any other path is not there."""
@@ -109,7 +109,7 @@ def test_a_cluster_without_discovery_of_groups_is_one() -> None:
     ],
 )
 def test_401_names_what_is_wrong_with_the_credentials(
-    credentials: Credentials | None, message: str, hint: str
+    credentials: ClusterCredentials | None, message: str, hint: str
 ) -> None:
     with pytest.raises(Unauthorized) as raised:
         ask(refusal(401, "Unauthorized", "Unauthorized"), credentials=credentials)

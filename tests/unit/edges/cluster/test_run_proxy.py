@@ -12,7 +12,7 @@ from aiohttp import web
 
 from olmkit.edges.cluster.connection import Connection
 from olmkit.edges.cluster.kubeconfig import ClusterConfig
-from olmkit.edges.cluster.run_proxy import ApiRequest, RefusedRequestError, RunProxy, with_body
+from olmkit.edges.cluster.run_proxy import GrantedRequest, RefusedRequestError, RunProxy, with_body
 from olmkit.edges.network.http_server import HttpServer
 
 
@@ -22,12 +22,12 @@ class Access:
     def __init__(self) -> None:
         self.answers: list[tuple[str, int, bytes]] = []
 
-    async def prepared(self, request: ApiRequest) -> ApiRequest:
+    async def prepared(self, request: GrantedRequest) -> GrantedRequest:
         if request.method == "PUT":
             raise RefusedRequestError("not this one")
         return with_body(request, {"changed": True}) if request.method == "POST" else request
 
-    async def answered(self, request: ApiRequest, status: int, body: bytes) -> None:
+    async def answered(self, request: GrantedRequest, status: int, body: bytes) -> None:
         self.answers.append((request.path, status, body))
 
 

@@ -18,14 +18,14 @@ from olmkit.base.diagnostics import InputError
 from olmkit.base.tree import Tree
 from olmkit.edges.images import attached, transfer
 from olmkit.edges.images.layout import Layout
-from olmkit.edges.images.registry import Registry
+from olmkit.edges.images.registry import RegistryStore
 from olmkit.edges.network.web import Web, WebOptions
 from olmkit.oci import image, layer, referrers
 from olmkit.oci import store as stores
 from olmkit.oci.content import Descriptor, Digest, ImageManifest, MediaType
-from olmkit.oci.image import Index
+from olmkit.oci.image import MultiPlatformImage
 from olmkit.oci.reference import Reference
-from olmkit.oci.store import MemoryStore, RegistryError, Store
+from olmkit.oci.store import ImageStore, MemoryStore, RegistryError
 from olmkit.testing.loopback import serving
 from olmkit.testing.registry import RegistryServer
 
@@ -64,7 +64,7 @@ async def furnish(target: Any) -> dict[str, Descriptor]:
     """An image with all that may refer to it, directly and indirectly."""
     await transfer.copy(MemoryStore.of(IMAGE), target, IMAGE.descriptor, tag="v1")
     root = IMAGE.descriptor
-    assert isinstance(IMAGE, Index)
+    assert isinstance(IMAGE, MultiPlatformImage)
     part = IMAGE.index.manifests[1]
     made = {
         suffix: await put(target, suffix.encode(), tag=referrers.cosign_tag(root.digest, suffix))
@@ -79,14 +79,14 @@ async def furnish(target: Any) -> dict[str, Descriptor]:
     return made
 
 
-async def digests(store: Store, root: Descriptor = IMAGE.descriptor) -> set[Digest]:
+async def digests(store: ImageStore, root: Descriptor = IMAGE.descriptor) -> set[Digest]:
     return {one.descriptor.digest for one in await attached.find(store, root)}
 
 
 @asynccontextmanager
-async def opened(host: str, repository: str) -> AsyncIterator[Registry]:
+async def opened(host: str, repository: str) -> AsyncIterator[RegistryStore]:
     async with Web(WebOptions(attempts=2, first_wait=0.01)) as client:
-        yield Registry(client, Reference.parse(f"{host}/{repository}"))
+        yield RegistryStore(client, Reference.parse(f"{host}/{repository}"))
 
 
 @dataclass

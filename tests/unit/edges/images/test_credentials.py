@@ -12,7 +12,7 @@ import pytest
 
 from olmkit.base.diagnostics import ConfigurationError, OlmkitError, RemoteError
 from olmkit.edges.images import credentials
-from olmkit.edges.images.credentials import Credentials
+from olmkit.edges.images.credentials import RegistryCredentials
 
 
 def find(name: str, home: Path, authfile: str | None = None, **environment: str) -> Any:
@@ -94,9 +94,9 @@ def test_tokens_and_plain_fields_are_read(tmp_path: Path) -> None:
         "four.io": {},
     }
     write(tmp_path / ".docker/config.json", {"auths": auths})
-    assert find("one.io/a", tmp_path) == Credentials(identity_token="idt")
-    assert find("two.io/a", tmp_path) == Credentials(registry_token="regt")
-    assert find("three.io/a", tmp_path) == Credentials(username="u", password="p")
+    assert find("one.io/a", tmp_path) == RegistryCredentials(identity_token="idt")
+    assert find("two.io/a", tmp_path) == RegistryCredentials(registry_token="regt")
+    assert find("three.io/a", tmp_path) == RegistryCredentials(username="u", password="p")
     assert find("four.io/a", tmp_path) is None
 
 
@@ -139,7 +139,7 @@ def test_helper_of_one_registry_comes_before_the_general_one(tmp_path: Path) -> 
     helper(tmp_path, "all", "exit 1")
     value = {"credsStore": "all", "credHelpers": {"quay.io": "one"}}
     write(tmp_path / ".docker/config.json", value)
-    assert find("quay.io/a", tmp_path, PATH=path) == Credentials(identity_token="idt")
+    assert find("quay.io/a", tmp_path, PATH=path) == RegistryCredentials(identity_token="idt")
 
 
 def test_helper_that_knows_nothing_leaves_it_to_the_file(tmp_path: Path) -> None:
@@ -176,5 +176,5 @@ def test_helper_name_cannot_leave_its_folder(tmp_path: Path) -> None:
 
 
 def test_secrets_are_not_in_the_text_of_values() -> None:
-    shown = repr(Credentials(username="u", password="hunter2", identity_token="hunter3"))
+    shown = repr(RegistryCredentials(username="u", password="hunter2", identity_token="hunter3"))
     assert "hunter" not in shown

@@ -37,7 +37,9 @@ def run(work: Coroutine[Any, Any, T]) -> T:
     return asyncio.run(work)
 
 
-def keep(folder: Path, made: image.Image | image.Index = IMAGE, tag: str = "v1") -> Layout:
+def keep(
+    folder: Path, made: image.Image | image.MultiPlatformImage = IMAGE, tag: str = "v1"
+) -> Layout:
     layout = Layout(folder)
     run(transfer.copy(MemoryStore.of(made), layout, made.descriptor, tag=tag))
     return layout

@@ -19,14 +19,14 @@ import pytest
 from olmkit.base.diagnostics import InputError, RemoteError
 from olmkit.base.tree import Tree
 from olmkit.edges.images import transfer
-from olmkit.edges.images.credentials import Credentials
+from olmkit.edges.images.credentials import RegistryCredentials
 from olmkit.edges.images.layout import Layout
-from olmkit.edges.images.registry import Registry
-from olmkit.edges.images.transfer import Outcome, Step
+from olmkit.edges.images.registry import RegistryStore
+from olmkit.edges.images.transfer import TransferOutcome, TransferStep
 from olmkit.edges.network.web import Web, WebOptions
 from olmkit.oci import image, layer, store
 from olmkit.oci.content import Descriptor, Digest, MediaType, Platform
-from olmkit.oci.image import Index
+from olmkit.oci.image import MultiPlatformImage
 from olmkit.oci.reference import Reference
 from olmkit.oci.store import ContentError, MemoryStore, RegistryError
 from olmkit.testing.faults import Fault, FaultProxy
@@ -50,15 +50,15 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 @asynccontextmanager
 async def opened(
     host: str, repository: str, options: WebOptions = QUICK, **settings: Any
-) -> AsyncIterator[Registry]:
+) -> AsyncIterator[RegistryStore]:
     reference = Reference.parse(f"{host}/{repository}")
     async with Web(options, source=random.Random(0)) as web:
-        yield Registry(web, reference, **settings)
+        yield RegistryStore(web, reference, **settings)
 
 
-async def pushed(target: Registry, tag: str | None = "v1") -> list[Step]:
-    assert isinstance(IMAGE, Index)
-    steps: list[Step] = []
+async def pushed(target: RegistryStore, tag: str | None = "v1") -> list[TransferStep]:
+    assert isinstance(IMAGE, MultiPlatformImage)
+    steps: list[TransferStep] = []
     await transfer.copy(
         MemoryStore.of(IMAGE), target, IMAGE.descriptor, tag=tag, report=steps.append
     )
@@ -69,8 +69,8 @@ def test_pushed_image_is_there_as_it_was(registry: RegistryServer) -> None:
     async def check() -> None:
         async with opened(registry.host, "push/whole") as target:
             first, second = await pushed(target), await pushed(target)
-            assert {step.outcome for step in first} == {Outcome.SENT}
-            assert [step.outcome for step in second] == [Outcome.PRESENT]
+            assert {step.outcome for step in first} == {TransferOutcome.SENT}
+            assert [step.outcome for step in second] == [TransferOutcome.PRESENT]
             root = await target.resolve("v1")
             assert root == IMAGE.descriptor
             assert await target.resolve(str(root.digest)) == root
@@ -126,8 +126,8 @@ def test_blob_of_a_neighbour_is_mounted_and_not_sent(registry: RegistryServer) -
     async def check() -> None:
         descriptor = Descriptor.of(BLOB, "application/octet-stream")
         async with Web(QUICK) as web:
-            one = Registry(web, Reference.parse(f"{registry.host}/mount/one"))
-            two = Registry(web, Reference.parse(f"{registry.host}/mount/two"))
+            one = RegistryStore(web, Reference.parse(f"{registry.host}/mount/one"))
+            two = RegistryStore(web, Reference.parse(f"{registry.host}/mount/two"))
             await one.push(descriptor, store.chunks(BLOB))
             assert not await two.exists(descriptor)
             assert await two.mount(descriptor, one)
@@ -490,10 +490,10 @@ def guarded(
 
 def test_right_password_lets_in_and_others_get_the_reason(guarded: RegistryServer) -> None:
     async def check() -> None:
-        right = Credentials(username="tester", password="secret")
+        right = RegistryCredentials(username="tester", password="secret")
         async with opened(guarded.host, "a/b", credentials=right) as target:
             await pushed(target)
-        wrong = Credentials(username="tester", password="hunter2hunter2")
+        wrong = RegistryCredentials(username="tester", password="hunter2hunter2")
         async with opened(guarded.host, "a/b", credentials=wrong) as target:
             with pytest.raises(RegistryError, match="does not accept the credentials") as caught:
                 await target.resolve("v1")
@@ -541,7 +541,7 @@ class _TokenRegistry:
 def test_expired_token_is_replaced_once() -> None:
     async def check() -> None:
         server = _TokenRegistry()
-        right = Credentials(username="tester", password="secret")
+        right = RegistryCredentials(username="tester", password="secret")
         async with serving(server) as host, opened(host, "a/b", credentials=right) as target:
             assert (await target.resolve("v1")).digest == IMAGE.digest
         assert server.issued == ["token-0", "token-1"]
@@ -552,7 +552,7 @@ def test_expired_token_is_replaced_once() -> None:
 
 def test_token_server_that_does_not_know_us_is_reported_without_secrets() -> None:
     async def check() -> None:
-        wrong = Credentials(username="tester", password="hunter2hunter2")
+        wrong = RegistryCredentials(username="tester", password="hunter2hunter2")
         async with serving(_TokenRegistry()) as host:
             async with opened(host, "a/b", credentials=wrong) as target:
                 with pytest.raises(RegistryError, match="does not accept") as caught:
@@ -582,7 +582,7 @@ def test_credentials_do_not_follow_a_redirect_to_another_host() -> None:
                     return web.Response(status=307, headers={"Location": location})
                 return web.Response()
 
-            credentials = Credentials(username="tester", password="secret")
+            credentials = RegistryCredentials(username="tester", password="secret")
             async with serving(first) as host:
                 async with opened(host, "a/b", credentials=credentials) as target:
                     descriptor = Descriptor.of(BLOB, "application/octet-stream")
@@ -602,7 +602,7 @@ def test_registry_without_head_is_asked_with_get(registry: RegistryServer, statu
             async with opened(proxy.host, f"head/less{status}") as target:
                 await pushed(target)
                 steps = await pushed(target)
-                assert {step.outcome for step in steps} == {Outcome.PRESENT}
+                assert {step.outcome for step in steps} == {TransferOutcome.PRESENT}
                 blob = LAYER.descriptor
                 assert await target.exists(blob)
                 assert not await target.exists(Descriptor.of(b"none", "text/plain"))

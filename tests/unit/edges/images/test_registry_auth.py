@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import pytest
 
 from olmkit.edges.images import registry_auth
-from olmkit.edges.images.credentials import Credentials
+from olmkit.edges.images.credentials import RegistryCredentials
 from olmkit.edges.images.registry_auth import Authenticator, Challenge
 from olmkit.edges.network.web import Web, WebOptions
 from olmkit.oci.reference import Reference
@@ -19,7 +19,7 @@ from olmkit.testing.loopback import serving
 T = TypeVar("T")
 OPTIONS = WebOptions(attempts=1)
 REFERENCE = Reference.parse("registry.example.com/a/b")
-USER = Credentials(username="tester", password="secret")
+USER = RegistryCredentials(username="tester", password="secret")
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
@@ -108,7 +108,7 @@ class TokenServer:
 
 async def header(
     server: TokenServer,
-    credentials: Credentials | None,
+    credentials: RegistryCredentials | None,
     realm: str = "http://{host}/token?a=b",
     scope: str = "repository:a/b:pull",
 ) -> str | None:
@@ -157,7 +157,7 @@ def test_token_is_asked_for_without_credentials_when_there_are_none() -> None:
 
 def test_identity_token_is_exchanged() -> None:
     server = TokenServer({"access_token": "t"})
-    assert run(header(server, Credentials(identity_token="hunter2"))) == "Bearer t"
+    assert run(header(server, RegistryCredentials(identity_token="hunter2"))) == "Bearer t"
     method, values, _ = server.asked[0]
     assert method == "POST"
     assert values["grant_type"] == "refresh_token"
@@ -166,7 +166,7 @@ def test_identity_token_is_exchanged() -> None:
 
 def test_registry_token_is_sent_as_it_is() -> None:
     server = TokenServer()
-    assert run(header(server, Credentials(registry_token="r"))) == "Bearer r"
+    assert run(header(server, RegistryCredentials(registry_token="r"))) == "Bearer r"
     assert server.asked == []
 
 

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 import pytest
 
 from olmkit.base.diagnostics import RemoteError
-from olmkit.edges.images.credentials import Credentials
-from olmkit.edges.images.registry_endpoint import Endpoint, Request
+from olmkit.edges.images.credentials import RegistryCredentials
+from olmkit.edges.images.registry_endpoint import RegistryEndpoint, RegistryRequest
 from olmkit.edges.network.web import Web, WebOptions
 from olmkit.oci import store
 from olmkit.oci.content import Descriptor
@@ -27,12 +27,12 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 
 async def refusal(
-    handler: Callable[[Any], Any], credentials: Credentials | None = None
+    handler: Callable[[Any], Any], credentials: RegistryCredentials | None = None
 ) -> RegistryError:
     """The error for an answer of `handler` to a question about tags."""
     async with serving(handler) as host, Web(OPTIONS) as web:
-        endpoint = Endpoint(web, Reference.parse(f"{host}/a/b"), credentials)
-        request = Request(method="GET", url=await endpoint.url("tags/list"), headers={})
+        endpoint = RegistryEndpoint(web, Reference.parse(f"{host}/a/b"), credentials)
+        request = RegistryRequest(method="GET", url=await endpoint.url("tags/list"), headers={})
         async with endpoint.send(request) as reply:
             return await endpoint.refusal(reply, "list the tags of")
 
@@ -79,7 +79,7 @@ def test_refusal_has_the_words_and_no_details(
 
 
 def test_refusal_of_a_known_user_is_another() -> None:
-    error = run(refusal(answering(403, b""), Credentials(username="u", password="p")))
+    error = run(refusal(answering(403, b""), RegistryCredentials(username="u", password="p")))
     assert "does not allow this" in error.message
 
 
@@ -95,12 +95,12 @@ def test_credentials_go_to_the_registry_alone() -> None:
                 return server.Response(status=401, headers={"WWW-Authenticate": 'Basic realm="x"'})
             return server.Response()
 
-        credentials = Credentials(username="u", password="p")
+        credentials = RegistryCredentials(username="u", password="p")
         async with serving(handler) as host, serving(handler) as other, Web(OPTIONS) as web:
-            endpoint = Endpoint(web, Reference.parse(f"{host}/a/b"), credentials)
+            endpoint = RegistryEndpoint(web, Reference.parse(f"{host}/a/b"), credentials)
             await endpoint.url("x")
             for name in (host, other):
-                request = Request(method="GET", url=f"http://{name}/{name}", headers={})
+                request = RegistryRequest(method="GET", url=f"http://{name}/{name}", headers={})
                 async with endpoint.send(request):
                     pass
             assert heard[f"/{host}"] == credentials.basic
@@ -112,7 +112,7 @@ def test_credentials_go_to_the_registry_alone() -> None:
 def test_server_that_is_not_a_registry_is_reported() -> None:
     async def check(handler: Callable[[Any], Any]) -> None:
         async with serving(handler) as host, Web(OPTIONS) as web:
-            await Endpoint(web, Reference.parse(f"{host}/a/b"), None).url("x")
+            await RegistryEndpoint(web, Reference.parse(f"{host}/a/b"), None).url("x")
 
     async def other(_: Any) -> Any:
         from aiohttp import web
@@ -126,7 +126,7 @@ def test_server_that_is_not_a_registry_is_reported() -> None:
 def test_part_of_content_is_sent_from_where_it_begins() -> None:
     async def check() -> bytes:
         descriptor = Descriptor.of(b"abcdef", "text/plain")
-        request = Request(
+        request = RegistryRequest(
             method="PATCH",
             url="",
             headers={},

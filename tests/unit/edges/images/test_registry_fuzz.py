@@ -17,8 +17,8 @@ import pytest
 
 from olmkit.base.diagnostics import OlmkitError
 from olmkit.base.tree import Tree
-from olmkit.edges.images.credentials import Credentials
-from olmkit.edges.images.registry import Registry
+from olmkit.edges.images.credentials import RegistryCredentials
+from olmkit.edges.images.registry import RegistryStore
 from olmkit.edges.network.web import Web, WebOptions
 from olmkit.oci import image, layer, store
 from olmkit.oci.content import Descriptor, MediaType, Platform
@@ -28,7 +28,7 @@ from olmkit.oci.reference import Reference
 OPTIONS = WebOptions(
     attempts=2, first_wait=0.0, longest_wait=0.0, read_timeout=3.0, longest_retry_after=0.0
 )
-USER = Credentials(username="tester", password="hunter2hunter2")
+USER = RegistryCredentials(username="tester", password="hunter2hunter2")
 IMAGE = image.data_image(
     layer.write(Tree({"manifests/a.yaml": b"a: 1\n"})),
     {},
@@ -234,25 +234,25 @@ def _format(status: int, headers: dict[str, str], body: bytes) -> bytes:
     return "\r\n".join([*lines, "", ""]).encode("latin-1", "replace") + body
 
 
-Work = Callable[[Registry, Web], Awaitable[object]]
+Work = Callable[[RegistryStore, Web], Awaitable[object]]
 
 
-async def pull(target: Registry, _: Web) -> object:
+async def pull(target: RegistryStore, _: Web) -> object:
     return await store.pull(target, "v1", Platform(os="linux", architecture="amd64"))
 
 
-async def mount(target: Registry, web: Web) -> object:
+async def mount(target: RegistryStore, web: Web) -> object:
     neighbour = Reference.parse(f"{target.reference.registry}/c/d")
-    return await target.mount(BLOB, Registry(web, neighbour))
+    return await target.mount(BLOB, RegistryStore(web, neighbour))
 
 
-async def push_manifest(target: Registry, _: Web) -> object:
+async def push_manifest(target: RegistryStore, _: Web) -> object:
     assert isinstance(IMAGE, Image)
     await target.push(IMAGE.descriptor, store.chunks(IMAGE.manifest_data))
     return await target.tag(IMAGE.descriptor, "v1")
 
 
-async def tag(target: Registry, _: Web) -> object:
+async def tag(target: RegistryStore, _: Web) -> object:
     assert isinstance(IMAGE, Image)
     return await target.tag(IMAGE.descriptor, "v1")
 
@@ -295,7 +295,7 @@ async def trial(hostile: Hostile, seed: int) -> None:
     work = WORKS[seed % len(WORKS)]
     before = len(hostile.elsewhere)
     async with Web(OPTIONS, source=random.Random(seed)) as web:
-        target = Registry(web, reference, credentials=USER, chunk_size=seed % 3 * 4 or 1000)
+        target = RegistryStore(web, reference, credentials=USER, chunk_size=seed % 3 * 4 or 1000)
         try:
             async with asyncio.timeout(20):
                 await work(target, web)

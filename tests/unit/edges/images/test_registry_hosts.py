@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 import pytest
 
 from olmkit.base.diagnostics import RemoteError
-from olmkit.edges.images.credentials import Credentials
-from olmkit.edges.images.registry import Registry
+from olmkit.edges.images.credentials import RegistryCredentials
+from olmkit.edges.images.registry import RegistryStore
 from olmkit.edges.images.registry_auth import Authenticator
-from olmkit.edges.images.registry_endpoint import Endpoint
+from olmkit.edges.images.registry_endpoint import RegistryEndpoint
 from olmkit.edges.network.web import Web, WebOptions
 from olmkit.oci import store
 from olmkit.oci.content import Descriptor, MediaType
@@ -23,7 +23,7 @@ from olmkit.testing.loopback import serving
 
 T = TypeVar("T")
 OPTIONS = WebOptions(attempts=1)
-USER = Credentials(username="tester", password="secret")
+USER = RegistryCredentials(username="tester", password="secret")
 BLOB = Descriptor.of(b"some content", "application/octet-stream")
 MANIFEST = Descriptor.of(b"{}", MediaType.OCI_MANIFEST)
 
@@ -72,7 +72,7 @@ def guarded(inner: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def trial(
-    registry: Host, other: Host, work: Callable[[Registry, Web], Awaitable[T]], prepare: Any
+    registry: Host, other: Host, work: Callable[[RegistryStore, Web], Awaitable[T]], prepare: Any
 ) -> T:
     """The outcome of `work` with a registry that `prepare` may lead to the other host."""
 
@@ -80,7 +80,7 @@ def trial(
         async with serving(other) as elsewhere, serving(registry) as host, Web(OPTIONS) as web:
             prepare(elsewhere, host)
             reference = Reference.parse(f"{host}/a/b")
-            return await work(Registry(web, reference, credentials=USER), web)
+            return await work(RegistryStore(web, reference, credentials=USER), web)
 
     return run(run_it())
 
@@ -101,7 +101,7 @@ def test_storage_that_asks_for_a_password_gets_none(scheme: str) -> None:
         )
         storage.answers["GET", "/data"] = response(401, WWW_Authenticate=realm)
 
-    async def read(target: Registry, _: Web) -> bytes:
+    async def read(target: RegistryStore, _: Web) -> bytes:
         return await store.read(target, BLOB)
 
     with pytest.raises(RegistryError, match=r"/data`, which it names, answers with status 401"):
@@ -118,7 +118,7 @@ def test_first_question_that_is_redirected_teaches_nothing() -> None:
         registry.answers["GET", "/v2/"] = response(307, Location=f"http://{elsewhere}/v2/")
         other.answers["GET", "/v2/"] = response(401, WWW_Authenticate=realm)
 
-    async def resolve(target: Registry, _: Web) -> Descriptor:
+    async def resolve(target: RegistryStore, _: Web) -> Descriptor:
         return await target.resolve("v1")
 
     with pytest.raises(RegistryError, match="which requests credentials"):
@@ -135,7 +135,7 @@ def test_refusal_of_another_host_does_not_say_that_the_login_is_wrong() -> None:
         )
         storage.answers["GET", "/data"] = response(403)
 
-    async def read(target: Registry, _: Web) -> bytes:
+    async def read(target: RegistryStore, _: Web) -> bytes:
         return await store.read(target, BLOB)
 
     with pytest.raises(RegistryError, match="answers with status 403"):
@@ -151,7 +151,7 @@ def test_writing_is_not_redirected_to_another_host(method: str) -> None:
         registry.answers["POST", "/uploads/"] = answer
         registry.answers["PUT", f"/manifests/{MANIFEST.digest}"] = answer
 
-    async def push(target: Registry, _: Web) -> None:
+    async def push(target: RegistryStore, _: Web) -> None:
         if method == "POST":
             await target.push(BLOB, store.chunks(b"some content"))
         else:
@@ -172,7 +172,7 @@ def test_upload_to_another_host_carries_no_password() -> None:
         )
         other.answers["PUT", "/up"] = response(201)
 
-    async def push(target: Registry, _: Web) -> None:
+    async def push(target: RegistryStore, _: Web) -> None:
         await target.push(BLOB, store.chunks(b"some content"))
 
     trial(registry, other, push, prepare)
@@ -192,8 +192,8 @@ def test_host_of_an_upload_does_not_choose_where_in_the_registry_we_write() -> N
             202, Location=f"http://{host}/v2/a/b/manifests/latest"
         )
 
-    async def push(target: Registry, web: Web) -> None:
-        small = Registry(web, target.reference, credentials=USER, chunk_size=4)
+    async def push(target: RegistryStore, web: Web) -> None:
+        small = RegistryStore(web, target.reference, credentials=USER, chunk_size=4)
         await small.push(BLOB, store.chunks(b"some content"))
 
     with pytest.raises(RegistryError, match="names another host for the upload"):
@@ -204,7 +204,7 @@ def test_host_of_an_upload_does_not_choose_where_in_the_registry_we_write() -> N
 def test_upload_without_a_place_is_reported() -> None:
     registry = Host({("POST", "/uploads/"): response(202)})
 
-    async def push(target: Registry, _: Web) -> None:
+    async def push(target: RegistryStore, _: Web) -> None:
         await target.push(BLOB, store.chunks(b"some content"))
 
     with pytest.raises(RegistryError, match="does not say where to send the content"):
@@ -214,7 +214,7 @@ def test_upload_without_a_place_is_reported() -> None:
 def test_server_without_the_api_is_not_a_missing_repository() -> None:
     registry = Host({("GET", "/v2/"): response(404)})
 
-    async def resolve(target: Registry, _: Web) -> Descriptor:
+    async def resolve(target: RegistryStore, _: Web) -> Descriptor:
         return await target.resolve("v1")
 
     with pytest.raises(RegistryError, match="answers with status 404") as caught:
@@ -236,7 +236,7 @@ def test_login_that_is_not_possible_is_not_a_wrong_password(
     answer = response(401, **named)
     registry = Host({("GET", "/v2/"): answer, ("GET", "/v1"): answer})
 
-    async def resolve(target: Registry, _: Web) -> Descriptor:
+    async def resolve(target: RegistryStore, _: Web) -> Descriptor:
         return await target.resolve("v1")
 
     with pytest.raises(RegistryError, match=message):
@@ -266,7 +266,7 @@ def test_refusal_that_repeats_a_secret_is_shown_without_it(secret: str) -> None:
         registry.answers["GET", "/v1"] = refused
         registry.answers["GET", "/token"] = token
 
-    async def resolve(target: Registry, _: Web) -> Descriptor:
+    async def resolve(target: RegistryStore, _: Web) -> Descriptor:
         return await target.resolve("v1")
 
     with pytest.raises(RegistryError, match="answers with status 400: xxx") as caught:
@@ -286,7 +286,7 @@ def test_challenge_in_a_second_header_is_met() -> None:
 
     registry = Host({("GET", "/v2/"): both, ("HEAD", str(BLOB.digest)): both})
 
-    async def look(target: Registry, _: Web) -> bool:
+    async def look(target: RegistryStore, _: Web) -> bool:
         return await target.exists(BLOB)
 
     assert trial(registry, Host(), look, lambda *_: None)
@@ -298,9 +298,9 @@ def test_upload_that_is_not_needed_is_not_cancelled_at_another_host() -> None:
     def prepare(elsewhere: str, _: str) -> None:
         registry.answers["POST", "/uploads/"] = response(202, Location=f"http://{elsewhere}/x")
 
-    async def mount(target: Registry, web: Web) -> bool:
+    async def mount(target: RegistryStore, web: Web) -> bool:
         neighbour = Reference.parse(f"{target.reference.registry}/c/d")
-        return await target.mount(BLOB, Registry(web, neighbour))
+        return await target.mount(BLOB, RegistryStore(web, neighbour))
 
     assert trial(registry, other, mount, prepare) is False
     assert other.heard == []
@@ -318,7 +318,7 @@ def test_list_that_continues_elsewhere_is_an_error_and_not_a_short_list() -> Non
 
         registry.answers["GET", "/tags/list"] = page
 
-    async def tags(target: Registry, _: Web) -> tuple[str, ...]:
+    async def tags(target: RegistryStore, _: Web) -> tuple[str, ...]:
         return await target.tags()
 
     with pytest.raises(RegistryError, match="continues its list on another host"):
@@ -327,7 +327,7 @@ def test_list_that_continues_elsewhere_is_an_error_and_not_a_short_list() -> Non
 
 
 def test_content_of_an_encrypted_registry_does_not_go_unencrypted() -> None:
-    class Connected(Endpoint):
+    class Connected(RegistryEndpoint):
         async def _connect(self) -> str:
             return "https://registry.example.com"
 

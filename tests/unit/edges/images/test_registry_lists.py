@@ -13,7 +13,7 @@ from aiohttp import web
 from olmkit.base.diagnostics import OlmkitError
 from olmkit.edges.images import registry_lists
 from olmkit.edges.images.access_settings import Access
-from olmkit.edges.images.registry import Registry
+from olmkit.edges.images.registry import RegistryStore
 from olmkit.edges.network.web import Web, WebOptions
 from olmkit.jobs.cluster import bundle as cluster_bundle
 from olmkit.oci.content import Digest, MediaType
@@ -38,11 +38,11 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 
 def ask(
-    handler: Handler, work: Callable[[Registry], Awaitable[T]], options: WebOptions = ONCE
+    handler: Handler, work: Callable[[RegistryStore], Awaitable[T]], options: WebOptions = ONCE
 ) -> T:
     async def asked() -> T:
         async with serving(handler) as host, Web(options) as client:
-            return await work(Registry(client, Reference.parse(f"{host}/a/b")))
+            return await work(RegistryStore(client, Reference.parse(f"{host}/a/b")))
 
     return run(asked())
 
@@ -64,11 +64,11 @@ def listing(links: Iterator[str], tags: Callable[[int], list[str]]) -> tuple[Han
     return handler, heard
 
 
-async def tags(registry: Registry) -> object:
+async def tags(registry: RegistryStore) -> object:
     return await registry.tags()
 
 
-async def referrers(registry: Registry) -> object:
+async def referrers(registry: RegistryStore) -> object:
     return await registry.referrers(SUBJECT)
 
 
@@ -83,7 +83,9 @@ async def referrers(registry: Registry) -> object:
     ids=["itself", "two", "counting"],
 )
 def test_list_that_repeats_itself_is_given_up(
-    work: Callable[[Registry], Awaitable[object]], links: Callable[[], Iterator[str]], most: int
+    work: Callable[[RegistryStore], Awaitable[object]],
+    links: Callable[[], Iterator[str]],
+    most: int,
 ) -> None:
     named = "referrers" if work is referrers else "tags/list"
     targets = (one.replace("tags/list", f"referrers/{SUBJECT}") if named == "referrers" else one

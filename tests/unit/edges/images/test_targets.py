@@ -10,18 +10,18 @@ import pytest
 from olmkit.base.diagnostics import RemoteError
 from olmkit.base.tree import Tree
 from olmkit.edges.images import targets, transports
-from olmkit.edges.images.transfer import Outcome, Step
+from olmkit.edges.images.transfer import TransferOutcome, TransferStep
 from olmkit.edges.images.transports import Access
 from olmkit.oci import image, layer, reference
 from olmkit.oci.content import Descriptor
-from olmkit.oci.image import Image, Index
+from olmkit.oci.image import Image, MultiPlatformImage
 from olmkit.oci.store import MemoryStore
 
 IMAGE = image.data_image(layer.write(Tree({"a": b"1"})), {"k": "v"}, created_by="test")
 ACCESS = Access()
 
 
-def send(text: str, made: Image | Index = IMAGE) -> Descriptor:
+def send(text: str, made: Image | MultiPlatformImage = IMAGE) -> Descriptor:
     target = reference.parse_image(text)
     return asyncio.run(targets.send(MemoryStore.of(made), made.descriptor, target, ACCESS))
 
@@ -40,7 +40,7 @@ def test_what_was_sent_is_there(tmp_path: Path, form: str) -> None:
 
 
 def test_archive_of_docker_gets_the_image_of_one_platform(tmp_path: Path) -> None:
-    assert isinstance(IMAGE, Index)
+    assert isinstance(IMAGE, MultiPlatformImage)
     sent = send(f"docker-archive:{tmp_path}/x.tar:registry.example.com/a:v1")
     assert sent.digest in {part.digest for part in IMAGE.images}
 
@@ -49,7 +49,7 @@ def test_archive_of_docker_gets_the_image_of_one_platform(tmp_path: Path) -> Non
 def test_failed_archive_leaves_the_old_one(tmp_path: Path, form: str) -> None:
     path = tmp_path / "x.tar"
     path.write_bytes(b"old")
-    assert isinstance(IMAGE, Index)
+    assert isinstance(IMAGE, MultiPlatformImage)
     store = MemoryStore.of(IMAGE)
     del store.blobs[IMAGE.images[0].manifest.layers[0].digest]
     target = reference.parse_image(form.format(path))
@@ -68,7 +68,7 @@ def test_folder_of_an_archive_must_exist(tmp_path: Path) -> None:
 
 def test_failed_copy_into_a_layout_keeps_what_has_arrived_and_says_so(tmp_path: Path) -> None:
     """Nothing is in its index, so that no reader takes it for an image."""
-    assert isinstance(IMAGE, Index)
+    assert isinstance(IMAGE, MultiPlatformImage)
     store, whole = MemoryStore.of(IMAGE), MemoryStore.of(IMAGE)
     lost = IMAGE.images[0].manifest.config.digest
     del store.blobs[lost]
@@ -79,9 +79,11 @@ def test_failed_copy_into_a_layout_keeps_what_has_arrived_and_says_so(tmp_path: 
     assert not (tmp_path / "x/index.json").exists()
     kept = {path.name for path in (tmp_path / "x/blobs/sha256").iterdir()}
     assert kept
-    steps: list[Step] = []
+    steps: list[TransferStep] = []
     asyncio.run(targets.send(whole, IMAGE.descriptor, target, ACCESS, steps.append))
-    present = {one.descriptor.digest.encoded for one in steps if one.outcome is Outcome.PRESENT}
+    present = {
+        one.descriptor.digest.encoded for one in steps if one.outcome is TransferOutcome.PRESENT
+    }
     assert present == kept
 
     store.blobs.clear()

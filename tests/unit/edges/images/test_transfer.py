@@ -12,10 +12,10 @@ import pytest
 from olmkit.base.diagnostics import RemoteError
 from olmkit.base.tree import Tree
 from olmkit.edges.images import transfer
-from olmkit.edges.images.transfer import Outcome, Step
+from olmkit.edges.images.transfer import TransferOutcome, TransferStep
 from olmkit.oci import image, layer, store
 from olmkit.oci.content import Descriptor, ImageManifest, MediaType
-from olmkit.oci.store import MemoryStore, Opener, Store
+from olmkit.oci.store import ImageStore, MemoryStore, Opener
 
 T = TypeVar("T")
 IMAGE = image.data_image(layer.write(Tree({"a": b"1"})), {}, created_by="test")
@@ -37,35 +37,39 @@ class Careful(MemoryStore):
 
 def test_parts_come_before_what_names_them() -> None:
     target = Careful()
-    steps: list[Step] = []
+    steps: list[TransferStep] = []
     source = MemoryStore.of(IMAGE)
     run(transfer.copy(source, target, IMAGE.descriptor, tag="v1", report=steps.append))
     assert run(target.resolve("v1")) == IMAGE.descriptor
     assert len(steps) == 10
-    assert {step.outcome for step in steps} == {Outcome.SENT}
+    assert {step.outcome for step in steps} == {TransferOutcome.SENT}
 
 
 def test_what_is_there_is_not_sent_again() -> None:
     target = Careful()
     source = MemoryStore.of(IMAGE)
-    steps: list[Step] = []
+    steps: list[TransferStep] = []
     run(transfer.copy(source, target, IMAGE.descriptor))
     run(transfer.copy(source, target, IMAGE.descriptor, tag="v2", report=steps.append))
-    assert [step.outcome for step in steps] == [Outcome.PRESENT]
+    assert [step.outcome for step in steps] == [TransferOutcome.PRESENT]
     assert run(target.tags()) == ("v2",)
 
 
 @pytest.mark.parametrize(
     ("kind", "urls", "outcome"),
     [
-        (MediaType.DOCKER_EXTERNAL_LAYER_GZIP, ("https://example.com/x",), Outcome.EXTERNAL),
-        (MediaType.OCI_EXTERNAL_LAYER_ZSTD, ("https://example.com/x",), Outcome.EXTERNAL),
+        (
+            MediaType.DOCKER_EXTERNAL_LAYER_GZIP,
+            ("https://example.com/x",),
+            TransferOutcome.EXTERNAL,
+        ),
+        (MediaType.OCI_EXTERNAL_LAYER_ZSTD, ("https://example.com/x",), TransferOutcome.EXTERNAL),
         (MediaType.OCI_EXTERNAL_LAYER, (), None),
         (MediaType.OCI_LAYER_GZIP, ("https://example.com/x",), None),
     ],
 )
 def test_a_layer_that_is_at_its_urls_alone_is_not_copied(
-    kind: MediaType, urls: tuple[str, ...], outcome: Outcome | None
+    kind: MediaType, urls: tuple[str, ...], outcome: TransferOutcome | None
 ) -> None:
     far = replace(Descriptor.of(b"far", kind), urls=urls)
     config = Descriptor.of(b"{}", MediaType.OCI_CONFIG)
@@ -74,9 +78,9 @@ def test_a_layer_that_is_at_its_urls_alone_is_not_copied(
     source, target = MemoryStore(), MemoryStore()
     for descriptor, data in ((config, b"{}"), (root, manifest.format())):
         run(source.push(descriptor, store.chunks(data)))
-    steps: dict[Descriptor, Outcome] = {}
+    steps: dict[Descriptor, TransferOutcome] = {}
 
-    def note(step: Step) -> None:
+    def note(step: TransferStep) -> None:
         steps[step.descriptor] = step.outcome
 
     if outcome is None:
@@ -84,7 +88,7 @@ def test_a_layer_that_is_at_its_urls_alone_is_not_copied(
             run(transfer.copy(source, target, root))
     else:
         run(transfer.copy(source, target, root, report=note))
-        assert steps == {config: Outcome.SENT, far: outcome, root: Outcome.SENT}
+        assert steps == {config: TransferOutcome.SENT, far: outcome, root: TransferOutcome.SENT}
     run(source.push(far, store.chunks(b"far")))
     run(transfer.copy(source, target, root))
     assert run(target.exists(far)) is (outcome is None)  # what is whole is not looked through
@@ -113,9 +117,11 @@ def test_manifest_whose_parts_are_there_is_looked_for() -> None:
     for descriptor, data in image.contents(IMAGE):
         if not descriptor.is_index:
             run(target.push(descriptor, store.chunks(data)))
-    steps: list[Step] = []
+    steps: list[TransferStep] = []
     run(transfer.copy(MemoryStore.of(IMAGE), target, IMAGE.descriptor, report=steps.append))
-    assert [step.descriptor for step in steps if step.outcome is Outcome.SENT] == [IMAGE.descriptor]
+    assert [step.descriptor for step in steps if step.outcome is TransferOutcome.SENT] == [
+        IMAGE.descriptor
+    ]
 
 
 class Busy(MemoryStore):
@@ -143,7 +149,7 @@ def test_only_so_many_pieces_travel_at_once(jobs: int) -> None:
 class Mounting(Careful):
     """A store whose neighbours have everything."""
 
-    async def mount(self, descriptor: Descriptor, source: Store) -> bool:
+    async def mount(self, descriptor: Descriptor, source: ImageStore) -> bool:
         assert isinstance(source, MemoryStore)
         if descriptor.is_manifest:
             return False
@@ -152,9 +158,9 @@ class Mounting(Careful):
 
 
 def test_what_a_neighbour_has_is_mounted() -> None:
-    steps: list[Step] = []
+    steps: list[TransferStep] = []
     run(transfer.copy(MemoryStore.of(IMAGE), Mounting(), IMAGE.descriptor, report=steps.append))
-    assert sum(step.outcome is Outcome.MOUNTED for step in steps) == 5
+    assert sum(step.outcome is TransferOutcome.MOUNTED for step in steps) == 5
 
 
 class Broken(MemoryStore):

@@ -20,7 +20,7 @@ from olmkit.edges.images.layout import Layout
 from olmkit.edges.images.transports import CONFIGS_LABEL, DATABASE_LABEL, PACKAGE_LABEL, Access
 from olmkit.oci import image, layer
 from olmkit.oci.content import Digest, ImageConfig, Platform
-from olmkit.oci.image import OLM_PLATFORMS, Image, Index
+from olmkit.oci.image import OLM_PLATFORMS, Image, MultiPlatformImage
 from olmkit.oci.reference import FolderReference, LayoutReference, Reference
 from olmkit.oci.store import MemoryStore
 from olmkit.testing.registry import RegistryServer
@@ -41,7 +41,7 @@ def run(work: Coroutine[Any, Any, T]) -> T:
     return asyncio.run(work)
 
 
-def keep(folder: Path, made: Image | Index) -> str:
+def keep(folder: Path, made: Image | MultiPlatformImage) -> str:
     layout = Layout(folder)
     run(transfer.copy(MemoryStore.of(made), layout, made.descriptor, tag="v1"))
     return f"oci:{folder}:v1"
@@ -229,7 +229,7 @@ def test_layer_that_is_not_the_one_of_the_config_is_refused(tmp_path: Path) -> N
         assert "manifests/b.yaml" in run(transports.read_bundle_tree(text, ACCESS)).tree
 
 
-def linked(*links: tuple[str, str], target: bytes = tarfile.REGTYPE) -> Index:
+def linked(*links: tuple[str, str], target: bytes = tarfile.REGTYPE) -> MultiPlatformImage:
     """A bundle with hard links to a file in a folder that is not part of the bundle."""
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w") as archive:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from olmkit.base.diagnostics import Location
-from olmkit.edges.ansible import AnsibleRunner, Content
+from olmkit.edges.ansible import AnsibleRunner, RunContent
 from olmkit.edges.cluster.client import HttpCluster
 from olmkit.edges.cluster.connection import Connection
 from olmkit.edges.cluster.kubeconfig import ClusterConfig
@@ -92,7 +92,7 @@ def run(folder: Path, test: Callable[[Rig], Awaitable[None]]) -> None:
             times = iter(range(1000))
             async with HttpCluster(config) as cluster:
                 client = Client(cluster, None, field_manager="test")
-                content = Content(playbook=folder / "play.yml")
+                content = RunContent(playbook=folder / "play.yml")
                 reconciler = AnsibleReconciler(
                     watch=AnsibleWatch(gvk=CACHE, at=Location("watches.yaml"), playbook="play.yml"),
                     content=content,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from olmkit.edges.cluster.run_proxy import ApiRequest, RefusedRequestError
+from olmkit.edges.cluster.run_proxy import GrantedRequest, RefusedRequestError
 from olmkit.hybrid.ansible.run_access import RunAccess
 from olmkit.kube.objects import GVK
 
@@ -22,7 +22,7 @@ PLACE = "/api/v1/namespaces/ns/configmaps"
 
 
 def prepared(access: RunAccess, method: str, path: str, body: str, **more: str) -> Any:
-    request = ApiRequest(method=method, path=path, body=body.encode(), **more)  # type: ignore[arg-type]
+    request = GrantedRequest(method=method, path=path, body=body.encode(), **more)  # type: ignore[arg-type]
     found = asyncio.run(access.prepared(request)).body
     return json.loads(found) if found is not None else None
 
@@ -69,7 +69,7 @@ def test_kinds_of_the_blacklist_get_an_owner_and_no_watch() -> None:
 )
 def test_what_is_not_stored_stays_as_it_is(path: str, body: str) -> None:
     access = RunAccess(owner=OWNER)
-    request = ApiRequest(
+    request = GrantedRequest(
         method="POST", path=path, body=body.encode(), content_type="application/json"
     )
     assert asyncio.run(access.prepared(request)) == request
@@ -80,10 +80,10 @@ def test_check_mode_refuses_what_would_be_stored() -> None:
     for method in ("POST", "PUT", "PATCH", "DELETE"):
         for query in ("", "dryRun=", "xdryRun=All", "dryRun=Allx"):
             with pytest.raises(RefusedRequestError):
-                asyncio.run(access.prepared(ApiRequest(method=method, path=PLACE, query=query)))
-        dry = ApiRequest(method=method, path=PLACE, query="a=b&dryRun=All")
+                asyncio.run(access.prepared(GrantedRequest(method=method, path=PLACE, query=query)))
+        dry = GrantedRequest(method=method, path=PLACE, query="a=b&dryRun=All")
         assert asyncio.run(access.prepared(dry)) == dry
-    question = ApiRequest(
+    question = GrantedRequest(
         method="POST", path="/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
     )
     assert asyncio.run(access.prepared(question)) == question
@@ -96,7 +96,7 @@ def test_values_of_secrets_are_known_from_requests_and_answers() -> None:
     prepared(access, "POST", path, body, content_type="application/json")
     assert access.secrets == ["from-the-play"]
     listed = b'{"kind": "SecretList", "items": [{"data": {"b": "aGlkZGVuLXdvcmQ="}}]}'
-    asyncio.run(access.answered(ApiRequest(method="GET", path=path), 200, listed))
+    asyncio.run(access.answered(GrantedRequest(method="GET", path=path), 200, listed))
     assert set(access.secrets) == {"from-the-play", "aGlkZGVuLXdvcmQ=", "hidden-word"}
 
 
@@ -111,7 +111,7 @@ def test_a_read_of_what_belongs_to_the_object_says_again_what_is_watched() -> No
     found: dict[str, Any] = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {}}
 
     def read() -> None:
-        request = ApiRequest(method="GET", path=f"{PLACE}/a")
+        request = GrantedRequest(method="GET", path=f"{PLACE}/a")
         asyncio.run(access.answered(request, 200, json.dumps(found).encode()))
 
     read()

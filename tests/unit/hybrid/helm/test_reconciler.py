@@ -215,7 +215,7 @@ def test_a_release_of_another_chart_is_refused(tmp_path: Path) -> None:
     async def story(rig: Rig) -> None:
         await rig.client.create(owner(size="1"))
         await rig.reconciler.reconcile(ONE)
-        rig.reconciler.chart = helm.Chart(path=tmp_path, name="other", digest="d")
+        rig.reconciler.chart = helm.ChartSource(path=tmp_path, name="other", digest="d")
         with pytest.raises(Exception, match="duplicate release name"):
             await rig.reconciler.reconcile(ONE)
         assert ("Irreconcilable", "True", "ReconcileError") in await rig.conditions()

@@ -11,7 +11,7 @@ from olmkit.base.diagnostics import ConfigurationError
 from olmkit.edges.images import transports
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.bundle import build as bundle_build
-from olmkit.jobs.image.publish import BuildOptions, Published
+from olmkit.jobs.image.publish import Published, PublishOptions
 from olmkit.testing.registry import RegistryServer
 
 ACCESS = Access()
@@ -34,7 +34,7 @@ def write(path: Path, text: str) -> None:
 
 
 def build(project: Path, *folders: str, target: str = "", push: bool = False) -> list[Published]:
-    options = BuildOptions(project=project, target=target, push=push)
+    options = PublishOptions(project=project, target=target, push=push)
     return list(asyncio.run(bundle_build.build(folders, options, ACCESS)))
 
 
@@ -72,7 +72,7 @@ def test_several_bundles_share_their_connections(tmp_path: Path, registry: Regis
     async def story() -> None:
         async with await asyncio.start_server(forward, "127.0.0.1", 0) as server:
             host = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
-            options = BuildOptions(project=tmp_path, target=f"{host}/shared/bundle", push=True)
+            options = PublishOptions(project=tmp_path, target=f"{host}/shared/bundle", push=True)
             assert len(await bundle_build.build(folders, options, ACCESS)) == 4
 
     asyncio.run(story())

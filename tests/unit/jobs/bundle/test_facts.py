@@ -17,7 +17,7 @@ from olmkit.jobs.bundle.validate import GivenFacts
 from olmkit.jobs.image import copy
 from olmkit.oci import image
 from olmkit.oci.content import Platform
-from olmkit.oci.image import Image, Index
+from olmkit.oci.image import Image, MultiPlatformImage
 from olmkit.oci.store import MemoryStore
 from olmkit.testing.registry import RegistryServer
 
@@ -76,7 +76,7 @@ def test_platforms_are_those_of_the_registry(tmp_path: Path, registry: RegistryS
     }
 
 
-def _push(folder: Path, value: Image | Index, reference: str) -> None:
+def _push(folder: Path, value: Image | MultiPlatformImage, reference: str) -> None:
     async def pushed() -> None:
         await transfer.copy(MemoryStore.of(value), Layout(folder), value.descriptor, tag="1")
         await copy.copy(f"oci:{folder}:1", reference, Access())

@@ -13,11 +13,11 @@ from olmkit.base import documents
 from olmkit.base.diagnostics import ConfigurationError, InputError, OlmkitError
 from olmkit.base.tree import Tree
 from olmkit.edges.images import transfer
-from olmkit.edges.images.registry import Registry
+from olmkit.edges.images.registry import RegistryStore
 from olmkit.edges.images.transports import Access
 from olmkit.edges.network.web import Web, WebOptions
 from olmkit.jobs.bundle import generate as job
-from olmkit.jobs.bundle.generate import GenerateOptions, Part
+from olmkit.jobs.bundle.generate import BundleGenerateOptions, BundlePart
 from olmkit.jobs.project import generate as generating
 from olmkit.oci import image, layer
 from olmkit.oci.reference import Reference
@@ -70,11 +70,11 @@ def small(tmp_path: Path) -> Path:
     return project
 
 
-def asked(**more: Any) -> GenerateOptions:
-    return GenerateOptions(**{"version": "0.1.0", "builder": BUILDER, **more})
+def asked(**more: Any) -> BundleGenerateOptions:
+    return BundleGenerateOptions(**{"version": "0.1.0", "builder": BUILDER, **more})
 
 
-def piped(data: bytes = DEPLOYMENT, **more: Any) -> GenerateOptions:
+def piped(data: bytes = DEPLOYMENT, **more: Any) -> BundleGenerateOptions:
     return asked(inputs=("-",), stdin=data, **more)
 
 
@@ -252,15 +252,15 @@ def test_a_base_of_another_package_gives_way_to_a_plain_one_and_is_reported(smal
 def test_the_two_parts_of_a_bundle_can_be_written_alone(small: Path) -> None:
     bundle = small / "bundle"
 
-    job.generate(small, piped(parts=frozenset({Part.MANIFESTS})))
+    job.generate(small, piped(parts=frozenset({BundlePart.MANIFESTS})))
     assert not (bundle / "metadata").exists()
     assert not (small / "bundle.Dockerfile").exists()
 
-    job.generate(small, asked(parts=frozenset({Part.METADATA}), channels="fast"))
+    job.generate(small, asked(parts=frozenset({BundlePart.METADATA}), channels="fast"))
     assert b"channels.v1: fast" in (bundle / "metadata/annotations.yaml").read_bytes()
     before = (bundle / "metadata/annotations.yaml").read_bytes()
 
-    result = job.generate(small, piped(parts=frozenset({Part.MANIFESTS}), channels="other"))
+    result = job.generate(small, piped(parts=frozenset({BundlePart.MANIFESTS}), channels="other"))
     assert (bundle / "metadata/annotations.yaml").read_bytes() == before
     assert [Path(one.path).name for one in result.changes] == [".olmkit-generated"]
 
@@ -374,7 +374,7 @@ def test_images_are_pinned_to_what_the_registry_has(small: Path, registry: Regis
 
     async def push() -> None:
         async with Web(WebOptions()) as web:
-            store = Registry(web, Reference.parse(name))
+            store = RegistryStore(web, Reference.parse(name))
             await transfer.copy(MemoryStore.of(built), store, built.descriptor, tag="v1")
 
     asyncio.run(push())

@@ -11,7 +11,7 @@ from olmkit.base.diagnostics import ConfigurationError, InputError, OlmkitError
 from olmkit.base.tree import Tree
 from olmkit.bundle.model import Bundle
 from olmkit.bundle.scorecard.configuration import ScorecardTest
-from olmkit.bundle.scorecard.results import Result
+from olmkit.bundle.scorecard.results import ScorecardResult
 from olmkit.edges import disk
 from olmkit.jobs.bundle import scorecard
 from olmkit.jobs.bundle.scorecard import Scorecard
@@ -41,14 +41,14 @@ class Recorded:
     async def start(self, bundle: Bundle) -> None:
         self.done.append(f"start {bundle.root}")
 
-    async def run(self, test: ScorecardTest) -> tuple[Result, ...]:
+    async def run(self, test: ScorecardTest) -> tuple[ScorecardResult, ...]:
         name = test.labels["test"]
         self.done.append(name)
         await asyncio.sleep(60 if name == self._slow else 0.01)
         if name == self._broken:
             raise ClusterError("no pod")
         self.done.append(f"end {name}")
-        return (Result(name=name),)
+        return (ScorecardResult(name=name),)
 
     def waiting(self, test: ScorecardTest) -> str:
         return f"{test.labels['test']} has no image"
@@ -103,7 +103,7 @@ def test_built_in_tests_need_no_cluster(tree: Tree) -> None:
 def test_a_test_that_cannot_run_fails_and_the_others_run(tree: Tree) -> None:
     pods = Recorded(broken="first")
     found = run(load(tree), pods)
-    assert found.outcomes[0].results == (Result(state="fail", errors=("no pod",)),)
+    assert found.outcomes[0].results == (ScorecardResult(state="fail", errors=("no pod",)),)
     assert [one.passed for one in found.outcomes] == [False, True, True, True]
     assert pods.done[-1] == "clean"
 

@@ -11,7 +11,7 @@ from olmkit.edges import disk
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.bundle import build, compare, read, unpack
 from olmkit.jobs.bundle.unpack import Unpacked
-from olmkit.jobs.image.publish import BuildOptions
+from olmkit.jobs.image.publish import PublishOptions
 
 SHIPPED = Path(__file__).parents[4] / "bundle" / "0.0.1"
 ACCESS = Access(environment={})
@@ -20,7 +20,7 @@ ACCESS = Access(environment={})
 @pytest.fixture
 def image(tmp_path: Path) -> str:
     """The shipped bundle as an image in a layout."""
-    options = BuildOptions(target=f"oci:{tmp_path / 'layout'}")
+    options = PublishOptions(target=f"oci:{tmp_path / 'layout'}")
     asyncio.run(build.build([str(SHIPPED)], options, ACCESS))
     return f"oci:{tmp_path / 'layout'}"
 
@@ -48,7 +48,7 @@ def test_the_files_of_an_image_are_those_of_its_folder(image: str, tmp_path: Pat
 
 def test_an_unpacked_image_gives_the_same_image(image: str, tmp_path: Path) -> None:
     run(image, tmp_path / "out")
-    options = BuildOptions(target=f"oci:{tmp_path / 'again'}")
+    options = PublishOptions(target=f"oci:{tmp_path / 'again'}")
 
     (made,) = asyncio.run(build.build([str(tmp_path / "out")], options, ACCESS))
 

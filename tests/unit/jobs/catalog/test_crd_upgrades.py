@@ -9,7 +9,7 @@ from olmkit.catalog.model import Catalog
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.bundle import build
 from olmkit.jobs.catalog import catalogs, crd_upgrades
-from olmkit.jobs.image.publish import BuildOptions
+from olmkit.jobs.image.publish import PublishOptions
 
 GOLDEN = Path(__file__).parents[3] / "golden"
 INLINE = GOLDEN / "catalog" / "check-against-crds" / "input"
@@ -67,7 +67,7 @@ def test_images_are_pulled_on_request_and_what_cannot_be_read_is_noted(tmp_path:
     images = {}
     for name in ("old", "new"):
         target = f"oci:{tmp_path / f'layout-{name}'}"
-        asyncio.run(build.build([str(BUNDLES / name)], BuildOptions(target=target), ACCESS))
+        asyncio.run(build.build([str(BUNDLES / name)], PublishOptions(target=target), ACCESS))
         images[name] = target
     first, second = "teapot-operator.v1.0.0", "teapot-operator.v1.1.0"
     old = catalog_of_images(tmp_path / "a", (first, images["old"]))

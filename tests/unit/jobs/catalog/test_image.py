@@ -18,7 +18,7 @@ from olmkit.edges.images.access_settings import Access
 from olmkit.edges.images.layout import Layout
 from olmkit.jobs.catalog import image as job
 from olmkit.jobs.catalog.image import ServerKind, ServerOptions
-from olmkit.jobs.image.publish import BuildOptions, Published
+from olmkit.jobs.image.publish import Published, PublishOptions
 from olmkit.oci import image, layer
 from olmkit.oci import reference as references
 from olmkit.oci.content import Platform
@@ -81,7 +81,7 @@ def build(project: Path, kind: ServerKind, said: list[str] | None = None) -> Pub
     return run(
         job.build(
             "catalog",
-            BuildOptions(project=project, platforms=(AMD64,)),
+            PublishOptions(project=project, platforms=(AMD64,)),
             ServerOptions(kind=kind, base=f"oci:{project}/base:x", wheels=str(project / "wheels")),
             Access(environment={**os.environ, "OLMKIT_CACHE": str(project / "cache")}),
             say=heard.append,
@@ -119,7 +119,7 @@ def test_without_a_server_it_is_data_for_every_platform(
     plain = run(
         job.build(
             "catalog",
-            BuildOptions(project=project),
+            PublishOptions(project=project),
             ServerOptions(),
             Access(environment=os.environ),
         )

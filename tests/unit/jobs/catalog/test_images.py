@@ -13,7 +13,7 @@ from olmkit.catalog.images import Role
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.bundle import build
 from olmkit.jobs.catalog import images as job
-from olmkit.jobs.image.publish import BuildOptions
+from olmkit.jobs.image.publish import PublishOptions
 
 BASES = Path(__file__).parents[3] / "golden" / "bases"
 ACCESS = Access(environment={})
@@ -50,7 +50,7 @@ def test_a_selection_lists_fewer_images() -> None:
 def test_the_images_of_a_csv_in_a_bundle_image_are_found_on_request(tmp_path: Path) -> None:
     target = f"oci:{tmp_path / 'layout'}"
     bundle = str(BASES / "bundles-to-compare" / "new")
-    asyncio.run(build.build([bundle], BuildOptions(target=target), ACCESS))
+    asyncio.run(build.build([bundle], PublishOptions(target=target), ACCESS))
     catalog = catalog_of(tmp_path / "catalog", a=target)
 
     (alone,) = asyncio.run(job.list_images(catalog, ACCESS)).images

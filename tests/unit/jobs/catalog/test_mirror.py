@@ -21,10 +21,10 @@ from olmkit.jobs.catalog.render import RenderOptions
 from olmkit.jobs.image import copy as copy_job
 from olmkit.jobs.image import publish
 from olmkit.jobs.image.mirror import Arrival, MirrorOptions
-from olmkit.jobs.image.publish import BuildOptions
+from olmkit.jobs.image.publish import PublishOptions
 from olmkit.oci import image, layer, mirroring, referrers
 from olmkit.oci.content import Platform
-from olmkit.oci.image import Image, Index
+from olmkit.oci.image import Image, MultiPlatformImage
 from olmkit.oci.reference import Reference
 from olmkit.oci.store import MemoryStore
 from olmkit.testing.registry import RegistryServer
@@ -33,13 +33,13 @@ ACCESS = Access(environment={})
 PLATFORMS = (Platform(os="linux", architecture="amd64"),)
 
 
-def made(content: str) -> Image | Index:
+def made(content: str) -> Image | MultiPlatformImage:
     return image.data_image(
         layer.write(Tree({"file": content.encode()})), {}, created_by="test", platforms=PLATFORMS
     )
 
 
-def push(reference: str, content: str) -> Image | Index:
+def push(reference: str, content: str) -> Image | MultiPlatformImage:
     one = made(content)
     asyncio.run(
         targets.send(MemoryStore.of(one), one.descriptor, Reference.parse(reference), ACCESS)
@@ -79,7 +79,7 @@ def furnish(origin: RegistryServer, folder: Path) -> str:
     (folder / "catalog").mkdir(parents=True)
     (folder / "catalog" / "catalog.yaml").write_text("\n---\n".join(parts) + "\n")
     reference = f"{origin.host}/x/catalog:v1"
-    options = BuildOptions(
+    options = PublishOptions(
         target=reference, push=True, platforms=PLATFORMS, project=folder / "project"
     )
     asyncio.run(publish.build_catalog(str(folder / "catalog"), options, ACCESS))

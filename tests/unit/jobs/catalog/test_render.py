@@ -14,7 +14,7 @@ from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.catalog import render
 from olmkit.jobs.catalog.render import Rendered, RenderOptions
 from olmkit.jobs.image import publish
-from olmkit.jobs.image.publish import BuildOptions
+from olmkit.jobs.image.publish import PublishOptions
 from olmkit.testing.registry import RegistryServer, free_port
 
 PREFIX = "operators.operatorframework.io.bundle."
@@ -171,7 +171,7 @@ def test_what_names_nothing_is_invalid_usage(reference: str) -> None:
 def test_a_bundle_image_in_a_layout_has_no_pull_spec_of_its_own(tmp_path: Path) -> None:
     bundle(tmp_path / "bundle")
     built = asyncio.run(
-        publish.build_bundle("bundle", BuildOptions(project=tmp_path), Access())
+        publish.build_bundle("bundle", PublishOptions(project=tmp_path), Access())
     ).reference
 
     silent = run(built)
@@ -204,8 +204,8 @@ def test_images_of_a_registry_are_rendered_under_their_names(tmp_path: Path) -> 
     assert {"name": "", "image": image} in rendered.blobs[3].fields["relatedImages"]
 
 
-def options(project: Path, target: str) -> BuildOptions:
-    return BuildOptions(project=project, target=target, push=True)
+def options(project: Path, target: str) -> PublishOptions:
+    return PublishOptions(project=project, target=target, push=True)
 
 
 def test_a_registry_that_does_not_answer_is_the_worlds_fault() -> None:

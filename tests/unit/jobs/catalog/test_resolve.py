@@ -13,7 +13,7 @@ from olmkit.catalog.model import Catalog
 from olmkit.catalog.selection import Selection
 from olmkit.jobs.catalog import resolve as job
 from olmkit.jobs.catalog.resolve import ExtensionSettings, Resolution
-from olmkit.olm.resolver.solve import Result, Unsatisfiable
+from olmkit.olm.resolver.solve import SolvedInstall, Unsatisfiable
 
 API = {"group": "example.com", "version": "v1", "kind": "K"}
 
@@ -130,7 +130,7 @@ def test_what_is_not_taken_has_a_reason(properties: list[tuple[str, Any]], reaso
     installed = ("a.v1.0.0", "b.v1.0.0", "f.v1.0.0")
     resolution = resolve(found, "a", "f:old", installed=installed)
 
-    assert resolution.answers == (Result(),)
+    assert resolution.answers == (SolvedInstall(),)
     assert reason in reasons(resolution)["a.v2.0.0"]
 
 
@@ -175,7 +175,7 @@ def test_where_olm_answers_nondeterministically_all_its_answers_are_given() -> N
     })  # fmt: skip
     resolution = resolve(found, installed=("a.v1.0.0", "b.v1.0.0"))
 
-    chosen = {one.steps[0].csv for one in resolution.answers if isinstance(one, Result)}
+    chosen = {one.steps[0].csv for one in resolution.answers if isinstance(one, SolvedInstall)}
     assert chosen == {"a.v2.0.0", "b.v2.0.0"}
     assert resolution.rounds == ()
 

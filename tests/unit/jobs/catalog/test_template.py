@@ -15,7 +15,7 @@ from olmkit.jobs.catalog import template
 from olmkit.jobs.catalog.render import Rendered
 from olmkit.jobs.catalog.template import TemplateOptions
 from olmkit.jobs.image import publish
-from olmkit.jobs.image.publish import BuildOptions
+from olmkit.jobs.image.publish import PublishOptions
 from olmkit.testing.registry import RegistryServer
 
 
@@ -37,7 +37,7 @@ def test_the_images_of_a_registry_become_channels(
         source = vectors / "rules/templates/bundles/pulley" / version
         shutil.copytree(source, tmp_path / version)
         image = f"{registry.host}/templates/pulley:{version}"
-        options = BuildOptions(project=tmp_path, target=image, push=True)
+        options = PublishOptions(project=tmp_path, target=image, push=True)
         asyncio.run(publish.build_bundle(version, options, Access()))
         images.append(image)
 

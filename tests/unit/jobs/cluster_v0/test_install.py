@@ -28,7 +28,7 @@ from olmkit.jobs.cluster import bundle as cluster_bundle
 from olmkit.jobs.cluster import read as cluster_read
 from olmkit.jobs.cluster import status
 from olmkit.jobs.cluster import wait as cluster_wait
-from olmkit.jobs.cluster.bundle import CatalogImage
+from olmkit.jobs.cluster.bundle import FoundCatalogImage
 from olmkit.jobs.cluster.wait import Timeouts
 from olmkit.jobs.cluster_v0 import fit, install, uninstall, uninstall_plan, upgrade, upgrade_plan
 from olmkit.jobs.cluster_v0.install_choice import InstallOptions
@@ -202,11 +202,11 @@ def test_what_olm_could_not_resolve_is_refused_with_the_facts(
          "properties": [own, needs]},
     ))]  # fmt: skip
     tree = Tree({"c.json": "\n".join(lines).encode()})
-    image = CatalogImage(
+    image = FoundCatalogImage(
         catalog=catalog_job.read("c", tree=tree, valid=False), folder="", pinned=""
     )
 
-    async def read(*_: Any) -> CatalogImage:
+    async def read(*_: Any) -> FoundCatalogImage:
         return image
 
     monkeypatch.setattr(cluster_bundle, "read_catalog", read)
@@ -412,10 +412,10 @@ def test_a_planned_upgrade_tells_its_way_and_writes_nothing(
                  "entries": entries}),
     ])  # fmt: skip
 
-    async def read(*_: object) -> CatalogImage:
-        return CatalogImage(catalog=shelf, folder="", pinned="")
+    async def read(*_: object) -> FoundCatalogImage:
+        return FoundCatalogImage(catalog=shelf, folder="", pinned="")
 
-    async def unread(*_: object) -> CatalogImage:
+    async def unread(*_: object) -> FoundCatalogImage:
         raise RemoteError("the registry is away")
 
     async def planned(reader: ClusterObjects, **fields: str) -> UpgradePlan:

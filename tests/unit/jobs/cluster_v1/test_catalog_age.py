@@ -16,7 +16,7 @@ from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.cluster.wait import Timeouts
 from olmkit.jobs.cluster_v1 import catalog_age, extension
 from olmkit.jobs.cluster_v1.extension import ExtensionUpgrade
-from olmkit.jobs.cluster_v1.extension_choice import NotOfferedError, Offer
+from olmkit.jobs.cluster_v1.extension_choice import ExtensionChoice, NotOfferedError
 from olmkit.jobs.image import digest
 from olmkit.kube.api import Resource
 from olmkit.kube.objects import GVK
@@ -93,7 +93,7 @@ def offers(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
         if not state["csv"]:
             raise NotOfferedError("package `cache` has no version that fits `2.x`")
         return ExtensionUpgrade(name="cache", package="cache", version="", before="cache.v1",
-                                wanted={}, offer=Offer(csv=state["csv"]))  # fmt: skip
+                                wanted={}, offer=ExtensionChoice(csv=state["csv"]))  # fmt: skip
 
     monkeypatch.setattr(extension, "plan_upgrade", plan_upgrade)
     return lambda csv: state.update(csv=csv)
@@ -128,7 +128,7 @@ def test_a_catalog_that_will_be_read_is_waited_for(
 
         found, told = await planned(reader, catalogd)
         assert isinstance(found, ExtensionUpgrade)
-        assert found.offer == Offer(csv="cache.v2")
+        assert found.offer == ExtensionChoice(csv="cache.v2")
         assert told[0].startswith(
             "the catalog `shelf` serves an older image than `r.example/c:v1` names now"
         )
@@ -175,7 +175,7 @@ def test_a_catalog_that_is_up_to_date_decides_at_once(offers: Callable[[str], No
         offers("cache.v1")
         found, _told = await planned(reader)
         assert isinstance(found, ExtensionUpgrade)
-        assert found.offer == Offer(csv="cache.v1")
+        assert found.offer == ExtensionChoice(csv="cache.v1")
         offers("")
         with pytest.raises(InputError, match="no version that fits"):
             await planned(reader)

@@ -33,7 +33,7 @@ from olmkit.jobs.cluster.wait import Timeouts
 from olmkit.jobs.cluster_v0 import upgrade_plan
 from olmkit.jobs.cluster_v1 import extension, removal
 from olmkit.jobs.cluster_v1.extension import ExtensionOptions
-from olmkit.jobs.cluster_v1.extension_choice import Offer
+from olmkit.jobs.cluster_v1.extension_choice import ExtensionChoice
 from olmkit.kube.api import ClusterError, Forbidden, Resource
 from olmkit.kube.objects import GVK
 from olmkit.olm.cluster_state import ClusterState
@@ -206,7 +206,7 @@ def test_an_upgrade_waits_for_the_bundle_that_is_expected() -> None:
     async def story(reader: ClusterObjects, _: ApiServer, __: dict[str, str]) -> None:
         await installed(reader)
         made = await extension.plan_upgrade(reader, "cache", "", Access())
-        expected = replace(made, offer=Offer(csv="cache.v2"))
+        expected = replace(made, offer=ExtensionChoice(csv="cache.v2"))
         quick = Timeouts(seconds=0.3, interval=0.02, believed=0.1)
         found = await extension.upgrade(reader, expected, report=[].append, timeouts=quick)
 

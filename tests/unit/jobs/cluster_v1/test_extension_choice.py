@@ -108,12 +108,12 @@ def _shelf(monkeypatch: pytest.MonkeyPatch) -> None:
             blobs = [{"schema": "olm.package", "name": "queue"}]
         return Tree({"catalog.json": "\n".join(map(json.dumps, blobs)).encode()})
 
-    async def read_bundle(image: str, _: Access) -> cluster_bundle.Named:
+    async def read_bundle(image: str, _: Access) -> cluster_bundle.NamedBundle:
         version = image.rpartition(":")[2]
         grant = Grant(account="cache", scope="cluster", groups=("",), resources=(version,),
                       verbs=("get",))  # fmt: skip
         preview = Preview(csv=f"cache.v{version}", version=version, modes=(), grants=(grant,))
-        return cluster_bundle.Named(rendered=None, channel="", preview=preview)  # type: ignore[arg-type]
+        return cluster_bundle.NamedBundle(rendered=None, channel="", preview=preview)  # type: ignore[arg-type]
 
     monkeypatch.setattr(cluster_catalog, "read", read)
     monkeypatch.setattr(cluster_bundle, "read_bundle", read_bundle)

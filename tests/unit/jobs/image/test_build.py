@@ -19,12 +19,12 @@ from olmkit.base.tree import Tree
 from olmkit.edges.images import transfer, transports
 from olmkit.edges.images.access_settings import Access
 from olmkit.edges.images.layout import Layout
-from olmkit.edges.images.transfer import Outcome
+from olmkit.edges.images.transfer import TransferOutcome
 from olmkit.jobs.image import build as job
 from olmkit.jobs.image import copy as image_job
 from olmkit.jobs.image import publish
 from olmkit.jobs.image.build import ImageBuildOptions
-from olmkit.jobs.image.publish import BuildOptions, Published
+from olmkit.jobs.image.publish import Published, PublishOptions
 from olmkit.oci import image, layer
 from olmkit.oci import reference as references
 from olmkit.oci.content import MediaType, Platform
@@ -79,7 +79,7 @@ def project(tmp_path: Path, make_wheel: Callable[..., Path]) -> Path:
 def options(project: Path, *platforms: Platform, **given: Any) -> ImageBuildOptions:
     target = given.pop("target", "")
     return ImageBuildOptions(
-        publish=BuildOptions(
+        publish=PublishOptions(
             project=project,
             platforms=platforms or (AMD64,),
             target=target,
@@ -142,17 +142,19 @@ def test_the_same_input_gives_the_same_digest_and_collects_nothing(project: Path
 def test_changed_code_changes_the_last_layer_alone(project: Path, registry: RegistryServer) -> None:
     target = f"{registry.host}/image-build/code:v1"
     first = build(project, target=target, push=True)
-    assert all(step.outcome is not Outcome.PRESENT for step in first.steps)
+    assert all(step.outcome is not TransferOutcome.PRESENT for step in first.steps)
     (project / "some_operator" / "__init__.py").write_text("x = 2\n")
     second = build(project, target=target, push=True)
-    sent = [step.descriptor.media_type for step in second.steps if step.outcome is Outcome.SENT]
+    sent = [
+        step.descriptor.media_type for step in second.steps if step.outcome is TransferOutcome.SENT
+    ]
     assert sorted(sent) == [
         MediaType.OCI_CONFIG,
         MediaType.OCI_LAYER_GZIP,
         MediaType.OCI_MANIFEST,
     ]
     third = build(project, target=target, push=True)
-    assert [step.outcome for step in third.steps] == [Outcome.PRESENT]
+    assert [step.outcome for step in third.steps] == [TransferOutcome.PRESENT]
 
 
 def test_several_platforms_come_from_one_machine(
@@ -307,7 +309,7 @@ def test_the_lock_and_the_version_are_where_the_project_has_them(project: Path) 
 
 
 def test_olmkits_own_image_has_what_its_lock_has(root: Path) -> None:
-    planned = job.plan(ImageBuildOptions(publish=BuildOptions(project=root)))
+    planned = job.plan(ImageBuildOptions(publish=PublishOptions(project=root)))
     assert planned.lock == "image.lock"
     assert planned.entrypoint == ("python", "-m", "olmkit")
     assert planned.application.version

@@ -15,12 +15,12 @@ from olmkit.base.diagnostics import ConfigurationError, InputError, RemoteError
 from olmkit.base.tree import Tree
 from olmkit.edges.images import transfer
 from olmkit.edges.images.layout import Layout
-from olmkit.edges.images.transfer import Outcome
+from olmkit.edges.images.transfer import TransferOutcome
 from olmkit.edges.images.transports import Access
 from olmkit.jobs.image import copy as job
 from olmkit.oci import image, layer, referrers
 from olmkit.oci.content import MediaType, Platform
-from olmkit.oci.image import Index
+from olmkit.oci.image import MultiPlatformImage
 from olmkit.oci.store import MemoryStore
 from olmkit.testing.registry import RegistryServer
 
@@ -89,11 +89,11 @@ def test_blobs_in_the_same_registry_are_mounted(layout: str, registry: RegistryS
     one, two = f"{registry.host}/mounting/one:v1", f"{registry.host}/mounting/two:v1"
     run(job.copy(layout, one, ACCESS))
     copied = run(job.copy(one, two, ACCESS))
-    assert sum(step.outcome is Outcome.MOUNTED for step in copied.steps) == 5
+    assert sum(step.outcome is TransferOutcome.MOUNTED for step in copied.steps) == 5
 
 
 def test_one_platform_is_copied_when_it_is_asked_for(layout: str, tmp_path: Path) -> None:
-    assert isinstance(IMAGE, Index)
+    assert isinstance(IMAGE, MultiPlatformImage)
     copied = run(job.copy(layout, f"oci:{tmp_path}/arm:v1", ARM64))
     assert copied.digest == str(IMAGE.images[1].digest)
     assert run(job.inspect(copied.reference, ACCESS)).platforms == ("linux/arm64",)

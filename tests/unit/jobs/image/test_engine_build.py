@@ -18,7 +18,7 @@ from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.bundle import build as bundle_build
 from olmkit.jobs.image import copy as image_job
 from olmkit.jobs.image import engine_build, publish
-from olmkit.jobs.image.publish import BuildOptions, Published
+from olmkit.jobs.image.publish import Published, PublishOptions
 from olmkit.oci import image, layer
 from olmkit.oci.content import Descriptor, Digest, MediaType, Platform
 from olmkit.oci.layer import Layer
@@ -62,7 +62,7 @@ def build(project: Path, *platforms: Platform, target: str = "") -> Published:
             "docker",
             project / "Containerfile",
             "some:v1",
-            BuildOptions(project=project, platforms=platforms, target=target),
+            PublishOptions(project=project, platforms=platforms, target=target),
             Access(environment={**os.environ, "OLMKIT_CACHE": str(project.parent / "cache")}),
             lambda _: None,
             lambda _: None,
@@ -94,7 +94,7 @@ def test_engine_builds_for_one_platform(project: Path) -> None:
 
 def test_containerfile_of_a_bundle_is_next_to_it(root: Path, tmp_path: Path) -> None:
     shutil.copytree(root / "bundle" / "0.0.2", tmp_path / "bundle")
-    options = BuildOptions(project=tmp_path)
+    options = PublishOptions(project=tmp_path)
     name = "memcached-operator-bundle:v0.0.2"
     inside = tmp_path.resolve() / "bundle" / "bundle.Dockerfile"
     assert publish.containerfile("bundle", options) == (inside, name)
@@ -114,7 +114,7 @@ def test_each_of_several_bundles_is_built_under_its_own_name(root: Path, project
         bundle_build.build_with_engine(
             "docker",
             versions,
-            BuildOptions(project=project, target="registry.example.com/team/bundle"),
+            PublishOptions(project=project, target="registry.example.com/team/bundle"),
             Access(environment={**os.environ, "OLMKIT_CACHE": str(project.parent / "cache")}),
             lambda _: None,
             lambda _: None,

@@ -15,7 +15,7 @@ from olmkit.base.diagnostics import ConfigurationError, InputError, RemoteError
 from olmkit.edges.images import transports
 from olmkit.edges.images.transports import Access
 from olmkit.jobs.image import publish
-from olmkit.jobs.image.publish import BuildOptions
+from olmkit.jobs.image.publish import PublishOptions
 from olmkit.oci.content import Platform
 from olmkit.testing.registry import RegistryServer, free_port
 
@@ -82,7 +82,7 @@ def inspect(skopeo: Callable[..., bytes]) -> Callable[..., Any]:
 def test_bundle_goes_into_the_layout_under_its_name(
     project: Path, inspect: Callable[..., Any]
 ) -> None:
-    built = run(publish.build_bundle("bundle", BuildOptions(project=project), ACCESS))
+    built = run(publish.build_bundle("bundle", PublishOptions(project=project), ACCESS))
     assert built.reference == f"oci:{project}/dist/oci@{built.digest}"
     assert built.tag == f"oci:{project}/dist/oci:memcached-bundle:v0.1.0"
     told = inspect(built.tag)
@@ -92,7 +92,7 @@ def test_bundle_goes_into_the_layout_under_its_name(
 
 
 def test_every_build_gives_the_same_digest(project: Path) -> None:
-    options = BuildOptions(project=project)
+    options = PublishOptions(project=project)
     first = run(publish.build_bundle("bundle", options, ACCESS))
     (project / "bundle/manifests/csv.yaml").chmod(0o600)
     write(project / "bundle/metadata/annotations.yaml", ANNOTATIONS)
@@ -107,7 +107,7 @@ def test_label_of_the_containerfile_is_kept(project: Path, inspect: Callable[...
         "FROM scratch\nLABEL com.redhat.openshift.versions=v4.9-v4.12\n"
         f"LABEL {PREFIX}package.v1=other\n",
     )
-    built = run(publish.build_bundle("bundle", BuildOptions(project=project), ACCESS))
+    built = run(publish.build_bundle("bundle", PublishOptions(project=project), ACCESS))
     labels = inspect(built.tag)["Labels"]
     assert labels["com.redhat.openshift.versions"] == "v4.9-v4.12"
     assert labels[f"{PREFIX}package.v1"] == "memcached"
@@ -120,7 +120,7 @@ def test_build_and_push_give_one_digest_that_skopeo_reads(
     skopeo: Callable[..., bytes],
 ) -> None:
     target = f"{registry.host}/publish/bundle:v0.1.0"
-    options = BuildOptions(project=project, target=target, push=True)
+    options = PublishOptions(project=project, target=target, push=True)
     built = run(publish.build_bundle("bundle", options, ACCESS))
     assert built.reference == f"{registry.host}/publish/bundle@{built.digest}"
     assert inspect("--tls-verify=false", f"docker://{target}")["Digest"] == built.digest
@@ -131,8 +131,8 @@ def test_build_and_push_give_one_digest_that_skopeo_reads(
 
 
 def test_push_takes_what_was_built(project: Path, registry: RegistryServer) -> None:
-    built = run(publish.build_bundle("bundle", BuildOptions(project=project), ACCESS))
-    run(publish.build_catalog("catalog", BuildOptions(project=project), ACCESS))
+    built = run(publish.build_bundle("bundle", PublishOptions(project=project), ACCESS))
+    run(publish.build_catalog("catalog", PublishOptions(project=project), ACCESS))
     bundle = run(publish.push_bundle("", f"{registry.host}/publish/b:v1", ACCESS, project=project))
     assert bundle.digest == built.digest
     catalog = run(
@@ -152,7 +152,7 @@ def test_push_without_words_goes_where_the_name_says(
     project: Path, registry: RegistryServer
 ) -> None:
     target = f"{registry.host}/publish/named:v1"
-    run(publish.build_bundle("bundle", BuildOptions(project=project, target=target), ACCESS))
+    run(publish.build_bundle("bundle", PublishOptions(project=project, target=target), ACCESS))
     pushed = run(publish.push_bundle("", "", ACCESS, project=project))
     assert pushed.reference == f"{registry.host}/publish/named@{pushed.digest}"
 
@@ -160,14 +160,14 @@ def test_push_without_words_goes_where_the_name_says(
 def test_folder_is_built_on_the_way(project: Path, registry: RegistryServer) -> None:
     target = f"{registry.host}/publish/folder:v1"
     pushed = run(publish.push_bundle(str(project / "bundle"), target, ACCESS))
-    built = run(publish.build_bundle("bundle", BuildOptions(project=project), ACCESS))
+    built = run(publish.build_bundle("bundle", PublishOptions(project=project), ACCESS))
     assert pushed.digest == built.digest
 
 
 def test_one_platform_gives_an_image_and_not_an_index(
     project: Path, inspect: Callable[..., Any]
 ) -> None:
-    options = BuildOptions(project=project, platforms=(Platform.parse("linux/arm64"),))
+    options = PublishOptions(project=project, platforms=(Platform.parse("linux/arm64"),))
     built = run(publish.build_bundle("bundle", options, ACCESS))
     assert built.platforms == ("linux/arm64",)
     assert inspect(built.tag)["Architecture"] == "arm64"
@@ -176,7 +176,7 @@ def test_one_platform_gives_an_image_and_not_an_index(
 def test_build_goes_into_another_layout_when_asked(project: Path) -> None:
     target = f"oci:{project}/elsewhere:x"
     built = run(
-        publish.build_bundle("bundle", BuildOptions(project=project, target=target), ACCESS)
+        publish.build_bundle("bundle", PublishOptions(project=project, target=target), ACCESS)
     )
     assert built.tag == target
     assert not (project / "dist").exists()
@@ -197,14 +197,14 @@ def test_build_goes_into_another_layout_when_asked(project: Path) -> None:
 def test_target_that_is_none_is_refused(
     project: Path, target: str, push: bool, message: str
 ) -> None:
-    options = BuildOptions(project=project, target=target, push=push)
+    options = PublishOptions(project=project, target=target, push=push)
     with pytest.raises(ConfigurationError, match=message):
         run(publish.build_bundle("bundle", options, ACCESS))
     assert not (project / "dist").exists()
 
 
 def test_folder_that_is_not_a_bundle_is_refused(project: Path) -> None:
-    options = BuildOptions(project=project)
+    options = PublishOptions(project=project)
     (project / "empty").mkdir()
     with pytest.raises(InputError, match="is empty"):
         run(publish.build_bundle("empty", options, ACCESS))
@@ -220,10 +220,10 @@ def test_annotations_cannot_take_files_from_outside(project: Path) -> None:
     path = project / "bundle/metadata/annotations.yaml"
     write(path, ANNOTATIONS.replace("manifests/", "../../"))
     with pytest.raises(InputError, match="leaves the bundle"):
-        run(publish.build_bundle("bundle", BuildOptions(project=project), ACCESS))
+        run(publish.build_bundle("bundle", PublishOptions(project=project), ACCESS))
     write(path, ANNOTATIONS.replace("manifests/", "elsewhere/"))
     with pytest.raises(InputError, match="has no files"):
-        run(publish.build_bundle("bundle", BuildOptions(project=project), ACCESS))
+        run(publish.build_bundle("bundle", PublishOptions(project=project), ACCESS))
 
 
 def test_labels_are_added_on_every_platform(project: Path, inspect: Callable[..., Any]) -> None:
@@ -236,7 +236,7 @@ def test_labels_are_added_on_every_platform(project: Path, inspect: Callable[...
 
 
 def test_folder_that_is_not_a_catalog_is_refused(project: Path) -> None:
-    options = BuildOptions(project=project)
+    options = PublishOptions(project=project)
     write(project / "other/x.yaml", "schema: custom\n")
     (project / "empty").mkdir()
     for folder in ("other", "empty"):
@@ -256,12 +256,12 @@ def test_nothing_built_and_too_much_built_are_reported(project: Path) -> None:
     with pytest.raises(ConfigurationError, match="there is no image in") as caught:
         run(publish.push_bundle("", target, ACCESS, project=project))
     assert "olmkit bundle build" in caught.value.hint
-    run(publish.build_catalog("catalog", BuildOptions(project=project), ACCESS))
+    run(publish.build_catalog("catalog", PublishOptions(project=project), ACCESS))
     with pytest.raises(ConfigurationError, match="there is no bundle image"):
         run(publish.push_bundle("", target, ACCESS, project=project))
     for tag in ("a", "b"):
         name = f"oci:{project}/dist/oci:{tag}"
-        options = BuildOptions(project=project, target=name)
+        options = PublishOptions(project=project, target=name)
         run(publish.build_bundle("bundle", options, ACCESS))
     with pytest.raises(ConfigurationError, match="several bundle images") as caught:
         run(publish.push_bundle("", target, ACCESS, project=project))
@@ -278,14 +278,14 @@ def test_of_several_images_the_one_with_the_name_of_the_target_is_pushed(project
 
 
 def test_image_of_another_kind_is_not_pushed(project: Path) -> None:
-    built = run(publish.build_catalog("catalog", BuildOptions(project=project), ACCESS))
+    built = run(publish.build_catalog("catalog", PublishOptions(project=project), ACCESS))
     with pytest.raises(InputError, match="is not a bundle image"):
         run(publish.push_bundle(built.reference, "localhost:1/x:1", ACCESS))
 
 
 def test_registry_that_refuses_leaves_the_build(project: Path, inspect: Callable[..., Any]) -> None:
     target = f"127.0.0.1:{free_port()}/a/b:v1"
-    options = BuildOptions(project=project, target=target, push=True)
+    options = PublishOptions(project=project, target=target, push=True)
     with pytest.raises(RemoteError, match="connection refused") as caught:
         run(publish.build_bundle("bundle", options, ACCESS))
     layout = f"oci:{project}/dist/oci:{target}"

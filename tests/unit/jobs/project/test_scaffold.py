@@ -16,7 +16,7 @@ from olmkit.base.diagnostics import ConfigurationError, InputError, Severity
 from olmkit.base.tree import Changes
 from olmkit.jobs.bundle import generate as bundle
 from olmkit.jobs.bundle import validate as check
-from olmkit.jobs.bundle.generate import GenerateOptions
+from olmkit.jobs.bundle.generate import BundleGenerateOptions
 from olmkit.jobs.bundle.validate import CheckOptions
 from olmkit.jobs.project import generate as generating
 from olmkit.jobs.project import overlay
@@ -151,7 +151,7 @@ def test_a_scaffolded_project_has_nothing_to_generate_and_a_bundle_without_findi
     assert overlay.render(place)
     if not steps:
         return
-    made = bundle.generate(place, GenerateOptions())
+    made = bundle.generate(place, BundleGenerateOptions())
     assert [found for found in made.diagnostics if found.severity is not Severity.INFO] == []
     [verdict] = check.validate_bundles([str(place / "bundle")], CheckOptions())
     assert [found.message for found in verdict.diagnostics] == []

@@ -21,7 +21,7 @@ from olmkit.edges.images import transports
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.bundle import generate as bundle
 from olmkit.jobs.bundle import validate as check
-from olmkit.jobs.bundle.generate import GenerateOptions
+from olmkit.jobs.bundle.generate import BundleGenerateOptions
 from olmkit.jobs.bundle.validate import CheckOptions
 from olmkit.jobs.project import charts, generate
 from olmkit.jobs.project import scaffold as project
@@ -103,7 +103,7 @@ def test_a_new_project_becomes_a_valid_bundle(
     (entry,) = load(folder / "watches.yaml")
     content = entry.get("chart") or entry.get("playbook") or f"roles/{entry['role']}"
     assert (folder / content).exists()
-    bundle.generate(folder, GenerateOptions(version="0.0.1"))
+    bundle.generate(folder, BundleGenerateOptions(version="0.0.1"))
     [verdict] = check.validate_bundles([str(folder / "bundle")], CheckOptions())
     assert [one.rule for one in verdict.diagnostics if one.severity is Severity.ERROR] == []
 

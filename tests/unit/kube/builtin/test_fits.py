@@ -44,7 +44,7 @@ def test_what_fits_is_seen_at_once(value: Any) -> None:
     assert not [
         found
         for found in typed.read(value, CRD)[1]
-        if found.misfit in (typed.Misfit.TYPE, typed.Misfit.TEXT)
+        if found.misfit in (typed.TypeMisfit.TYPE, typed.TypeMisfit.TEXT)
     ]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from olmkit.kube.builtin import shapes
-from olmkit.kube.builtin.shapes import ShapeError
+from olmkit.kube.builtin.shapes import BuiltinTypeError
 
 
 def container(**fields: Any) -> Any:
@@ -98,7 +98,7 @@ def test_required_fields_are_written_even_when_they_are_missing() -> None:
 def test_a_wrong_type_is_refused_with_its_place(
     given: dict[str, Any], message: str, keys: tuple[str | int, ...] | None
 ) -> None:
-    with pytest.raises(ShapeError) as refused:
+    with pytest.raises(BuiltinTypeError) as refused:
         container(**given)
 
     assert refused.value.message == message

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from olmkit.kube.builtin import table
-from olmkit.kube.builtin.table import Field
+from olmkit.kube.builtin.table import TypeField
 
 
 def test_what_tools_always_write_the_api_server_need_not_require() -> None:
@@ -20,9 +20,9 @@ def test_what_tools_always_write_the_api_server_need_not_require() -> None:
 
 def test_the_marks_of_a_field_are_read() -> None:
     fields = table.written()["APIServiceDescription"]
-    assert fields["group"] == Field("s", is_required=True, omit_zero=False)
+    assert fields["group"] == TypeField("s", is_required=True, omit_zero=False)
     assert fields["version"].is_required
-    assert fields["containerPort"] == Field("i", is_required=False, omit_zero=False)
+    assert fields["containerPort"] == TypeField("i", is_required=False, omit_zero=False)
     assert any(field.omit_zero for one in table.written().values() for field in one.values())
 
 

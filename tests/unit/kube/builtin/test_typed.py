@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from olmkit.kube.builtin import typed
-from olmkit.kube.builtin.typed import Misfit
+from olmkit.kube.builtin.typed import TypeMisfit
 
 CONTAINER = {"name": "a", "image": "b"}
 
 
-def _found(value: Any, kind: str) -> list[tuple[Misfit, tuple[str | int, ...]]]:
+def _found(value: Any, kind: str) -> list[tuple[TypeMisfit, tuple[str | int, ...]]]:
     return [(found.misfit, found.keys) for found in typed.read(value, kind)[1]]
 
 
@@ -36,7 +36,7 @@ def test_what_fits_is_taken_as_it_is() -> None:
     ],
 )
 def test_a_wrong_type_is_left_out_and_reported(value: Any, keys: tuple[str | int, ...]) -> None:
-    assert _found(value, "ConfigMap") == [(Misfit.TYPE, keys)]
+    assert _found(value, "ConfigMap") == [(TypeMisfit.TYPE, keys)]
 
 
 def test_null_fits_everywhere_and_a_whole_float_is_a_whole_number() -> None:
@@ -47,7 +47,7 @@ def test_numbers_and_truth_values_pass_for_text_with_a_remark() -> None:
     value, found = typed.read({"data": {"a": True, "b": 1.5}}, "ConfigMap")
 
     assert value == {"data": {"a": "true", "b": "1.5"}}
-    assert [difference.misfit for difference in found] == [Misfit.TEXT, Misfit.TEXT]
+    assert [difference.misfit for difference in found] == [TypeMisfit.TEXT, TypeMisfit.TEXT]
 
 
 def test_keys_are_found_without_regard_to_case() -> None:
@@ -55,7 +55,7 @@ def test_keys_are_found_without_regard_to_case() -> None:
 
     assert value == {"data": {"a": "b"}}
     assert [(difference.misfit, difference.wanted) for difference in found] == [
-        (Misfit.CASE, "data")
+        (TypeMisfit.CASE, "data")
     ]
 
 
@@ -69,7 +69,7 @@ def test_unknown_keys_are_dropped_and_reported_but_for_a_status() -> None:
 def test_required_fields_are_missed_where_they_are_due() -> None:
     found = _found({"containers": [{"image": "a"}]}, "PodSpec")
 
-    assert found == [(Misfit.MISSING, ("containers", 0))]
+    assert found == [(TypeMisfit.MISSING, ("containers", 0))]
 
 
 @pytest.mark.parametrize("amount", ["500m", "1Gi", "1.5", ".5", "1e3", "-2", 1, 0.5])
@@ -83,14 +83,14 @@ def test_quantities_that_kubernetes_takes(amount: Any) -> None:
 def test_quantities_that_kubernetes_refuses(amount: Any) -> None:
     value = {**CONTAINER, "resources": {"limits": {"cpu": amount}}}
 
-    assert _found(value, "Container") == [(Misfit.TYPE, ("resources", "limits", "cpu"))]
+    assert _found(value, "Container") == [(TypeMisfit.TYPE, ("resources", "limits", "cpu"))]
 
 
 def test_a_schema_may_have_a_truth_value_or_a_list_where_a_schema_is_due() -> None:
     schema = {"additionalProperties": True, "items": [{"type": "string"}], "properties": {}}
 
     assert _found(schema, "JSONSchemaProps") == []
-    assert _found({"items": "a"}, "JSONSchemaProps") == [(Misfit.TYPE, ("items",))]
+    assert _found({"items": "a"}, "JSONSchemaProps") == [(TypeMisfit.TYPE, ("items",))]
 
 
 def test_an_opaque_type_is_taken_unseen() -> None:

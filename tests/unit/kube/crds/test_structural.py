@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from olmkit.kube.crds import structural
-from olmkit.kube.crds.structural import Fault
+from olmkit.kube.crds.structural import SchemaFault
 
 
-def _check(field: Any, **others: Any) -> list[tuple[Fault, str]]:
+def _check(field: Any, **others: Any) -> list[tuple[SchemaFault, str]]:
     schema = {"type": "object", "properties": {"a": field}, **others}
     return [(problem.fault, problem.message) for problem in structural.check(schema)]
 
@@ -159,13 +159,13 @@ def test_what_the_api_server_takes(field: Any) -> None:
 def test_what_the_api_server_refuses(field: Any, words: str) -> None:
     ((fault, message),) = _check(field)
 
-    assert fault is Fault.STRUCTURE
+    assert fault is SchemaFault.STRUCTURE
     assert words in message
 
 
 def test_the_root_has_a_type_and_it_is_object() -> None:
     assert _check({"type": "string"}, type="array", items={"type": "string"}) == [
-        (Fault.STRUCTURE, 'type: Invalid value: "array": must be object at the root')
+        (SchemaFault.STRUCTURE, 'type: Invalid value: "array": must be object at the root')
     ]
     assert [problem.message for problem in structural.check({})] == [
         "type: Required value: must not be empty at the root"
@@ -189,16 +189,16 @@ def test_the_root_is_not_open() -> None:
     ],
 )
 def test_a_keyword_of_a_wrong_type_cannot_be_read(field: Any) -> None:
-    assert Fault.TYPE in [fault for fault, _ in _check(field)]
+    assert SchemaFault.TYPE in [fault for fault, _ in _check(field)]
 
 
 def test_what_is_not_a_schema_cannot_be_read() -> None:
-    assert _check("string") == [(Fault.TYPE, "`properties.a` must be a mapping")]
+    assert _check("string") == [(SchemaFault.TYPE, "`properties.a` must be a mapping")]
 
 
 def test_unknown_keywords_are_reported() -> None:
     assert _check({"type": "string", "desciprtion": "a"}) == [
-        (Fault.UNKNOWN, "`desciprtion` is not a schema keyword")
+        (SchemaFault.UNKNOWN, "`desciprtion` is not a schema keyword")
     ]
 
 
@@ -231,7 +231,7 @@ def test_depth_is_bounded() -> None:
 def test_limits_with_nothing_between_them_are_reported(field: Any, words: str) -> None:
     ((fault, message),) = _check(field)
 
-    assert fault is Fault.EMPTY
+    assert fault is SchemaFault.EMPTY
     assert words in message
 
 

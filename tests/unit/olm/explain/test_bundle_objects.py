@@ -6,7 +6,7 @@ import pytest
 
 from olmkit.olm.explain import bundle_objects
 from olmkit.olm.explain.explanation import Readiness
-from olmkit.olm.explain.templates import Template
+from olmkit.olm.explain.templates import TemplatePlace
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ WORDS = ('install strategy failed: Deployment.apps "cache" is invalid: spec.temp
 
 
 def test_the_configuration_of_the_subscription_is_blamed_only_when_there_is_one() -> None:
-    template = Template("the bundle's Deployment", "cache")
+    template = TemplatePlace("the bundle's Deployment", "cache")
     _, hint = bundle_objects.of_strategy(WORDS, template, ("resources",))
     assert hint == "correct `spec.config.resources` of Subscription `cache`"
     said, hint = bundle_objects.of_strategy(WORDS, template, ())

@@ -14,7 +14,7 @@ from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import containers
 from olmkit.olm.explain.explanation import Diagnosis, Explanation, Readiness
 from olmkit.olm.explain.installs import explain
-from olmkit.olm.explain.templates import Template
+from olmkit.olm.explain.templates import TemplatePlace
 
 Manifest = dict[str, Any]
 ENDED = {"exitCode": 3, "startedAt": "2026-01-01T10:00:00Z", "finishedAt": "2026-01-01T10:00:05Z",
@@ -43,7 +43,9 @@ def event(reason: str, message: str, time: str = "2026-01-01T10:00:04Z") -> Mani
 
 def told(state: Manifest, of: Manifest | None = None, **fields: Any) -> Diagnosis | None:
     seen = ClusterState(namespace="apps", **fields)
-    return containers.of_container(seen, of or pod(), state, Template("the bundle's Deployment"))
+    return containers.of_container(
+        seen, of or pod(), state, TemplatePlace("the bundle's Deployment")
+    )
 
 
 def required(state: Manifest, of: Manifest | None = None, **fields: Any) -> Diagnosis:
@@ -78,10 +80,10 @@ def test_a_run_that_lasts_long_enough_ends_the_verdict(moment: str, *, is_crashi
 def test_a_container_that_is_ready_now_can_still_be_crashing() -> None:
     seen = ClusterState(namespace="apps", moment="2026-01-01T10:01:10Z")
     ready = status(RUNS, ENDED) | {"ready": True}
-    assert containers.flapping(seen, pod(), ready, Template()) is not None
-    assert containers.flapping(seen, pod(), ready | {"restartCount": 1}, Template()) is None
+    assert containers.flapping(seen, pod(), ready, TemplatePlace()) is not None
+    assert containers.flapping(seen, pod(), ready | {"restartCount": 1}, TemplatePlace()) is None
     unknown = ClusterState(namespace="apps")
-    assert containers.flapping(unknown, pod(), ready, Template()) is None
+    assert containers.flapping(unknown, pod(), ready, TemplatePlace()) is None
 
 
 @pytest.mark.parametrize(
@@ -164,7 +166,10 @@ def test_the_memory_limit_is_named_and_where_it_is_raised() -> None:
     of = pod(resources={"limits": {"memory": "64Mi"}})
     killed = status(WAITS, ENDED | {"exitCode": 137, "reason": "OOMKilled"})
     found = containers.of_container(
-        ClusterState(namespace="apps"), of, killed, Template("the bundle's Deployment", "cache")
+        ClusterState(namespace="apps"),
+        of,
+        killed,
+        TemplatePlace("the bundle's Deployment", "cache"),
     )
     assert found is not None
     assert found.message.endswith("is killed: it uses more memory than its limit `64Mi`")

@@ -9,7 +9,7 @@ import pytest
 from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import images
 from olmkit.olm.explain.explanation import Readiness
-from olmkit.olm.explain.templates import Template
+from olmkit.olm.explain.templates import TemplatePlace
 
 IMAGE = "registry.example.com/cache:1"
 
@@ -48,7 +48,7 @@ def container(reason: str, message: str, *events: str, **spec: Any) -> Any:
     about = {"kind": "Pod", "name": "p", "namespace": "apps"}
     made = tuple({"involvedObject": about, "message": one} for one in events)
     seen = ClusterState(namespace="apps", events=made)
-    return images.of_container(seen, pod, status, Template("the bundle's Deployment"))
+    return images.of_container(seen, pod, status, TemplatePlace("the bundle's Deployment"))
 
 
 def test_a_pull_secret_that_is_missing_is_named() -> None:

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from olmkit.olm.explain import missing
-from olmkit.olm.explain.templates import Template
+from olmkit.olm.explain.templates import TemplatePlace
 
-HERE = Template("the bundle's Deployment")
+HERE = TemplatePlace("the bundle's Deployment")
 
 
 def pod(*volumes: Any, **container: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from olmkit.olm.explain import probes
-from olmkit.olm.explain.templates import Template
+from olmkit.olm.explain.templates import TemplatePlace
 
 STATUS = {"name": "manager", "state": {"running": {}}, "lastState": {}}
 
@@ -59,6 +59,6 @@ def test_a_probe_is_described(probe: Any, said: str) -> None:
 def test_each_answer_has_its_fix(probe: Any, answer: str, said: str, hint: str) -> None:
     of = pod(probe)
     assert said in probes.explained(of, "manager", "readiness", answer)
-    found = probes.hint(of, STATUS, "readiness", answer, Template("the bundle's Deployment"))
+    found = probes.hint(of, STATUS, "readiness", answer, TemplatePlace("the bundle's Deployment"))
     assert hint in found
     assert found.endswith("`kubectl logs -n apps p -c manager` prints its log")

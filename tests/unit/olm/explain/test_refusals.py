@@ -9,12 +9,12 @@ import pytest
 from olmkit.olm.explain import bundle_objects, refusals
 from olmkit.olm.explain.explanation import Readiness
 from olmkit.olm.explain.refusals import Context
-from olmkit.olm.explain.templates import Template
+from olmkit.olm.explain.templates import TemplatePlace
 
 FORBIDDEN = 'Error creating: pods "cache-7d9f-x7k2p" is forbidden: '
 CALL = 'failed calling webhook "w.example.com": failed to call webhook: '
 POST = 'Post "https://hooks.tools.svc:443/x?timeout=10s": '
-HERE = Context(namespace="apps", template=Template("the bundle's Deployment", "cache"))
+HERE = Context(namespace="apps", template=TemplatePlace("the bundle's Deployment", "cache"))
 
 
 @pytest.mark.parametrize(

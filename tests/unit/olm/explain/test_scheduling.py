@@ -9,7 +9,7 @@ import pytest
 from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import scheduling
 from olmkit.olm.explain.explanation import Diagnosis
-from olmkit.olm.explain.templates import Template
+from olmkit.olm.explain.templates import TemplatePlace
 
 Manifest = dict[str, Any]
 TAIL = (
@@ -31,7 +31,7 @@ def required(words: str, *nodes: Manifest, reason: str = "Unschedulable", **spec
     pod = {"kind": "Pod", "metadata": {"name": "p", "namespace": "apps"}, "spec": spec,
            "status": {"phase": "Pending", "conditions": [condition]}}  # fmt: skip
     seen = ClusterState(namespace="apps", nodes=nodes)
-    found = scheduling.of_pod(seen, pod, Template("the bundle's Deployment", "cache"))
+    found = scheduling.of_pod(seen, pod, TemplatePlace("the bundle's Deployment", "cache"))
     assert found is not None
     assert found.message.startswith("no node takes the pod `p`: ") or reason != "Unschedulable"
     return found
@@ -135,8 +135,8 @@ def test_a_scheduler_that_does_not_run_is_named() -> None:
     pod = {"kind": "Pod", "metadata": {"name": "p", "namespace": "apps"},
            "spec": {"schedulerName": "special"}, "status": {"phase": "Pending"}}  # fmt: skip
     seen = ClusterState(namespace="apps")
-    found = scheduling.of_pod(seen, pod, Template())
+    found = scheduling.of_pod(seen, pod, TemplatePlace())
     assert found is not None
     assert "`special` has not looked at it" in found.message
     usual = pod | {"spec": {"schedulerName": "default-scheduler"}}
-    assert scheduling.of_pod(seen, usual, Template()) is None
+    assert scheduling.of_pod(seen, usual, TemplatePlace()) is None

@@ -13,9 +13,9 @@ from olmkit.olm.resolver import installed_entries
 from olmkit.olm.resolver.resolution import (
     CatalogKey,
     Installed,
-    Property,
     ResolutionError,
     ResolverInput,
+    ResolverProperty,
     Subscription,
 )
 
@@ -44,7 +44,7 @@ def test_properties_are_those_that_olm_noted() -> None:
     noted = json.dumps({"properties": [{"type": "olm.package", "value": {"packageName": "a"}}]})
     properties, trouble = installed_entries.annotated(noted)
 
-    assert (properties, trouble) == ((Property("olm.package", {"packageName": "a"}),), "")
+    assert (properties, trouble) == ((ResolverProperty("olm.package", {"packageName": "a"}),), "")
     (found,) = installed_entries.entries(inputs(Installed(name="a.v1", properties=properties)))
     assert (found.package, found.channel, str(found)) == ("a", "", "@existing/apps//a.v1")
 
@@ -74,9 +74,9 @@ def test_without_a_note_properties_are_worked_out() -> None:
 
     (found,) = installed_entries.entries(inputs(csv, subscriptions=(subscription("a", "a.v1"),)))
     assert found.properties == (
-        Property("olm.gvk", API._asdict()),
-        Property("olm.gvk.required", API._asdict()),
-        Property("olm.package", {"packageName": "a", "version": "1.0.0"}),
+        ResolverProperty("olm.gvk", API._asdict()),
+        ResolverProperty("olm.gvk.required", API._asdict()),
+        ResolverProperty("olm.package", {"packageName": "a", "version": "1.0.0"}),
     )
     (found,) = installed_entries.entries(
         inputs(csv, subscriptions=(subscription("a", "a.v1"), subscription("b", "a.v1")))

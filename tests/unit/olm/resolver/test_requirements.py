@@ -8,24 +8,29 @@ import pytest
 
 from olmkit.base.versions import Version
 from olmkit.olm.resolver import requirements
-from olmkit.olm.resolver.resolution import CatalogKey, Entry, Property, ResolutionError
+from olmkit.olm.resolver.resolution import (
+    CatalogKey,
+    ResolutionError,
+    ResolverEntry,
+    ResolverProperty,
+)
 
 API = {"group": "example.com", "version": "v1", "kind": "K"}
 
 
-def entry(*properties: tuple[str, Any], version: str = "1.2.0") -> Entry:
-    listed = [Property("olm.package", {"packageName": "b", "version": version})]
-    return Entry(
+def entry(*properties: tuple[str, Any], version: str = "1.2.0") -> ResolverEntry:
+    listed = [ResolverProperty("olm.package", {"packageName": "b", "version": version})]
+    return ResolverEntry(
         catalog=CatalogKey("cat", "olm"),
         package="b",
         channel="stable",
         name="b.v1",
         version=Version.parse(version),
-        properties=(*listed, *(Property(*one) for one in properties)),
+        properties=(*listed, *(ResolverProperty(*one) for one in properties)),
     )
 
 
-def requirement(type_: str, value: Any) -> requirements.Predicate:
+def requirement(type_: str, value: Any) -> requirements.EntryPredicate:
     (found,) = requirements.of_entry(entry((type_, value)))
     return found
 

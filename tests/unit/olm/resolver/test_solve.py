@@ -13,33 +13,39 @@ from olmkit.olm.resolver import solve as resolver
 from olmkit.olm.resolver.resolution import (
     CatalogEntries,
     CatalogKey,
-    Entry,
     Installed,
-    Property,
+    ResolverEntry,
     ResolverInput,
+    ResolverProperty,
     Subscription,
 )
-from olmkit.olm.resolver.solve import Answer, Failed, Generated, Result, Unsatisfiable
+from olmkit.olm.resolver.solve import (
+    Answer,
+    Failed,
+    GeneratedSubscription,
+    SolvedInstall,
+    Unsatisfiable,
+)
 
 API = {"group": "example.com", "version": "v1", "kind": "K"}
-GVK = Property("olm.gvk", API)
-NEEDS_API = Property("olm.gvk.required", API)
+GVK = ResolverProperty("olm.gvk", API)
+NEEDS_API = ResolverProperty("olm.gvk.required", API)
 CAT = CatalogKey("cat", "olm")
 
 
 def entry(
     name: str,
-    *more: Property,
+    *more: ResolverProperty,
     replaces: str = "",
     channel: str = "stable",
     catalog: CatalogKey = CAT,
     **fields: Any,
-) -> Entry:
+) -> ResolverEntry:
     """`a.v2` is version 2.0.0 of package `a`, in the default channel when that is `stable`."""
     package, _, number = name.partition(".v")
     version = Version(int(number), 0, 0)
-    own = Property("olm.package", {"packageName": package, "version": str(version)})
-    return Entry(
+    own = ResolverProperty("olm.package", {"packageName": package, "version": str(version)})
+    return ResolverEntry(
         catalog=catalog,
         package=package,
         channel=channel,
@@ -52,7 +58,7 @@ def entry(
     )
 
 
-def csv(name: str, *more: Property, **fields: Any) -> Installed:
+def csv(name: str, *more: ResolverProperty, **fields: Any) -> Installed:
     found = entry(name, *more)
     return Installed(name=name, version=found.version, properties=found.properties, **fields)
 
@@ -63,7 +69,7 @@ def subscription(package: str, installed: str = "", **fields: Any) -> Subscripti
 
 
 def inputs(
-    entries: Sequence[Entry],
+    entries: Sequence[ResolverEntry],
     *subscriptions: Subscription,
     installed: Sequence[Installed] = (),
     **fields: Any,
@@ -75,13 +81,13 @@ def inputs(
     )
 
 
-def only(answers: tuple[Answer, ...]) -> Result:
+def only(answers: tuple[Answer, ...]) -> SolvedInstall:
     (found,) = answers
-    assert isinstance(found, Result)
+    assert isinstance(found, SolvedInstall)
     return found
 
 
-def csvs(result: Result) -> list[str]:
+def csvs(result: SolvedInstall) -> list[str]:
     return [step.csv for step in result.steps]
 
 
@@ -118,7 +124,7 @@ def test_what_is_needed_comes_along_with_a_subscription_of_its_own() -> None:
 
     assert csvs(result) == ["a.v1", "b.v1"]
     assert result.generated == (
-        Generated(
+        GeneratedSubscription(
             name="b-stable-cat-olm",
             package="b",
             channel="stable",
@@ -128,7 +134,7 @@ def test_what_is_needed_comes_along_with_a_subscription_of_its_own() -> None:
     )
     after = resolver.carried_out(found, result)
     assert [one.name for one in after.installed] == ["a.v1", "b.v1"]
-    assert resolver.resolve(after) == (Result(),)
+    assert resolver.resolve(after) == (SolvedInstall(),)
 
 
 def test_what_is_installed_provides_before_any_catalog() -> None:
@@ -162,12 +168,14 @@ def test_of_other_catalogs_the_priority_decides_and_then_the_name() -> None:
         ([entry("a.v1", NEEDS_API)], []),
         ([entry("a.v1", GVK)], [csv("x.v1", GVK)]),
         ([entry("a.v1")], [csv("a.v0")]),
-        ([entry("a.v1", Property("olm.deprecated", {}))], []),
+        ([entry("a.v1", ResolverProperty("olm.deprecated", {}))], []),
         ([entry("a.v1", GVK, GVK)], []),
     ],
     ids=["nothing provides", "API twice", "package twice", "deprecated", "its own rival"],
 )
-def test_what_cannot_be_is_not_installed(entries: list[Entry], installed: list[Installed]) -> None:
+def test_what_cannot_be_is_not_installed(
+    entries: list[ResolverEntry], installed: list[Installed]
+) -> None:
     found = inputs(entries, subscription("a"), installed=installed)
     assert resolver.resolve(found) == (Unsatisfiable(),)
 
@@ -176,7 +184,7 @@ def test_an_upgrade_that_cannot_be_is_passed_over_in_silence() -> None:
     entries = [entry("a.v1"), entry("a.v2", NEEDS_API, replaces="a.v1")]
     found = inputs(entries, subscription("a", "a.v1"), installed=[csv("a.v1")])
 
-    assert resolver.resolve(found) == (Result(),)
+    assert resolver.resolve(found) == (SolvedInstall(),)
 
 
 def test_a_csv_that_is_gone_is_installed_again_without_a_plan() -> None:
@@ -215,7 +223,7 @@ def test_what_is_not_there_is_reported_in_olms_words(fields: dict[str, Any], wor
         ),
         (inputs([entry("a.v1", channel="x/y")], subscription("a", channel="x/y")), "origin"),
         (
-            inputs([entry("a.v1", Property("olm.constraint", {}))], subscription("a")),
+            inputs([entry("a.v1", ResolverProperty("olm.constraint", {}))], subscription("a")),
             "constraint-convert",
         ),
         (inputs(CHAIN, installed=[csv("x.v1", trouble="it is broken")]), "csv-properties"),
@@ -246,7 +254,7 @@ def test_without_a_channel_the_default_one_comes_first_and_others_after_it() -> 
 
     both = [entry("a.v1", channel="beta"), entry("a.v1", channel="alpha")]
     found = resolver.resolve(inputs(both, subscription("a", channel="")))
-    channels = {one.steps[0].channel for one in found if isinstance(one, Result)}
+    channels = {one.steps[0].channel for one in found if isinstance(one, SolvedInstall)}
     assert channels == {"alpha", "beta"}
 
 

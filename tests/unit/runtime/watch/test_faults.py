@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from olmkit.edges.cluster.client import HttpCluster
-from olmkit.edges.cluster.credentials import Credentials, NoCredentials, TokenFileCredentials
+from olmkit.edges.cluster.credentials import ClusterCredentials, NoCredentials, TokenFileCredentials
 from olmkit.edges.cluster.kubeconfig import ClusterConfig
 from olmkit.kube.api import Resource
 from olmkit.kube.objects import GVK
@@ -111,7 +111,7 @@ class World:
 
 @asynccontextmanager
 async def watched(
-    world: World, credentials: Credentials | None = None, *, streaming: bool = False
+    world: World, credentials: ClusterCredentials | None = None, *, streaming: bool = False
 ) -> AsyncIterator[World]:
     """The world with the controller running, once it has seen what there is."""
     for name in ("same", "changed", "deleted", "again"):
