@@ -54,7 +54,7 @@ class WellKnown:
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class TypeReference:
     """A type that is declared elsewhere, of which markers of a field see little, as Go's do.
 
     They see `type`, or of a scalar the type and format that its declaration comes to.
@@ -100,7 +100,7 @@ class Untyped:
 
 
 TypeExpression = (
-    Scalar | ListType | MapType | Named | WellKnown | Reference | Choice | Constrained | Untyped
+    Scalar | ListType | MapType | Named | WellKnown | TypeReference | Choice | Constrained | Untyped
 )
 
 
@@ -272,11 +272,11 @@ def named(expression: TypeExpression) -> Iterator[Named]:
     match expression:
         case Named() as name:
             yield name
-        case Reference(to=Named() as name):
+        case TypeReference(to=Named() as name):
             yield name
         case ListType(item=inner) | MapType(value=inner) | Constrained(base=inner):
             yield from named(inner)
-        case Scalar() | WellKnown() | Reference() | Choice() | Untyped():
+        case Scalar() | WellKnown() | TypeReference() | Choice() | Untyped():
             return
         case _:
             assert_never(expression)

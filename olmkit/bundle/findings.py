@@ -14,7 +14,7 @@ from olmkit.base.diagnostics import Diagnostic, InputError, Location, Severity
 
 
 class FindingKind(NamedTuple):
-    """A finding's name and weight."""
+    """The name and severity of a finding; its code is the key of the table that holds it."""
 
     name: str
     severity: Severity

@@ -11,7 +11,7 @@ from olmkit.cli.frame.registry_options import registry_options
 
 if TYPE_CHECKING:
     from olmkit.edges.images.access_settings import Access
-    from olmkit.jobs.doctor import Finding
+    from olmkit.jobs.doctor import MachineCheck
 
 
 @command(
@@ -51,7 +51,7 @@ def doctor(app: App, *, target: Target, access: Access) -> None:
         app.exit(Exit.NO)
 
 
-def _lines(found: tuple[Finding, ...]) -> list[str]:
+def _lines(found: tuple[MachineCheck, ...]) -> list[str]:
     state_width = max(len(one.state) for one in found)
     width = max(len(one.subject) for one in found)
     indent = " " * (state_width + width + 4)

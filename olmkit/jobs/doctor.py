@@ -60,7 +60,7 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class MachineCheck:
     """One thing that was looked at: what it is, and what to do when it cannot be used."""
 
     subject: str
@@ -73,7 +73,7 @@ async def examine(
     folder: Path,
     access: Access,
     cluster: AbstractAsyncContextManager[tuple[ClusterObjects, str]],
-) -> tuple[Finding, ...]:
+) -> tuple[MachineCheck, ...]:
     """Everything that was found, in the order in which a new user needs it.
 
     `folder` may hold a project; `cluster` opens the one of the kubeconfig.
@@ -88,23 +88,23 @@ async def examine(
     )
 
 
-def _olmkit() -> Finding:
+def _olmkit() -> MachineCheck:
     version = machine.version_of("olmkit") or "from a source folder"
-    return Finding(
+    return MachineCheck(
         subject="olmkit", state=State.OK, detail=f"{version}, Python {machine.python_version()}"
     )
 
 
-def _extras() -> Iterator[Finding]:
+def _extras() -> Iterator[MachineCheck]:
     needs = machine.extras_of("olmkit")
     for extra, purpose in EXTRAS.items():
         versions = {name: machine.version_of(name) for name in needs.get(extra, ())}
         lacking = [name for name, version in versions.items() if not version]
         if versions and not lacking:
             detail = ", ".join(f"{name} {version}" for name, version in versions.items())
-            yield Finding(subject=f"extra {extra}", state=State.OK, detail=detail)
+            yield MachineCheck(subject=f"extra {extra}", state=State.OK, detail=detail)
         else:
-            yield Finding(
+            yield MachineCheck(
                 subject=f"extra {extra}",
                 state=State.MISSING,
                 detail=f"for {purpose}",
@@ -112,7 +112,7 @@ def _extras() -> Iterator[Finding]:
             )
 
 
-def _programs(environment: Mapping[str, str]) -> Iterator[Finding]:
+def _programs(environment: Mapping[str, str]) -> Iterator[MachineCheck]:
     assets = environment.get(_ASSETS)
     for names, purpose in _PROGRAMS.items():
         subject = " or ".join(names)
@@ -121,26 +121,26 @@ def _programs(environment: Mapping[str, str]) -> Iterator[Finding]:
             named = Path(assets, names[0])
             found = str(named) if paths.is_file(named) else ""
         if found:
-            yield Finding(subject=subject, state=State.OK, detail=found)
+            yield MachineCheck(subject=subject, state=State.OK, detail=found)
             continue
         hint = f"install {subject}"
         if names[0] in ("kube-apiserver", "etcd"):
             hint = f"set `{_ASSETS}` to their folder; `make envtest` of a project downloads them"
-        yield Finding(subject=subject, state=State.MISSING, detail=f"for {purpose}", hint=hint)
+        yield MachineCheck(subject=subject, state=State.MISSING, detail=f"for {purpose}", hint=hint)
 
 
-def _registries(access: Access) -> Finding:
+def _registries(access: Access) -> MachineCheck:
     try:
         files = list(
             credentials.known_registries(environment=access.environment, authfile=access.authfile)
         )
     except OlmkitError as error:
-        return Finding(
+        return MachineCheck(
             subject="registries", state=State.BROKEN, detail=error.message, hint=error.hint
         )
     known = [(path, names) for path, names in files if names]
     if not known:
-        return Finding(
+        return MachineCheck(
             subject="registries",
             state=State.MISSING,
             detail="no credentials, which pushing and private images need",
@@ -150,16 +150,16 @@ def _registries(access: Access) -> Finding:
         f"{', '.join('all by a helper' if name == '*' else name for name in names)} (`{path}`)"
         for path, names in known
     )
-    return Finding(
+    return MachineCheck(
         subject="registries", state=State.OK, detail=f"credentials for {'; '.join(said)}"
     )
 
 
-def _project(folder: Path) -> Finding:
+def _project(folder: Path) -> MachineCheck:
     if not any(
         paths.is_file(folder / name) for name in (config.PROJECT_FILE, config.PYPROJECT_FILE)
     ):
-        return Finding(
+        return MachineCheck(
             subject="project",
             state=State.MISSING,
             detail=f"`{folder}` has no `{config.PROJECT_FILE}` file",
@@ -168,9 +168,11 @@ def _project(folder: Path) -> Finding:
     try:
         project = generate.load_project(folder)
     except OlmkitError as error:
-        return Finding(subject="project", state=State.BROKEN, detail=error.message, hint=error.hint)
+        return MachineCheck(
+            subject="project", state=State.BROKEN, detail=error.message, hint=error.hint
+        )
     kinds_of = ", ".join(dict.fromkeys(api.kind for api in project.apis)) or "no kinds yet"
-    return Finding(
+    return MachineCheck(
         subject="project",
         state=State.OK,
         detail=f"{project.name} ({project.language or 'no language'}): {kinds_of}",
@@ -179,7 +181,7 @@ def _project(folder: Path) -> Finding:
 
 async def _cluster(
     cluster: AbstractAsyncContextManager[tuple[ClusterObjects, str]],
-) -> tuple[Finding, ...]:
+) -> tuple[MachineCheck, ...]:
     try:
         async with asyncio.timeout(_PATIENCE), cluster as (reader, _):
             version = text((await reader.cluster.version()).get("gitVersion"))
@@ -194,7 +196,7 @@ async def _cluster(
     except TimeoutError:
         detail = f"the API server does not answer within {_PATIENCE:.0f} s"
         return (
-            Finding(
+            MachineCheck(
                 subject="cluster",
                 state=State.BROKEN,
                 detail=detail,
@@ -203,12 +205,14 @@ async def _cluster(
         )
     except OlmkitError as error:
         state = State.MISSING if isinstance(error, NoClusterError) else State.BROKEN
-        return (Finding(subject="cluster", state=state, detail=error.message, hint=error.hint),)
-    found = Finding(subject="cluster", state=State.OK, detail=f"Kubernetes {version}")
+        return (
+            MachineCheck(subject="cluster", state=state, detail=error.message, hint=error.hint),
+        )
+    found = MachineCheck(subject="cluster", state=State.OK, detail=f"Kubernetes {version}")
     if known:
-        olm = Finding(subject="OLM", state=State.OK, detail=" and ".join(known))
+        olm = MachineCheck(subject="OLM", state=State.OK, detail=" and ".join(known))
     else:
-        olm = Finding(
+        olm = MachineCheck(
             subject="OLM",
             state=State.MISSING,
             detail="the cluster has neither OLM v0 nor OLM v1",

@@ -28,11 +28,11 @@ from olmkit.apis.model import (
     Missing,
     Named,
     NamedType,
-    Reference,
     Scalar,
     Sources,
     Struct,
     TypeExpression,
+    TypeReference,
     Untyped,
     WellKnown,
 )
@@ -159,7 +159,7 @@ class SchemaBuilder:
             NamedType(
                 name=struct.name,
                 at=struct.at,
-                type=Reference(like),
+                type=TypeReference(like),
                 doc=struct.doc,
                 markers=struct.markers,
             )
@@ -316,7 +316,7 @@ class SchemaBuilder:
         self._join_items(seen, one.at)
         self._constrain(one.type, seen)
         if "k8s:required" in names:
-            _require_content(seen, is_reference=isinstance(one.type, Reference))
+            _require_content(seen, is_reference=isinstance(one.type, TypeReference))
         self._add_words(one, seen)
         if self.options.infer_defaults and not names.intersection(_DEFAULTS):
             self._add_default(one, seen, whole)
@@ -388,7 +388,7 @@ class SchemaBuilder:
                 whole = self._declared(kind, at)
                 seen: Schema = {key: whole[key] for key in _VISIBLE if key in whole}
                 return seen, whole
-            case Reference(to=to, type=shown, is_scalar=is_scalar):
+            case TypeReference(to=to, type=shown, is_scalar=is_scalar):
                 whole = (
                     self._declared(to, at) if isinstance(to, Named) else self._expression(to, at)
                 )
@@ -422,7 +422,7 @@ class SchemaBuilder:
                 return {"type": base.type, "enum": list(values)}
             case Untyped():
                 return {}
-            case Named() | Reference() | Constrained():
+            case Named() | TypeReference() | Constrained():
                 return self._inner(kind, at)
             case _:
                 assert_never(kind)
@@ -446,7 +446,7 @@ class SchemaBuilder:
             schema["items"] = self._joined(items[_WHOLE], seen, at)
 
     def _list(self, item: TypeExpression, at: Location, *, is_set: bool) -> Schema:
-        if isinstance(item, Reference):
+        if isinstance(item, TypeReference):
             seen, whole = self._see(item, at)
             items = seen | {_WHOLE: whole}
         else:

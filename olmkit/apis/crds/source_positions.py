@@ -19,10 +19,10 @@ from olmkit.apis.model import (
     MapType,
     Named,
     NamedType,
-    Reference,
     Sources,
     Struct,
     TypeExpression,
+    TypeReference,
 )
 from olmkit.base.diagnostics import Location
 from olmkit.kube.crds.structural import Keys
@@ -116,7 +116,7 @@ def _types(sources: Sources, kind: TypeExpression) -> Iterator[TypeExpression]:
     while True:
         yield kind
         match kind:
-            case Constrained(base=inner) | Reference(to=inner):
+            case Constrained(base=inner) | TypeReference(to=inner):
                 kind = inner
             case Named() as name if name not in seen:
                 seen.add(name)

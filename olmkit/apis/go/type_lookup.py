@@ -26,9 +26,9 @@ from olmkit.apis.model import (
     ListType,
     MapType,
     Named,
-    Reference,
     Scalar,
     TypeExpression,
+    TypeReference,
     Untyped,
     WellKnown,
 )
@@ -262,23 +262,23 @@ class TypeResolver:
         if self.find(kind, scope) is not None:
             return self.resolve(kind, scope, at)
         if kind.name in _BASICS:
-            return Reference(named, is_scalar=True)
+            return TypeReference(named, is_scalar=True)
         return self._builtin(kind, at)
 
     def _reference(
         self, to: Named | WellKnown, name: Name, scope: TypeScope, *, is_local: bool
-    ) -> Reference:
+    ) -> TypeReference:
         """A named type with what markers of a field see of it."""
         under, inner = self.underlying(name, scope)
         match under:
             case Slice():
-                return Reference(to, "array")
+                return TypeReference(to, "array")
             case Map():
-                return Reference(to, "object")
+                return TypeReference(to, "object")
             case Name() if is_local and self.is_basic(under, inner):
-                return Reference(to, is_scalar=True)
+                return TypeReference(to, is_scalar=True)
             case _:
-                return Reference(to)
+                return TypeReference(to)
 
     def _builtin(self, name: Name, at: Location) -> TypeExpression:
         if name.name in _BASICS:

@@ -8,17 +8,9 @@ can hold is an error.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from olmkit.base.diagnostics import Diagnostic, InputError, Location, Severity
-
-
-class FindingKind(NamedTuple):
-    """A finding's name and weight."""
-
-    name: str
-    severity: Severity
-
+from olmkit.bundle.findings import FindingKind
 
 KINDS: Mapping[str, FindingKind] = {
     "FBC900": FindingKind("unrenderable-bundle", Severity.ERROR),

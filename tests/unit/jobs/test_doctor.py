@@ -15,7 +15,7 @@ from olmkit.edges.cluster.kubeconfig import ClusterConfig, NoClusterError
 from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs import doctor
-from olmkit.jobs.doctor import Finding, State
+from olmkit.jobs.doctor import MachineCheck, State
 from olmkit.testing import ApiServer
 
 
@@ -27,7 +27,7 @@ async def no_cluster() -> AsyncIterator[tuple[ClusterObjects, str]]:
 
 def examine(
     folder: Path, environment: dict[str, str], cluster: object = None
-) -> dict[str, Finding]:
+) -> dict[str, MachineCheck]:
     opened = cluster or no_cluster()
     access = Access(environment=environment)
     found = asyncio.run(doctor.examine(folder, access, opened))  # type: ignore[arg-type]
@@ -93,7 +93,7 @@ def test_assets_that_are_named_have_precedence(home: Path) -> None:
 
 
 def test_a_cluster_without_olm_lacks_it(home: Path) -> None:
-    async def story() -> dict[str, Finding]:
+    async def story() -> dict[str, MachineCheck]:
         async with ApiServer.of([]).serving() as server:
 
             @asynccontextmanager
