@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Se
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, Protocol, TypedDict, Unpack
 
 from olmkit.base.diagnostics import RemoteError
 from olmkit.kube.objects import GVK, Manifest
@@ -254,6 +254,38 @@ class Pipe(Protocol):
         """Send; raises `ClusterError` when the connection has ended."""
 
 
+class Selectors(TypedDict, total=False):
+    """Which objects of a kind a request is about; without `namespace`, those of all."""
+
+    namespace: str
+    label_selector: str
+    field_selector: str
+
+
+class WriteOptions(TypedDict, total=False):
+    """How the API server takes an object.
+
+    `field_manager` owns the fields that the request sets. `dry_run` changes nothing.
+    `field_validation` is `Strict`, `Warn` or `Ignore`; empty is the server's own default.
+    """
+
+    field_manager: str
+    dry_run: bool
+    field_validation: str
+
+
+class DeleteOptions(TypedDict, total=False):
+    """How the API server deletes; `grace_seconds` None is what the kind has. `dry_run`: not."""
+
+    propagation: Propagation | None
+    grace_seconds: int | None
+    dry_run: bool
+
+
+class CollectionDeleteOptions(Selectors, DeleteOptions, total=False):
+    """Which objects of a kind are deleted, and how."""
+
+
 class Cluster(Protocol):
     """A Kubernetes API server. Every method raises `ClusterError` or one of its children."""
 
@@ -269,13 +301,11 @@ class Cluster(Protocol):
         self,
         resource: Resource,
         *,
-        namespace: str = "",
-        label_selector: str = "",
-        field_selector: str = "",
         resource_version: str | None = None,
         limit: int | None = None,
         continue_token: str = "",
         metadata_only: bool = False,
+        **selectors: Unpack[Selectors],
     ) -> ObjectList:
         """One page of a collection."""
 
@@ -283,14 +313,12 @@ class Cluster(Protocol):
         self,
         resource: Resource,
         *,
-        namespace: str = "",
-        label_selector: str = "",
-        field_selector: str = "",
         resource_version: str = "",
         timeout_seconds: int = 300,
         metadata_only: bool = False,
         initial_events: bool = False,
         opened: Callable[[], None] | None = None,
+        **selectors: Unpack[Selectors],
     ) -> AsyncIterator[WatchEvent]:
         """Events until the server ends the stream; an `ERROR` event is raised.
 
@@ -307,9 +335,7 @@ class Cluster(Protocol):
         namespace: str = "",
         subresource: str = "",
         name: str = "",
-        field_manager: str = "",
-        dry_run: bool = False,
-        field_validation: str = "",
+        **options: Unpack[WriteOptions],
     ) -> Manifest:
         """POST; `AlreadyExists` when it is there."""
 
@@ -319,9 +345,7 @@ class Cluster(Protocol):
         manifest: Manifest,
         *,
         subresource: str = "",
-        field_manager: str = "",
-        dry_run: bool = False,
-        field_validation: str = "",
+        **options: Unpack[WriteOptions],
     ) -> Manifest:
         """PUT of the whole object; `Conflict` when its resource version is old."""
 
@@ -334,10 +358,8 @@ class Cluster(Protocol):
         type: PatchType,  # noqa: A002 - the API's own word
         namespace: str = "",
         subresource: str = "",
-        field_manager: str = "",
         force: bool = False,
-        dry_run: bool = False,
-        field_validation: str = "",
+        **options: Unpack[WriteOptions],
     ) -> Manifest:
         """PATCH by any of the four types; server-side apply is `PatchType.APPLY`."""
 
@@ -347,24 +369,14 @@ class Cluster(Protocol):
         name: str,
         *,
         namespace: str = "",
-        propagation: Propagation | None = None,
         uid: str = "",
         resource_version: str = "",
-        grace_seconds: int | None = None,
-        dry_run: bool = False,
+        **options: Unpack[DeleteOptions],
     ) -> Manifest:
         """DELETE; the object or a Status, as the server answers."""
 
     async def delete_collection(
-        self,
-        resource: Resource,
-        *,
-        namespace: str = "",
-        label_selector: str = "",
-        field_selector: str = "",
-        propagation: Propagation | None = None,
-        grace_seconds: int | None = None,
-        dry_run: bool = False,
+        self, resource: Resource, **options: Unpack[CollectionDeleteOptions]
     ) -> None:
         """DELETE of all objects that are selected; in a namespace, or in all."""
 

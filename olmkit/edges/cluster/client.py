@@ -11,7 +11,7 @@ import contextlib
 import copy
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, Unpack
 from urllib.parse import quote
 
 import msgspec
@@ -25,12 +25,15 @@ from olmkit.edges.cluster.kubeconfig import ClusterConfig
 from olmkit.edges.cluster.sent_requests import Observer, Tracer
 from olmkit.kube.api import (
     ClusterError,
+    CollectionDeleteOptions,
+    DeleteOptions,
     ImpersonatedUser,
     ObjectList,
     PatchType,
-    Propagation,
     Resource,
+    Selectors,
     WatchEvent,
+    WriteOptions,
 )
 from olmkit.kube.objects import GVK, Manifest
 
@@ -117,26 +120,20 @@ class HttpCluster:
         self,
         resource: Resource,
         *,
-        namespace: str = "",
-        label_selector: str = "",
-        field_selector: str = "",
         resource_version: str | None = None,
         limit: int | None = None,
         continue_token: str = "",
         metadata_only: bool = False,
+        **selectors: Unpack[Selectors],
     ) -> ObjectList:
-        params = _params(
-            labelSelector=label_selector,
-            fieldSelector=field_selector,
-            limit=str(limit) if limit else "",
-        )
+        params = _selector_params(selectors) | _params(limit=str(limit) if limit else "")
         if continue_token:
             params["continue"] = continue_token
         elif resource_version is not None:
             params["resourceVersion"] = resource_version
         body = await self.request(
             "GET",
-            _path(resource, namespace),
+            _path(resource, selectors.get("namespace", "")),
             params=params,
             accept=_PARTIAL_LIST if metadata_only else "application/json",
             seconds=_LIST_TIMEOUT,
@@ -164,27 +161,23 @@ class HttpCluster:
         self,
         resource: Resource,
         *,
-        namespace: str = "",
-        label_selector: str = "",
-        field_selector: str = "",
         resource_version: str = "",
         timeout_seconds: int = 300,
         metadata_only: bool = False,
         initial_events: bool = False,
         opened: Callable[[], None] | None = None,
         idle_timeout: float = _WATCH_IDLE,
+        **selectors: Unpack[Selectors],
     ) -> AsyncIterator[WatchEvent]:
         """Events until the server ends the stream, or nothing came for `idle_timeout` seconds."""
-        params = _params(
-            labelSelector=label_selector,
-            fieldSelector=field_selector,
-            resourceVersion=resource_version,
-            timeoutSeconds=str(timeout_seconds),
-        ) | {"watch": "true", "allowWatchBookmarks": "true"}
+        params = _selector_params(selectors) | _params(
+            resourceVersion=resource_version, timeoutSeconds=str(timeout_seconds)
+        )
+        params |= {"watch": "true", "allowWatchBookmarks": "true"}
         if initial_events:
             params |= {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
         stream = self._connection.stream(
-            _path(resource, namespace),
+            _path(resource, selectors.get("namespace", "")),
             params=params,
             accept=_PARTIAL if metadata_only else "application/json",
             seconds=timeout_seconds + _WATCH_GRACE,
@@ -204,18 +197,12 @@ class HttpCluster:
         namespace: str = "",
         subresource: str = "",
         name: str = "",
-        field_manager: str = "",
-        dry_run: bool = False,
-        field_validation: str = "",
+        **options: Unpack[WriteOptions],
     ) -> Manifest:
         path = _path(
             resource, namespace or _namespace(manifest), _one(name) if name else "", subresource
         )
-        params = _params(
-            fieldManager=field_manager,
-            dryRun="All" if dry_run else "",
-            fieldValidation=field_validation,
-        )
+        params = _write_params(options)
         return _object(await self.request("POST", path, params=params, body=_encode(manifest)))
 
     async def replace(
@@ -224,17 +211,11 @@ class HttpCluster:
         manifest: Manifest,
         *,
         subresource: str = "",
-        field_manager: str = "",
-        dry_run: bool = False,
-        field_validation: str = "",
+        **options: Unpack[WriteOptions],
     ) -> Manifest:
         name = str((manifest.get("metadata") or {}).get("name") or "")
         path = _path(resource, _namespace(manifest), _one(name), subresource)
-        params = _params(
-            fieldManager=field_manager,
-            dryRun="All" if dry_run else "",
-            fieldValidation=field_validation,
-        )
+        params = _write_params(options)
         return _object(await self.request("PUT", path, params=params, body=_encode(manifest)))
 
     async def patch(
@@ -246,18 +227,11 @@ class HttpCluster:
         type: PatchType,  # noqa: A002 - the API's own word
         namespace: str = "",
         subresource: str = "",
-        field_manager: str = "",
         force: bool = False,
-        dry_run: bool = False,
-        field_validation: str = "",
+        **options: Unpack[WriteOptions],
     ) -> Manifest:
         path = _path(resource, namespace, _one(name), subresource)
-        params = _params(
-            fieldManager=field_manager,
-            force="true" if force else "",
-            dryRun="All" if dry_run else "",
-            fieldValidation=field_validation,
-        )
+        params = _write_params(options) | _params(force="true" if force else "")
         body = _encode(patch)
         return _object(
             await self.request("PATCH", path, params=params, body=body, content_type=str(type))
@@ -269,36 +243,26 @@ class HttpCluster:
         name: str,
         *,
         namespace: str = "",
-        propagation: Propagation | None = None,
         uid: str = "",
         resource_version: str = "",
-        grace_seconds: int | None = None,
-        dry_run: bool = False,
+        **options: Unpack[DeleteOptions],
     ) -> Manifest:
-        options = _delete_options(propagation, grace_seconds, dry_run=dry_run)
+        body = _delete_body(options)
         preconditions = _params(uid=uid, resourceVersion=resource_version)
         if preconditions:
-            options["preconditions"] = preconditions
+            body["preconditions"] = preconditions
         path = _path(resource, namespace, _one(name))
-        return _object(await self.request("DELETE", path, body=_encode(options)))
+        return _object(await self.request("DELETE", path, body=_encode(body)))
 
     async def delete_collection(
-        self,
-        resource: Resource,
-        *,
-        namespace: str = "",
-        label_selector: str = "",
-        field_selector: str = "",
-        propagation: Propagation | None = None,
-        grace_seconds: int | None = None,
-        dry_run: bool = False,
+        self, resource: Resource, **options: Unpack[CollectionDeleteOptions]
     ) -> None:
-        """DELETE of all objects that are selected; in a namespace, or in all."""
-        options = _delete_options(propagation, grace_seconds, dry_run=dry_run)
-        params = _params(labelSelector=label_selector, fieldSelector=field_selector)
-        path = _path(resource, namespace)
         await self.request(
-            "DELETE", path, params=params, body=_encode(options), seconds=_LIST_TIMEOUT
+            "DELETE",
+            _path(resource, options.get("namespace", "")),
+            params=_selector_params(options),
+            body=_encode(_delete_body(options)),
+            seconds=_LIST_TIMEOUT,
         )
 
     async def request(
@@ -408,17 +372,31 @@ def _encode(value: Any) -> bytes:
         raise InputError(f"the object cannot be written as JSON: {error}") from error
 
 
-def _delete_options(
-    propagation: Propagation | None, grace_seconds: int | None, *, dry_run: bool
-) -> dict[str, Any]:
-    options: dict[str, Any] = {"apiVersion": "v1", "kind": "DeleteOptions"}
+def _delete_body(options: DeleteOptions) -> dict[str, Any]:
+    body: dict[str, Any] = {"apiVersion": "v1", "kind": "DeleteOptions"}
+    propagation, seconds = options.get("propagation"), options.get("grace_seconds")
     if propagation is not None:
-        options["propagationPolicy"] = str(propagation)
-    if grace_seconds is not None:
-        options["gracePeriodSeconds"] = grace_seconds
-    if dry_run:
-        options["dryRun"] = ["All"]
-    return options
+        body["propagationPolicy"] = str(propagation)
+    if seconds is not None:
+        body["gracePeriodSeconds"] = seconds
+    if options.get("dry_run"):
+        body["dryRun"] = ["All"]
+    return body
+
+
+def _write_params(options: WriteOptions) -> dict[str, str]:
+    return _params(
+        fieldManager=options.get("field_manager", ""),
+        dryRun="All" if options.get("dry_run") else "",
+        fieldValidation=options.get("field_validation", ""),
+    )
+
+
+def _selector_params(selectors: Selectors) -> dict[str, str]:
+    return _params(
+        labelSelector=selectors.get("label_selector", ""),
+        fieldSelector=selectors.get("field_selector", ""),
+    )
 
 
 def _params(**params: str) -> dict[str, str]:
