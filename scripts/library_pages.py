@@ -146,7 +146,7 @@ JOBS: Final[Mapping[str, tuple[str, ...]]] = {
     "Images": ("build", "publish", "copy", "signatures"),
     "Clusters": ("bundle", "deploy", "olm", "operands", "read", "status", "wait"),
     "OLM v0": ("install", "upgrade", "uninstall", "retry"),
-    "OLM v1": ("extension", "removal", "state"),
+    "OLM v1": ("install", "upgrade", "uninstall", "why", "state"),
 }
 _FOLDERS: Final = {
     "Projects": "project",

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from olmkit.edges.cluster.objects import ClusterObjects
     from olmkit.edges.images.access_settings import Access
     from olmkit.jobs.cluster.wait import Report, Timeouts
-    from olmkit.jobs.cluster_v1.extension import ExtensionUpgrade
     from olmkit.jobs.cluster_v1.extension_choice import ExtensionChoice
+    from olmkit.jobs.cluster_v1.upgrade import ExtensionUpgrade
     from olmkit.kube.objects import Manifest
     from olmkit.olm.explain.explanation import Explanation
 
@@ -42,8 +42,8 @@ def install(
     undone: Report | None,
 ) -> None:
     """Install through a ClusterExtension."""
-    from olmkit.jobs.cluster_v1 import extension as job
-    from olmkit.jobs.cluster_v1.extension import ExtensionOptions
+    from olmkit.jobs.cluster_v1 import install as job
+    from olmkit.jobs.cluster_v1.install import ExtensionOptions
 
     for name in _ONLY_V0:
         if words.get(name):
@@ -103,7 +103,7 @@ def upgrade(
     """Ask for another version."""
     import asyncio
 
-    from olmkit.jobs.cluster_v1 import extension as job
+    from olmkit.jobs.cluster_v1 import upgrade as job
     from olmkit.olm.explain.explanation import Explanation
 
     async def run() -> None:
@@ -112,7 +112,7 @@ def upgrade(
         async with target.open() as (reader, _):
             with _granting(app):
                 planned = (
-                    await job.plan_upgrade(
+                    await job.plan(
                         reader, package, to, access, extends_account=create_service_account
                     )
                     if dry_run
@@ -138,7 +138,7 @@ def upgrade(
                 return
             rest = replace(timeouts, seconds=max(0.0, end - clock()))
             with install_status.watching(app, "working") as report:
-                found = await job.upgrade(reader, made, report=report, timeouts=rest)
+                found = await job.carry_out(reader, made, report=report, timeouts=rest)
             install_status.give(app, found, {"package": package})
 
     app.run(run())
@@ -154,10 +154,10 @@ async def _planned(
     timeouts: Timeouts,
     extends_account: bool,
 ) -> ExtensionUpgrade | Explanation:
-    from olmkit.jobs.cluster_v1 import extension as job
+    from olmkit.jobs.cluster_v1 import upgrade as job
 
     with install_status.watching(app, "waiting") as report:
-        return await job.plan_upgrade_when_read(
+        return await job.plan_when_read(
             reader,
             package,
             to,
@@ -170,7 +170,7 @@ async def _planned(
 
 def why(app: App, *, package: str, target: Target, save: Path | None, saved: Path | None) -> None:
     """Explain the state of a ClusterExtension; `saved` is a file to read instead of a cluster."""
-    from olmkit.jobs.cluster_v1 import extension as job
+    from olmkit.jobs.cluster_v1 import why as job
 
     if saved is not None:
         install_status.give(app, job.why_saved(saved, package), {"package": package})
@@ -196,12 +196,12 @@ def uninstall(
     yes: bool,
 ) -> None:
     """Remove a ClusterExtension; OLM v1 deletes its CRDs with it."""
-    from olmkit.jobs.cluster_v1 import removal
+    from olmkit.jobs.cluster_v1 import uninstall as job
     from olmkit.kube import objects
 
     async def run() -> None:
         async with target.open() as (reader, _):
-            made = await removal.plan(
+            made = await job.plan(
                 reader, package, delete_operands=delete_operands, report=app.terminal.note
             )
             for crd in made.unread:
@@ -214,13 +214,13 @@ def uninstall(
                 if not made.is_complete:
                     app.terminal.note("pass `--delete-operands` to delete the objects of its CRDs")
                 return
-            removal.require_complete(made)
+            job.require_complete(made)
             if made.crds:
                 names = ", ".join(objects.name(crd) for crd in made.crds)
                 app.terminal.note(f"OLM v1 deletes the CRDs with the ClusterExtension: {names}")
             deletion.confirm(app, made.all, yes=yes)
             with install_status.watching(app, "deleting") as report:
-                done = await removal.carry_out(
+                done = await job.carry_out(
                     reader,
                     made,
                     remove_finalizers=remove_finalizers,

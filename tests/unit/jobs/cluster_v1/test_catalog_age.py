@@ -14,9 +14,9 @@ from olmkit.edges.cluster.kubeconfig import ClusterConfig
 from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.cluster.wait import Timeouts
-from olmkit.jobs.cluster_v1 import catalog_age, extension
-from olmkit.jobs.cluster_v1.extension import ExtensionUpgrade
+from olmkit.jobs.cluster_v1 import catalog_age, upgrade
 from olmkit.jobs.cluster_v1.extension_choice import ExtensionChoice, NotOfferedError
+from olmkit.jobs.cluster_v1.upgrade import ExtensionUpgrade
 from olmkit.jobs.image import digest
 from olmkit.kube.api import Resource
 from olmkit.kube.objects import GVK
@@ -85,17 +85,17 @@ def _registry(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def offers(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Sets what `plan_upgrade` finds in the catalogs; empty when they do not offer it."""
+    """Sets what `plan` finds in the catalogs; empty when they do not offer it."""
     state = {"csv": "cache.v1"}
 
-    async def plan_upgrade(*_: Any, extends_account: bool) -> ExtensionUpgrade:
+    async def plan(*_: Any, extends_account: bool) -> ExtensionUpgrade:
         assert not extends_account
         if not state["csv"]:
             raise NotOfferedError("package `cache` has no version that fits `2.x`")
         return ExtensionUpgrade(name="cache", package="cache", version="", before="cache.v1",
                                 wanted={}, offer=ExtensionChoice(csv=state["csv"]))  # fmt: skip
 
-    monkeypatch.setattr(extension, "plan_upgrade", plan_upgrade)
+    monkeypatch.setattr(upgrade, "plan", plan)
     return lambda csv: state.update(csv=csv)
 
 
@@ -109,7 +109,7 @@ async def planned(
         told.append(line)
         reported()
 
-    found = await extension.plan_upgrade_when_read(
+    found = await upgrade.plan_when_read(
         reader, "cache", "", Access(), report=report, timeouts=QUICK
     )
     return found, told

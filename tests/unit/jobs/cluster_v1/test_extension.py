@@ -31,9 +31,9 @@ from olmkit.jobs.cluster import read as cluster_read
 from olmkit.jobs.cluster import status
 from olmkit.jobs.cluster.wait import Timeouts
 from olmkit.jobs.cluster_v0 import upgrade_plan
-from olmkit.jobs.cluster_v1 import extension, removal
-from olmkit.jobs.cluster_v1.extension import ExtensionOptions
+from olmkit.jobs.cluster_v1 import install, uninstall, upgrade, why
 from olmkit.jobs.cluster_v1.extension_choice import ExtensionChoice
+from olmkit.jobs.cluster_v1.install import ExtensionOptions
 from olmkit.kube.api import ClusterError, Forbidden, Resource
 from olmkit.kube.objects import GVK
 from olmkit.olm.cluster_state import ClusterState
@@ -131,8 +131,8 @@ OPTIONS = ExtensionOptions(package="cache", namespace="apps", version="1.x")
 
 
 async def installed(reader: ClusterObjects, options: ExtensionOptions = OPTIONS) -> Any:
-    made = await extension.plan(reader, options, Access())
-    return await extension.carry_out(reader, made, report=[].append, timeouts=QUICK, created=[])
+    made = await install.plan(reader, options, Access())
+    return await install.carry_out(reader, made, report=[].append, timeouts=QUICK, created=[])
 
 
 def test_an_extension_is_made_waited_for_changed_and_removed() -> None:
@@ -143,7 +143,7 @@ def test_an_extension_is_made_waited_for_changed_and_removed() -> None:
             await installed(reader)
 
         writes = len(server.writes())
-        made = await extension.plan_upgrade(reader, "cache", "2.x", Access())
+        made = await upgrade.plan(reader, "cache", "2.x", Access())
         assert made.before == "cache.v1"
         assert made.wanted["spec"]["source"]["catalog"]["version"] == "2.x"
         assert [verb for verb, _ in server.writes()[writes:]] == ["PATCH"]  # checked, not written
@@ -151,14 +151,14 @@ def test_an_extension_is_made_waited_for_changed_and_removed() -> None:
         assert unchanged is not None
         assert unchanged["spec"]["source"]["catalog"]["version"] == "1.x"
         assert made.offer.notes[0] == "the requested range changes from `1.x` to `2.x`"
-        found = await extension.upgrade(reader, made, report=[].append, timeouts=QUICK)
+        found = await upgrade.carry_out(reader, made, report=[].append, timeouts=QUICK)
         assert found.is_ready
         there = server.get("clusterextensions", "cache", "")
         assert there is not None
         assert there["spec"]["source"]["catalog"]["version"] == "2.x"
 
-        gone = await removal.plan(reader, "cache", delete_operands=False)
-        done = await removal.carry_out(reader, gone, report=[].append, timeouts=QUICK)
+        gone = await uninstall.plan(reader, "cache", delete_operands=False)
+        done = await uninstall.carry_out(reader, gone, report=[].append, timeouts=QUICK)
         assert (done.gone, done.left) == (gone.all, ())
         assert server.all("clusterextensions") == []
 
@@ -187,17 +187,15 @@ def test_installed_is_not_ready_before_the_deployments_are_available() -> None:
                  "state": {"waiting": {"reason": "ErrImagePull", "message": "not found"}}}]},
         })  # fmt: skip
         quick = Timeouts(seconds=0.5, interval=0.02, believed=0.1)
-        made = await extension.plan(reader, OPTIONS, Access())
-        found = await extension.carry_out(
-            reader, made, report=[].append, timeouts=quick, created=[]
-        )
+        made = await install.plan(reader, OPTIONS, Access())
+        found = await install.carry_out(reader, made, report=[].append, timeouts=quick, created=[])
 
         assert (found.cause, found.is_ready) == ("image-cannot-be-pulled", False)
-        assert (await extension.why(reader, "cache")).cause == "image-cannot-be-pulled"
+        assert (await why.why(reader, "cache")).cause == "image-cannot-be-pulled"
         (row,) = (await status.status(reader)).operators
         assert row.explanation.cause == "image-cannot-be-pulled"
         _deployment(server, available=True)
-        assert (await extension.why(reader, "cache")).is_ready
+        assert (await why.why(reader, "cache")).is_ready
 
     run(story)
 
@@ -205,10 +203,10 @@ def test_installed_is_not_ready_before_the_deployments_are_available() -> None:
 def test_an_upgrade_waits_for_the_bundle_that_is_expected() -> None:
     async def story(reader: ClusterObjects, _: ApiServer, __: dict[str, str]) -> None:
         await installed(reader)
-        made = await extension.plan_upgrade(reader, "cache", "", Access())
+        made = await upgrade.plan(reader, "cache", "", Access())
         expected = replace(made, offer=ExtensionChoice(csv="cache.v2"))
         quick = Timeouts(seconds=0.3, interval=0.02, believed=0.1)
-        found = await extension.upgrade(reader, expected, report=[].append, timeouts=quick)
+        found = await upgrade.carry_out(reader, expected, report=[].append, timeouts=quick)
 
         assert (found.cause, found.readiness) == ("waiting", Readiness.STUCK)
         assert "installed `cache.v1` and not yet `cache.v2`" in found.message
@@ -239,11 +237,11 @@ def test_the_lease_of_the_operator_goes_last() -> None:
                 "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
                 "metadata": {"name": name, "namespace": "apps"}, "spec": {"holderIdentity": holder},
             })  # fmt: skip
-        made = await removal.plan(reader, "cache", delete_operands=False)
+        made = await uninstall.plan(reader, "cache", delete_operands=False)
         assert [one["metadata"]["name"] for one in made.all] == ["cache", "cache", "own"]
         assert "kubectl delete namespace apps" in made.stays[0]
         server.put("namespaces", {"metadata": {"name": "apps"}})  # created by another tool
-        assert (await removal.plan(reader, "cache", delete_operands=False)).stays == ()
+        assert (await uninstall.plan(reader, "cache", delete_operands=False)).stays == ()
 
     run(story)
 
@@ -262,7 +260,7 @@ def test_what_was_created_for_one_extension_stays_when_another_of_its_package_go
             server.put("clustercatalogs", {"apiVersion": f"{GROUP}/v1", "kind": "ClusterCatalog",
                        "metadata": {"name": f"{owner}-c", "labels": labels}})  # fmt: skip
         for owner in ("cache", "second"):
-            made = await removal.plan(reader, owner, delete_operands=False)
+            made = await uninstall.plan(reader, owner, delete_operands=False)
             names = [one["metadata"]["name"] for one in made.ours]
             assert names == [f"{owner}-c", f"{owner}-a"]
         rows = (await status.status(reader, package="cache")).operators
@@ -277,18 +275,18 @@ def test_objects_go_first_and_only_when_that_is_requested() -> None:
         await installed(reader)
         server.put("customresourcedefinitions", CRD)
         _toy(server)
-        made = await removal.plan(reader, "cache", delete_operands=False)
+        made = await uninstall.plan(reader, "cache", delete_operands=False)
         with pytest.raises(InputError, match="1 object of them exists"):
-            removal.require_complete(made)
+            uninstall.require_complete(made)
 
-        made = await removal.plan(reader, "cache", delete_operands=True)
-        removal.require_complete(made)
+        made = await uninstall.plan(reader, "cache", delete_operands=True)
+        uninstall.require_complete(made)
         assert [one["kind"] for one in made.all] == [
             "Toy", "ClusterExtension", "CustomResourceDefinition",
         ]  # fmt: skip
         said: list[str] = []
         quick = Timeouts(seconds=0.2, interval=0.02)
-        done = await removal.carry_out(reader, made, report=said.append, timeouts=quick)
+        done = await uninstall.carry_out(reader, made, report=said.append, timeouts=quick)
         # Nothing collects garbage here, so the CRD stays, and that is reported.
         assert [one["kind"] for one in done.gone] == ["Toy", "ClusterExtension"]
         assert [one["kind"] for one in done.left] == ["CustomResourceDefinition"]
@@ -303,17 +301,17 @@ def test_an_object_whose_operator_is_gone_keeps_the_extension_until_finalizers_g
         server.put("customresourcedefinitions", CRD)
         _toy(server, "example.com/hold")
         quick = Timeouts(seconds=0.2, interval=0.02)
-        made = await removal.plan(reader, "cache", delete_operands=True)
-        done = await removal.carry_out(reader, made, report=[].append, timeouts=quick)
+        made = await uninstall.plan(reader, "cache", delete_operands=True)
+        done = await uninstall.carry_out(reader, made, report=[].append, timeouts=quick)
         assert [one["kind"] for one in done.left] == ["Toy"]
         assert "`example.com/hold`" in done.hint
         assert server.get("clusterextensions", "cache", "")
 
         server.remove("clusterextensions", "cache", "")
-        made = await removal.plan(reader, "cache", delete_operands=True)
+        made = await uninstall.plan(reader, "cache", delete_operands=True)
         assert made.extension is None
         soon = Timeouts(seconds=2, interval=0.02, believed=0.1)
-        done = await removal.carry_out(
+        done = await uninstall.carry_out(
             reader, made, remove_finalizers=True, report=[].append, timeouts=soon
         )
         assert [one["kind"] for one in done.gone] == ["Toy"]
@@ -347,15 +345,15 @@ def test_a_conversion_webhook_that_is_gone_does_not_hold_up_an_uninstall() -> No
         crd = {**CRD, "spec": {**CRD["spec"], "conversion": conversion}}
         server.put("customresourcedefinitions", crd)
         _toy(server)
-        made = await removal.plan(reader, "cache", delete_operands=False)
+        made = await uninstall.plan(reader, "cache", delete_operands=False)
         with pytest.raises(InputError, match="is not known: nothing converts them"):
-            removal.require_complete(made)
+            uninstall.require_complete(made)
 
-        made = await removal.plan(reader, "cache", delete_operands=True)
-        removal.require_complete(made)
+        made = await uninstall.plan(reader, "cache", delete_operands=True)
+        uninstall.require_complete(made)
         said: list[str] = []
         quick = Timeouts(seconds=1, interval=0.02)
-        done = await removal.carry_out(reader, made, report=said.append, timeouts=quick)
+        done = await uninstall.carry_out(reader, made, report=said.append, timeouts=quick)
         assert [one["kind"] for one in done.gone] == ["ClusterExtension", "Toy"]
         assert [one["kind"] for one in done.left] == ["CustomResourceDefinition"]  # no collector
         steps = ("deleting ClusterExtension", "switching off the conversion", "deleting Toy")
@@ -368,10 +366,10 @@ def test_a_conversion_webhook_that_is_gone_does_not_hold_up_an_uninstall() -> No
 def test_what_comes_to_nothing_is_taken_back_when_that_is_wanted() -> None:
     async def story(reader: ClusterObjects, server: ApiServer, says: dict[str, str]) -> None:
         says["reason"] = "Blocked"
-        made = await extension.plan(reader, OPTIONS, Access())
+        made = await install.plan(reader, OPTIONS, Access())
         said: list[str] = []
         created: list[dict[str, Any]] = []
-        found = await extension.carry_out(
+        found = await install.carry_out(
             reader, made, report=[].append, timeouts=QUICK, created=created, undone=said.append
         )
 
@@ -409,7 +407,7 @@ def test_a_package_is_installed_once() -> None:
                                          "kind": "ClusterExtension", **other})  # fmt: skip
         with pytest.raises(InputError, match="`other` requests the package `cache` already"):
             await installed(reader)
-        assert (await extension.why(reader, "cache")).chain[0].subject == "ClusterExtension other"
+        assert (await why.why(reader, "cache")).chain[0].subject == "ClusterExtension other"
 
     run(story)
 
@@ -421,7 +419,7 @@ def test_a_range_that_the_api_server_refuses_is_refused_before() -> None:
             with pytest.raises(InputError, match="cannot be requested of OLM v1"):
                 await installed(reader, options)
             with pytest.raises(InputError, match="cannot be requested of OLM v1"):
-                await extension.plan_upgrade(reader, "cache", version, Access())
+                await upgrade.plan(reader, "cache", version, Access())
         assert server.writes() == []
 
     run(story)
@@ -430,10 +428,10 @@ def test_a_range_that_the_api_server_refuses_is_refused_before() -> None:
 def test_without_a_version_an_upgrade_keeps_the_range() -> None:
     async def story(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
         await installed(reader)
-        made = await extension.plan_upgrade(reader, "cache", "", Access())
+        made = await upgrade.plan(reader, "cache", "", Access())
         assert made.offer.notes[0] == "the requested range `1.x` stays; `--to` changes it"
         writes = len(server.writes())
-        found = await extension.upgrade(reader, made, report=[].append, timeouts=QUICK)
+        found = await upgrade.carry_out(reader, made, report=[].append, timeouts=QUICK)
         assert (found.is_ready, len(server.writes())) == (True, writes)
 
     run(story)
@@ -468,7 +466,7 @@ def test_catalogs_that_may_not_be_listed_are_not_reported_as_absent() -> None:
 
         async def causes() -> tuple[str, str]:
             (row,) = (await status.status(reader)).operators
-            return (await extension.why(reader, "cache")).cause, row.explanation.cause
+            return (await why.why(reader, "cache")).cause, row.explanation.cause
 
         assert await causes() == ("catalog-not-ready",) * 2
         server.denies = lambda access: access.resource == "clustercatalogs"
@@ -547,16 +545,16 @@ def test_commands_of_v1_name_the_subscription_of_the_package() -> None:
             "spec": {"name": "cache"},
         })  # fmt: skip
         said = "no ClusterExtension requests `cache`, and a Subscription of OLM v0 in namespace "
-        found = await extension.why(reader, "cache")
+        found = await why.why(reader, "cache")
         assert (found.cause, found.message) == ("not-installed", f"{said}`team` does")
         assert found.hint == "run `olmkit why cache -n team`"
         with pytest.raises(InputError, match="a Subscription of OLM v0") as refused:
-            await extension.plan_upgrade(reader, "cache", "", Access())
+            await upgrade.plan(reader, "cache", "", Access())
         assert refused.value.hint == "run `olmkit upgrade cache -n team`"
         with pytest.raises(InputError, match="a Subscription of OLM v0") as refused:
-            await removal.plan(reader, "cache", delete_operands=False)
+            await uninstall.plan(reader, "cache", delete_operands=False)
         assert refused.value.hint == "run `olmkit uninstall cache -n team`"
-        found = await extension.why(reader, "third")
+        found = await why.why(reader, "third")
         assert found.hint == "install it: `olmkit install third --olm v1`"
 
     run(story, *V0)
@@ -564,20 +562,20 @@ def test_commands_of_v1_name_the_subscription_of_the_package() -> None:
 
 @pytest.mark.parametrize(("duration", "minutes"), [("15m", 15), ("1h30m", 90), ("2h", 120)])
 def test_a_poll_interval_is_in_minutes(duration: str, minutes: int) -> None:
-    assert extension.poll_minutes(duration) == minutes
+    assert install.poll_minutes(duration) == minutes
 
 
 @pytest.mark.parametrize("duration", ["", "90s", "0m", "1.5h", "m", "h5m", "15", "5m1"])
 def test_a_poll_interval_that_a_catalog_cannot_have_is_refused(duration: str) -> None:
     with pytest.raises(ConfigurationError, match="whole minutes"):
-        extension.poll_minutes(duration)
+        install.poll_minutes(duration)
 
 
 def test_only_a_catalog_of_an_image_is_polled() -> None:
     async def story(reader: ClusterObjects, _: ApiServer, __: dict[str, str]) -> None:
         options = replace(OPTIONS, catalog="shelf", poll_minutes=5)
         with pytest.raises(ConfigurationError, match="named by its image"):
-            await extension.plan(reader, options, Access())
+            await install.plan(reader, options, Access())
 
     run(story)
 
@@ -629,14 +627,14 @@ def test_an_upgrade_needs_the_service_account_where_the_release_does() -> None:
         schema = {"openAPIV3Schema": needs}
         server.put("customresourcedefinitions", crd | {"spec": {"versions": [{"schema": schema}]}})
         with pytest.raises(InputError, match="`installer` does not exist in namespace") as refused:
-            await extension.plan_upgrade(reader, "cache", "2.x", Access())
+            await upgrade.plan(reader, "cache", "2.x", Access())
         assert "kubectl create serviceaccount installer -n apps" in refused.value.hint
 
         server.put("customresourcedefinitions", crd | {"spec": {"versions": [{"schema": {}}]}})
-        made = await extension.plan_upgrade(reader, "cache", "2.x", Access())
+        made = await upgrade.plan(reader, "cache", "2.x", Access())
         assert made.version == "2.x"
         other = replace(options, package="queue", service_account="nowhere")
-        notes = (await extension.plan(reader, other, Access())).offer.notes
+        notes = (await install.plan(reader, other, Access())).offer.notes
         assert notes[0] == "this release of OLM v1 ignores the service account `nowhere`"
 
     run(story)
@@ -644,11 +642,11 @@ def test_an_upgrade_needs_the_service_account_where_the_release_does() -> None:
 
 def test_nothing_there_is_reported() -> None:
     async def story(reader: ClusterObjects, _: ApiServer, __: dict[str, str]) -> None:
-        assert (await extension.why(reader, "cache")).cause == "not-installed"
+        assert (await why.why(reader, "cache")).cause == "not-installed"
         with pytest.raises(InputError, match="no ClusterExtension"):
-            await removal.plan(reader, "cache", delete_operands=True)
+            await uninstall.plan(reader, "cache", delete_operands=True)
         with pytest.raises(InputError, match="no ClusterExtension"):
-            await extension.plan_upgrade(reader, "cache", "", Access())
+            await upgrade.plan(reader, "cache", "", Access())
         with pytest.raises(InputError, match="the ClusterCatalog `other` does not exist"):
             await cluster_catalog.read(reader, "other")
 

@@ -49,8 +49,8 @@ from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.cluster import bundle as cluster_bundle
 from olmkit.jobs.cluster import wait
 from olmkit.jobs.cluster.wait import Timeouts
-from olmkit.jobs.cluster_v1 import extension
-from olmkit.jobs.cluster_v1.extension import ExtensionOptions
+from olmkit.jobs.cluster_v1 import install, upgrade, why
+from olmkit.jobs.cluster_v1.install import ExtensionOptions
 from olmkit.kube import objects
 from olmkit.kube.api import Conflict, Resource
 from olmkit.kube.objects import GVK, mapping
@@ -380,19 +380,19 @@ class Stage:
         return ExtensionOptions(**more)
 
     async def install(self, **more: Any) -> Explanation:
-        made = await extension.plan(self.reader, self.options(**more), ACCESS)
+        made = await install.plan(self.reader, self.options(**more), ACCESS)
         timeouts = self.timeouts
-        return await extension.carry_out(
+        return await install.carry_out(
             self.reader, made, report=[].append, timeouts=timeouts, created=[]
         )
 
     async def upgrade(self, version: str = "", timeouts: Timeouts | None = None) -> Explanation:
-        made = await extension.plan_upgrade(self.reader, self.name, version, ACCESS)
+        made = await upgrade.plan(self.reader, self.name, version, ACCESS)
         timeouts = timeouts or self.timeouts
-        return await extension.upgrade(self.reader, made, report=[].append, timeouts=timeouts)
+        return await upgrade.carry_out(self.reader, made, report=[].append, timeouts=timeouts)
 
     async def why(self, name: str = "") -> Explanation:
-        return await extension.why(self.reader, name or self.name)
+        return await why.why(self.reader, name or self.name)
 
     def wanted(self, name: str = "", place: str = "", **catalog: Any) -> Manifest:
         """A ClusterExtension as a person writes it, with all that `install` would refuse."""

@@ -11,7 +11,7 @@ import pytest
 from olmkit.base.diagnostics import InputError
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.cluster import status
-from olmkit.jobs.cluster_v1 import extension, removal
+from olmkit.jobs.cluster_v1 import install, uninstall, upgrade
 from olmkit.olm import kinds
 from olmkit.olm.explain.explanation import Readiness
 from olmkit.olm.v1 import extension as v1
@@ -37,25 +37,25 @@ def test_an_extension_is_made_waited_for_changed_and_removed(on_stage: OnStage, 
         assert row.explanation.is_ready
 
         before = await stage.written()
-        made = await extension.plan_upgrade(reader, name, "1.x", ACCESS)
+        made = await upgrade.plan(reader, name, "1.x", ACCESS)
         assert (made.before, made.offer.csv) == (f"{name}.v1.0.0", f"{name}.v1.1.0")
         assert made.offer.notes[0] == "the requested range changes from `1.0.0` to `1.x`"
         assert await stage.written() == before
         timeouts = stage.timeouts
-        found = await extension.upgrade(reader, made, report=[].append, timeouts=timeouts)
+        found = await upgrade.carry_out(reader, made, report=[].append, timeouts=timeouts)
         assert found.is_ready
         assert _version(await reader.find(v1.CLUSTER_EXTENSION, name)) == "1.x"
 
-        made = await extension.plan_upgrade(reader, name, "", ACCESS)
+        made = await upgrade.plan(reader, name, "", ACCESS)
         assert made.offer.notes == (
             "the requested range `1.x` stays; `--to` changes it", "no newer version is offered",
         )  # fmt: skip
 
-        gone = await removal.plan(reader, name, delete_operands=False)
+        gone = await uninstall.plan(reader, name, delete_operands=False)
         assert [one["kind"] for one in gone.all] == [
             "ClusterExtension", "Deployment", "CustomResourceDefinition",
         ]  # fmt: skip
-        done = await removal.carry_out(reader, gone, report=[].append, timeouts=timeouts)
+        done = await uninstall.carry_out(reader, gone, report=[].append, timeouts=timeouts)
         assert (done.gone, done.left) == (gone.all, ())
         assert await reader.find(kinds.CRD, stage.shop.crd) is None
 
@@ -82,7 +82,7 @@ def test_nothing_there_is_reported(on_stage: OnStage) -> None:
     async def story(stage: Any) -> None:
         assert (await stage.why()).cause == "not-installed"
         with pytest.raises(InputError, match="no ClusterExtension"):
-            await removal.plan(stage.reader, stage.name, delete_operands=True)
+            await uninstall.plan(stage.reader, stage.name, delete_operands=True)
         with pytest.raises(InputError, match="no ClusterExtension"):
             await stage.upgrade()
 
@@ -96,14 +96,14 @@ def test_objects_go_first_and_only_when_that_is_requested(on_stage: OnStage, toy
         await stage.serve(toy(version="1.0.0"))
         await stage.install()
         await reader.create(stage.shop.operand(place))
-        made = await removal.plan(reader, name, delete_operands=False)
+        made = await uninstall.plan(reader, name, delete_operands=False)
         with pytest.raises(InputError, match="1 object of them exists"):
-            removal.require_complete(made)
+            uninstall.require_complete(made)
 
-        made = await removal.plan(reader, name, delete_operands=True)
-        removal.require_complete(made)
+        made = await uninstall.plan(reader, name, delete_operands=True)
+        uninstall.require_complete(made)
         said: list[str] = []
-        done = await removal.carry_out(reader, made, report=said.append, timeouts=stage.timeouts)
+        done = await uninstall.carry_out(reader, made, report=said.append, timeouts=stage.timeouts)
         assert [one["kind"] for one in done.gone] == [
             "Toy", "ClusterExtension", "Deployment", "CustomResourceDefinition",
         ]  # fmt: skip
@@ -119,15 +119,15 @@ def test_an_object_with_a_finalizer_keeps_the_extension(on_stage: OnStage, toy: 
         await stage.serve(toy(version="1.0.0"))
         await stage.install()
         await reader.create(stage.shop.operand(stage.namespace, "example.com/hold"))
-        made = await removal.plan(reader, name, delete_operands=True)
+        made = await uninstall.plan(reader, name, delete_operands=True)
         soon = replace(stage.timeouts, seconds=2)
-        done = await removal.carry_out(reader, made, report=[].append, timeouts=soon)
+        done = await uninstall.carry_out(reader, made, report=[].append, timeouts=soon)
         assert [one["kind"] for one in done.left] == ["Toy"]
         assert "`example.com/hold`" in done.hint
         assert await reader.find(v1.CLUSTER_EXTENSION, name)
 
-        made = await removal.plan(reader, name, delete_operands=True)
-        done = await removal.carry_out(
+        made = await uninstall.plan(reader, name, delete_operands=True)
+        done = await uninstall.carry_out(
             reader, made, remove_finalizers=True, report=[].append, timeouts=stage.timeouts
         )
         assert done.left == ()
@@ -141,11 +141,11 @@ def test_what_fails_is_taken_back_when_that_is_requested(on_stage: OnStage, toy:
         nowhere = f"{stage.shop.cluster.registry}/nowhere:1"
         await stage.serve(toy(version="1.0.0", image=nowhere))
         options = stage.options(service_account="", create_service_account=True)
-        made = await extension.plan(stage.reader, options, ACCESS)
+        made = await install.plan(stage.reader, options, ACCESS)
         said: list[str] = []
         created: list[dict[str, Any]] = []
         soon = stage.soon
-        found = await extension.carry_out(
+        found = await install.carry_out(
             stage.reader, made, report=[].append, timeouts=soon, created=created, undone=said.append
         )
         assert (found.cause, created) == ("image-cannot-be-pulled", [])
@@ -178,12 +178,12 @@ def test_a_second_extension_of_a_package_keeps_what_is_of_the_first(
         assert [(row.name, row.package) for row in rows] == [(name, name), (second, name)]
 
         for owner, kept in ((second, True), (name, False)):
-            made = await removal.plan(reader, owner, delete_operands=False)
+            made = await uninstall.plan(reader, owner, delete_operands=False)
             assert [one["kind"] for one in made.ours if "installer" in one["metadata"]["name"]] == (
                 [] if kept else ["ClusterRoleBinding", "RoleBinding", "ClusterRole", "Role",
                                  "ServiceAccount"]
             )  # fmt: skip
-            await removal.carry_out(reader, made, report=[].append, timeouts=stage.timeouts)
+            await uninstall.carry_out(reader, made, report=[].append, timeouts=stage.timeouts)
             account = await reader.find(
                 ("v1", "ServiceAccount"), f"{name}-installer", stage.namespace
             )

@@ -1,8 +1,7 @@
-"""Install and upgrade operators through OLM v1, and explain their state.
+"""Install operators through OLM v1: a ClusterExtension, and what it needs.
 
 A ClusterExtension is all there is to write; OLM v1 does the rest and reports its progress in
-conditions. Its `Installed` only says that objects were applied, so the Deployments are waited
-for, too. The catalog that catalogd serves is read through the API server, so that what will be
+conditions. The catalog that catalogd serves is read through the API server, so that what will be
 installed is known beforehand from anywhere.
 """
 
@@ -11,34 +10,27 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from olmkit.base.diagnostics import ConfigurationError, InputError
 from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.cluster import bundle as cluster_bundle
-from olmkit.jobs.cluster import read as cluster_read
-from olmkit.jobs.cluster import wait as cluster_wait
 from olmkit.jobs.cluster import write as cluster_write
 from olmkit.jobs.cluster.read import if_allowed
 from olmkit.jobs.cluster.wait import Report, Timeouts
-from olmkit.jobs.cluster_v1 import catalog_age, extension_choice, preflight
-from olmkit.jobs.cluster_v1 import state as states
-from olmkit.jobs.cluster_v1.catalog_age import Age
-from olmkit.jobs.cluster_v1.extension_choice import ExtensionChoice, NotOfferedError
+from olmkit.jobs.cluster_v1 import extension_choice, preflight, wait
+from olmkit.jobs.cluster_v1.extension_choice import ExtensionChoice
 from olmkit.jobs.cluster_v1.preflight import Account
 from olmkit.jobs.cluster_v1.state import require_olm
-from olmkit.kube import objects, patches
+from olmkit.kube import objects
 from olmkit.kube.api import Forbidden
 from olmkit.kube.objects import Manifest, text
 from olmkit.olm import install_objects, kinds
 from olmkit.olm.explain.explanation import Explanation
 from olmkit.olm.v1 import catalogs as cluster_catalogs
-from olmkit.olm.v1 import crd_upgrades, permissions, version_range
 from olmkit.olm.v1 import extension as v1
-from olmkit.olm.v1.explain import explain
+from olmkit.olm.v1 import permissions, version_range
 from olmkit.olm.v1.extension import ExtensionRequest
-from olmkit.olm.v1.state import ExtensionState
 
 _DURATION = re.compile(r"(?=.)(?:(?P<hours>[0-9]{1,6})h)?(?:(?P<minutes>[0-9]{1,6})m)?")
 _LONGEST_POLL = 1 << 31  # minutes; the field is an integer of 32 bits
@@ -69,23 +61,6 @@ class ExtensionPlan:
     request: ExtensionRequest
     objects: tuple[Manifest, ...] = field(repr=False)
     offer: ExtensionChoice = field(repr=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExtensionUpgrade:
-    """What a ClusterExtension would become when another range of versions is requested.
-
-    `name` is the object's, `package` what it requests. `before` is the bundle that is installed
-    now, empty when there is none. `granting` are roles and bindings for its service account.
-    """
-
-    name: str
-    package: str
-    version: str
-    before: str
-    wanted: Manifest = field(repr=False)
-    offer: ExtensionChoice = field(repr=False)
-    granting: tuple[Manifest, ...] = field(default=(), repr=False)
 
 
 def poll_minutes(duration: str) -> int:
@@ -285,180 +260,4 @@ async def _create_and_wait(
 ) -> Explanation:
     for manifest in made.objects:
         await cluster_write.create(reader, manifest, created=created, report=report)
-    return await until_ready(reader, made.request.package, report=report, timeouts=timeouts)
-
-
-async def plan_upgrade_when_read(
-    reader: ClusterObjects,
-    name: str,
-    version: str,
-    access: Access,
-    *,
-    report: Report,
-    timeouts: Timeouts,
-    extends_account: bool = False,
-) -> ExtensionUpgrade | Explanation:
-    """`plan_upgrade`, after catalogd has read what the references of the catalogs name now.
-
-    That is waited for only when the catalogs offer nothing newer as they are. An explanation says
-    which catalog is older: when the time is over, or when catalogd does not look for newer images.
-    """
-    if version:
-        version_range.parse(version)
-    found = await _require(reader, name)
-    age = await if_allowed(catalog_age.read(reader, found, access), Age())
-    outdated = await catalog_age.finding(reader, age)
-    made: ExtensionUpgrade | None = None
-
-    async def plan() -> ExtensionUpgrade:
-        return await plan_upgrade(reader, name, version, access, extends_account=extends_account)
-
-    try:
-        made = await plan()
-    except NotOfferedError:
-        if outdated is None:
-            raise
-    if made is not None and (outdated is None or made.offer.csv not in ("", made.before)):
-        is_newest = made.offer.csv == made.before
-        notes = (outdated.message,) if outdated is not None else age.notes if is_newest else ()
-        return replace(made, offer=replace(made.offer, notes=(*made.offer.notes, *notes)))
-    said = await catalog_age.until_read(reader, age, report=report, timeouts=timeouts)
-    return await plan() if said.is_ready else said
-
-
-async def _require(reader: ClusterObjects, name: str) -> Manifest:
-    """The ClusterExtension of that name or package. Raises `InputError` when there is none."""
-    await require_olm(reader)
-    found = await states.find(reader, name)
-    if found is None:
-        said = await states.absent(reader, name, command="olmkit upgrade")
-        raise InputError(said.message, hint=said.hint)
-    return found
-
-
-async def plan_upgrade(
-    reader: ClusterObjects,
-    name: str,
-    version: str,
-    access: Access,
-    *,
-    extends_account: bool = False,
-) -> ExtensionUpgrade:
-    """What another range of versions means, the present one when it is empty; nothing is written.
-
-    `name` is that of the ClusterExtension or of its package. `extends_account`: a service account
-    that olmkit created gets the permissions that it lacks. Raises `InputError` when there is
-    no such ClusterExtension, when the version is not a range, and for what OLM would not install.
-    """
-    if version:
-        version_range.parse(version)
-    found = await _require(reader, name)
-    asked = v1.request_of(found)
-    present = text(asked.get("version"))
-    offer = await extension_choice.of_upgrade(reader, found, version, access)
-    notes = [*_of_range(present, version), *offer.notes]
-    before, _ = v1.installed(found)
-    granting: tuple[Manifest, ...] = ()
-    account = await preflight.account_of(reader, found)
-    if version or offer.csv not in ("", before):
-        await preflight.check_account(
-            reader,
-            account,
-            hint=f"run `kubectl create serviceaccount {account.name} -n {account.namespace}`; "
-            "`olmkit upgrade` then prints the permissions that it lacks",
-        )
-    if offer.brings is not None and offer.csv != before:
-        if extends_account and not account.is_ignored:
-            await preflight.require_ours(reader, account)
-            account = replace(account, is_extended=True)
-        checked = await preflight.check_bundle(
-            reader,
-            offer.brings,
-            extension=objects.name(found),
-            account=account,
-            is_enforced=crd_upgrades.is_enforced(found),
-        )
-        notes += checked.notes
-        granting = checked.granting
-    patch = _asking(version) if version else {}
-    changed: Manifest = patches.merge_patch(found, patch)
-    changed.pop("status", None)
-    changed["metadata"] = {"name": objects.name(found)}
-    if patch:
-        await preflight.check_change(reader, changed, patch)
-    return ExtensionUpgrade(
-        name=objects.name(found),
-        package=text(asked.get("packageName")),
-        version=version,
-        before=before,
-        wanted=changed,
-        granting=granting,
-        offer=replace(offer, notes=tuple(notes)),
-    )
-
-
-def _of_range(present: str, version: str) -> Iterator[str]:
-    """A note on what becomes of the range that a ClusterExtension requests."""
-    if present and not version:
-        yield f"the requested range `{present}` stays; `--to` changes it"
-    elif present and version != present:
-        yield f"the requested range changes from `{present}` to `{version}`"
-
-
-async def upgrade(
-    reader: ClusterObjects, made: ExtensionUpgrade, *, report: Report, timeouts: Timeouts
-) -> Explanation:
-    """Grant the service account what it lacks, request that range of versions, and wait."""
-    for manifest in made.granting:
-        await cluster_write.create(reader, manifest, created=[], report=report)
-    if made.version:
-        await reader.merge(made.wanted, _asking(made.version))
-        report(f"requested {made.version}")
-    return await until_ready(
-        reader, made.name, target=made.offer.csv, report=report, timeouts=timeouts
-    )
-
-
-def _asking(version: str) -> Manifest:
-    return {"spec": {"source": {"catalog": {"version": version}}}}
-
-
-async def why(reader: ClusterObjects, name: str, *, file: Path | None = None) -> Explanation:
-    """The state of the ClusterExtension of that name or package, and why.
-
-    `file` gets all objects that were read; no Secrets are among them.
-    """
-    await require_olm(reader)
-    state = await states.read(reader, name)
-    if file is not None:
-        states.save(state, file)
-    if state.extension is None:
-        return await states.absent(reader, name, command="olmkit why")
-    return explain(state)
-
-
-def why_saved(file: Path, name: str) -> Explanation:
-    """The same from the objects in a file. Raises `InputError` when it holds no objects."""
-    return explain(states.load(file, name))
-
-
-async def until_ready(
-    reader: ClusterObjects, name: str, *, target: str = "", report: Report, timeouts: Timeouts
-) -> Explanation:
-    """Wait until its Deployments are available, or a person must act.
-
-    `target`: the bundle that is expected, where it is known. A server that does not answer is
-    waited for.
-    """
-
-    def explained(state: ExtensionState) -> Explanation:
-        return explain(state, target=target)
-
-    async def look() -> ExtensionState:
-        state = await states.read(reader, name, logs=False)
-        if explained(state).is_ready:
-            return state
-        here = await cluster_read.with_logs(reader, state.here)
-        return replace(state, here=here)
-
-    return await cluster_wait.settled(look, explained, report=report, timeouts=timeouts)
+    return await wait.until_ready(reader, made.request.package, report=report, timeouts=timeouts)

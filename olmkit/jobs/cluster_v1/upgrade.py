@@ -1,0 +1,178 @@
+"""Upgrade operators through OLM v1: another range of versions in a ClusterExtension.
+
+Where the catalogs offer nothing newer, what their references name now is waited for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from olmkit.base.diagnostics import InputError
+from olmkit.edges.cluster.objects import ClusterObjects
+from olmkit.edges.images.access_settings import Access
+from olmkit.jobs.cluster import write as cluster_write
+from olmkit.jobs.cluster.read import if_allowed
+from olmkit.jobs.cluster.wait import Report, Timeouts
+from olmkit.jobs.cluster_v1 import catalog_age, extension_choice, preflight, wait
+from olmkit.jobs.cluster_v1 import state as states
+from olmkit.jobs.cluster_v1.catalog_age import Age
+from olmkit.jobs.cluster_v1.extension_choice import ExtensionChoice, NotOfferedError
+from olmkit.jobs.cluster_v1.state import require_olm
+from olmkit.kube import objects, patches
+from olmkit.kube.objects import Manifest, text
+from olmkit.olm.explain.explanation import Explanation
+from olmkit.olm.v1 import crd_upgrades, version_range
+from olmkit.olm.v1 import extension as v1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtensionUpgrade:
+    """What a ClusterExtension would become when another range of versions is requested.
+
+    `name` is the object's, `package` what it requests. `before` is the bundle that is installed
+    now, empty when there is none. `granting` are roles and bindings for its service account.
+    """
+
+    name: str
+    package: str
+    version: str
+    before: str
+    wanted: Manifest = field(repr=False)
+    offer: ExtensionChoice = field(repr=False)
+    granting: tuple[Manifest, ...] = field(default=(), repr=False)
+
+
+async def plan_when_read(
+    reader: ClusterObjects,
+    name: str,
+    version: str,
+    access: Access,
+    *,
+    report: Report,
+    timeouts: Timeouts,
+    extends_account: bool = False,
+) -> ExtensionUpgrade | Explanation:
+    """`plan`, after catalogd has read what the references of the catalogs name now.
+
+    That is waited for only when the catalogs offer nothing newer as they are. An explanation says
+    which catalog is older: when the time is over, or when catalogd does not look for newer images.
+    """
+    if version:
+        version_range.parse(version)
+    found = await _require(reader, name)
+    age = await if_allowed(catalog_age.read(reader, found, access), Age())
+    outdated = await catalog_age.finding(reader, age)
+    made: ExtensionUpgrade | None = None
+
+    async def planned() -> ExtensionUpgrade:
+        return await plan(reader, name, version, access, extends_account=extends_account)
+
+    try:
+        made = await planned()
+    except NotOfferedError:
+        if outdated is None:
+            raise
+    if made is not None and (outdated is None or made.offer.csv not in ("", made.before)):
+        is_newest = made.offer.csv == made.before
+        notes = (outdated.message,) if outdated is not None else age.notes if is_newest else ()
+        return replace(made, offer=replace(made.offer, notes=(*made.offer.notes, *notes)))
+    said = await catalog_age.until_read(reader, age, report=report, timeouts=timeouts)
+    return await planned() if said.is_ready else said
+
+
+async def _require(reader: ClusterObjects, name: str) -> Manifest:
+    """The ClusterExtension of that name or package. Raises `InputError` when there is none."""
+    await require_olm(reader)
+    found = await states.find(reader, name)
+    if found is None:
+        said = await states.absent(reader, name, command="olmkit upgrade")
+        raise InputError(said.message, hint=said.hint)
+    return found
+
+
+async def plan(
+    reader: ClusterObjects,
+    name: str,
+    version: str,
+    access: Access,
+    *,
+    extends_account: bool = False,
+) -> ExtensionUpgrade:
+    """What another range of versions means, the present one when it is empty; nothing is written.
+
+    `name` is that of the ClusterExtension or of its package. `extends_account`: a service account
+    that olmkit created gets the permissions that it lacks. Raises `InputError` when there is
+    no such ClusterExtension, when the version is not a range, and for what OLM would not install.
+    """
+    if version:
+        version_range.parse(version)
+    found = await _require(reader, name)
+    asked = v1.request_of(found)
+    present = text(asked.get("version"))
+    offer = await extension_choice.of_upgrade(reader, found, version, access)
+    notes = [*_of_range(present, version), *offer.notes]
+    before, _ = v1.installed(found)
+    granting: tuple[Manifest, ...] = ()
+    account = await preflight.account_of(reader, found)
+    if version or offer.csv not in ("", before):
+        await preflight.check_account(
+            reader,
+            account,
+            hint=f"run `kubectl create serviceaccount {account.name} -n {account.namespace}`; "
+            "`olmkit upgrade` then prints the permissions that it lacks",
+        )
+    if offer.brings is not None and offer.csv != before:
+        if extends_account and not account.is_ignored:
+            await preflight.require_ours(reader, account)
+            account = replace(account, is_extended=True)
+        checked = await preflight.check_bundle(
+            reader,
+            offer.brings,
+            extension=objects.name(found),
+            account=account,
+            is_enforced=crd_upgrades.is_enforced(found),
+        )
+        notes += checked.notes
+        granting = checked.granting
+    patch = _asking(version) if version else {}
+    changed: Manifest = patches.merge_patch(found, patch)
+    changed.pop("status", None)
+    changed["metadata"] = {"name": objects.name(found)}
+    if patch:
+        await preflight.check_change(reader, changed, patch)
+    return ExtensionUpgrade(
+        name=objects.name(found),
+        package=text(asked.get("packageName")),
+        version=version,
+        before=before,
+        wanted=changed,
+        granting=granting,
+        offer=replace(offer, notes=tuple(notes)),
+    )
+
+
+def _of_range(present: str, version: str) -> Iterator[str]:
+    """A note on what becomes of the range that a ClusterExtension requests."""
+    if present and not version:
+        yield f"the requested range `{present}` stays; `--to` changes it"
+    elif present and version != present:
+        yield f"the requested range changes from `{present}` to `{version}`"
+
+
+async def carry_out(
+    reader: ClusterObjects, made: ExtensionUpgrade, *, report: Report, timeouts: Timeouts
+) -> Explanation:
+    """Grant the service account what it lacks, request that range of versions, and wait."""
+    for manifest in made.granting:
+        await cluster_write.create(reader, manifest, created=[], report=report)
+    if made.version:
+        await reader.merge(made.wanted, _asking(made.version))
+        report(f"requested {made.version}")
+    return await wait.until_ready(
+        reader, made.name, target=made.offer.csv, report=report, timeouts=timeouts
+    )
+
+
+def _asking(version: str) -> Manifest:
+    return {"spec": {"source": {"catalog": {"version": version}}}}
