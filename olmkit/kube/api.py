@@ -255,7 +255,7 @@ class Pipe(Protocol):
 
 
 class Selectors(TypedDict, total=False):
-    """Which objects of a kind a request is about; without `namespace`, those of all."""
+    """Which objects of a kind a request is about; without `namespace`, those of all namespaces."""
 
     namespace: str
     label_selector: str
@@ -275,7 +275,10 @@ class WriteOptions(TypedDict, total=False):
 
 
 class DeleteOptions(TypedDict, total=False):
-    """How the API server deletes; `grace_seconds` None is what the kind has. `dry_run`: not."""
+    """How the API server deletes. With `dry_run` nothing is deleted.
+
+    `propagation` and `grace_seconds` are the defaults of the kind when they are None.
+    """
 
     propagation: Propagation | None
     grace_seconds: int | None

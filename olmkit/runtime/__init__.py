@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from olmkit.kube.api import AlreadyExists as AlreadyExists
     from olmkit.kube.api import Cause as Cause
     from olmkit.kube.api import ClusterError as ClusterError
+    from olmkit.kube.api import CollectionDeleteOptions as CollectionDeleteOptions
     from olmkit.kube.api import Conflict as Conflict
+    from olmkit.kube.api import DeleteOptions as DeleteOptions
     from olmkit.kube.api import EventType as EventType
     from olmkit.kube.api import Forbidden as Forbidden
     from olmkit.kube.api import Gone as Gone
@@ -33,9 +35,11 @@ if TYPE_CHECKING:
     from olmkit.kube.api import Pipe as Pipe
     from olmkit.kube.api import Propagation as Propagation
     from olmkit.kube.api import Resource as Resource
+    from olmkit.kube.api import Selectors as Selectors
     from olmkit.kube.api import TooManyRequests as TooManyRequests
     from olmkit.kube.api import Unauthorized as Unauthorized
     from olmkit.kube.api import Unreachable as Unreachable
+    from olmkit.kube.api import WriteOptions as WriteOptions
     from olmkit.kube.labels import LabelSelector as LabelSelector
     from olmkit.kube.objects import GVK as GVK
     from olmkit.kube.objects import Manifest as Manifest
@@ -161,7 +165,9 @@ _NAMES = {
         "AlreadyExists",
         "Cause",
         "ClusterError",
+        "CollectionDeleteOptions",
         "Conflict",
+        "DeleteOptions",
         "EventType",
         "Forbidden",
         "Gone",
@@ -171,9 +177,11 @@ _NAMES = {
         "Pipe",
         "Propagation",
         "Resource",
+        "Selectors",
         "TooManyRequests",
         "Unauthorized",
         "Unreachable",
+        "WriteOptions",
     ),
     "olmkit.kube.labels": ("LabelSelector",),
     "olmkit.kube.objects": (
