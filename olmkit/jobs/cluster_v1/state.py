@@ -6,7 +6,6 @@ What the user may not read counts as absent, as in `olmkit.jobs.cluster.read`.
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -25,15 +24,13 @@ from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState, Objects
 from olmkit.olm.explain.explanation import Explanation
 from olmkit.olm.v1 import extension as extensions
+from olmkit.olm.v1 import messages
 from olmkit.olm.v1 import state as states
 from olmkit.olm.v1.explain import explain
 from olmkit.olm.v1.state import CONTROLLERS, OWNER_LABEL, SYSTEMS, ExtensionState
 
 _POD, _EVENT = ("v1", "Pod"), ("v1", "Event")
 _NOTHING: Objects = ()
-_COLLISION = re.compile(
-    r"(?P<kind>\w+) '(?P<name>[^']*)' already exists in namespace '(?P<place>[^']*)'"
-)
 _NAMED = {
     "CustomResourceDefinition": kinds.CRD,
     "ClusterRole": ("rbac.authorization.k8s.io/v1", "ClusterRole"),
@@ -208,7 +205,7 @@ async def _named(reader: ClusterObjects, message: str, namespaces: Iterable[str]
     found = [
         await if_allowed(reader.find(kinds.NAMESPACE, name), None) for name in namespaces if name
     ]
-    collision = _COLLISION.search(message)
+    collision = messages.EXISTS.search(message)
     if collision is not None and collision["kind"] in _NAMED:
         kind = _NAMED[collision["kind"]]
         question = reader.find(kind, collision["name"], collision["place"])

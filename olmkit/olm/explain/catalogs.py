@@ -15,7 +15,7 @@ from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState
-from olmkit.olm.explain import constraints, explanation, images, pods
+from olmkit.olm.explain import constraints, explanation, forms, images, pods
 from olmkit.olm.explain.explanation import Diagnosis, FaultOrigin, Readiness
 from olmkit.olm.resolver import report
 
@@ -134,9 +134,9 @@ def of_resolution(snapshot: ClusterState, subscription: Manifest, words: str) ->
     It may be about another Subscription: all of a namespace are resolved together.
     """
     facts = snapshot.conflict
-    if not facts and words.startswith(constraints.PREFIX):
+    if not facts and words.startswith(forms.UNSATISFIABLE):
         facts = constraints.facts(words)
-    words = words.removeprefix(constraints.PREFIX).strip("[]")
+    words = words.removeprefix(forms.UNSATISFIABLE).strip("[]")
     for pattern, explain in _FRAGMENTS:
         found = pattern.search(words)
         if found is not None:
@@ -365,79 +365,27 @@ def _groups(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Diagnosis
 
 
 # In this order: a message may hold several of them, the cause before its consequences.
-_BY = r"referenced by subscription (?P<subscription>[^,\s]+)"
-_PACKAGE = rf"package (?P<package>\S+) in the catalog {_BY}"
 _FRAGMENTS: tuple[tuple[re.Pattern[str], Explain], ...] = (
+    (forms.BROKEN_INSTALLED, _installed),
+    (forms.BROKEN_SOURCE, _broken_catalog),
+    (forms.GROUPS, _groups),
+    (forms.HEADS, _heads),
+    (forms.NO_HEADS, _no_heads),
+    (forms.UNREAD, _unread),
+    (forms.NO_CATALOG, _missing("catalog")),
+    (forms.NO_PACKAGE, _missing("package")),
+    (forms.NO_CHANNEL, _missing("channel")),
+    (forms.NO_NAME, _missing("name")),
     (
         re.compile(
-            r"error using catalogsource (?P<namespace>[^/\s]+)/@existing: "
-            r"(?P<rest>.*?)(?=, error using catalogsource |$)",
-            re.DOTALL,
-        ),
-        _installed,
-    ),
-    (
-        re.compile(
-            r"error using catalogsource (?P<namespace>[^/\s]+)/(?P<name>[^:\s]+): "
-            r"(?P<rest>.*?)(?=, error using catalogsource |$)",
-            re.DOTALL,
-        ),
-        _broken_catalog,
-    ),
-    (re.compile(r"expected 1 OperatorGroup in the namespace, found (?P<count>\d+)"), _groups),
-    (
-        re.compile(
-            r"a unique replacement chain within a channel is required .*? in channel "
-            r"(?P<channel>\S+) of package (?P<package>[^:\s]+): "
-            r"(?P<chains>[^\s,]+(?:, [^\s,]+(?=,|$))*)",
-            re.DOTALL,
-        ),
-        _heads,
-    ),
-    (re.compile(r"(?P<words>no channel heads .*|a cycle exists .*)"), _no_heads),
-    (
-        re.compile(
-            r"(?P<words>(?:(?:parse|convert) olm\.constraint|Could not (?:parse Range|get version)"
-            r"|Last element in range).*)"
-        ),
-        _unread,
-    ),
-    (
-        re.compile(rf"no operators found from catalog (?P<catalog>\S+) in namespace \S+ {_BY}"),
-        _missing("catalog"),
-    ),
-    (re.compile(rf"no operators found in {_PACKAGE}"), _missing("package")),
-    (
-        re.compile(rf"no operators found in channel (?P<channel>\S+) of {_PACKAGE}"),
-        _missing("channel"),
-    ),
-    (
-        re.compile(
-            rf"no operators found with name (?P<csv>\S+) in channel (?P<channel>\S*) of {_PACKAGE}"
-        ),
-        _missing("name"),
-    ),
-    (
-        re.compile(
-            r"bundle (?P<bundle>\S+) requires an operator "
-            r"(?P<need>.*?)(?=, bundle |, subscription |, clusterserviceversion |, \S+/\S|$)",
+            forms.REQUIRES
+            + r" (?P<need>.*?)(?=, bundle |, subscription |, clusterserviceversion |, \S+/\S|$)",
             re.DOTALL,
         ),
         _dependency,
     ),
-    (
-        re.compile(
-            r"clusterserviceversion (?P<csv>\S+) exists and is not referenced by a subscription"
-        ),
-        _orphan,
-    ),
-    (
-        re.compile(r"(?P<both>[^,]*(?:, [^,]*)?) provide (?P<api>\S+ \([^)]*\))"),
-        _clash,
-    ),
-    (
-        re.compile(r"(?P<both>[^,]*) originate from package (?P<package>[^,\s]+)"),
-        _same_package,
-    ),
-    (re.compile(r"bundle (?P<bundle>\S+) is deprecated"), _deprecated),
+    (re.compile(forms.ORPHAN + "subscription"), _orphan),
+    (re.compile(r"(?P<both>[^,]*(?:, [^,]*)?)" + forms.PROVIDE), _clash),
+    (re.compile(rf"(?P<both>[^,]*){forms.SAME_PACKAGE}(?P<package>[^,\s]+)"), _same_package),
+    (re.compile(forms.DEPRECATED), _deprecated),
 )

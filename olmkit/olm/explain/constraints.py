@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 
+from olmkit.olm.explain import forms
+
 Part = re.Match[str]
 
-PREFIX = "constraints not satisfiable: "
 # How a constraint begins; other pieces between commas belong to the one before.
 _BEGINS = re.compile(
     r"bundle \S+ (?:requires|is deprecated)|subscription \S+ (?:exists|requires)|"
@@ -20,17 +21,12 @@ _BEGINS = re.compile(
     r"\S+(?: and \S+)* (?:originate from package|provide) |[^\s/]+/[^\s/]+/[^\s/]*/\S+$"
 )
 _IDENTIFIER = re.compile(r"[^\s/]+/[^\s/]+/[^\s/]*/\S+")
-_API = re.compile(
-    r"providing an API with group: (?P<group>[^,]*), version: (?P<version>[^,]*), "
-    r"kind: (?P<kind>.*)"
-)
-_RANGE = re.compile(r"with package: (?P<package>[^,]*) and with version in range: (?P<range>.*)")
 
 
 def facts(message: str) -> tuple[str, ...]:
     """One sentence for each constraint, needs first; a constraint of an unknown form as it is."""
     parts: list[str] = []
-    for piece in message.removeprefix(PREFIX).strip("[]").split(", "):
+    for piece in message.removeprefix(forms.UNSATISFIABLE).strip("[]").split(", "):
         continues = parts and _IDENTIFIER.fullmatch(parts[-1].rpartition(", ")[2])
         if not parts or (_BEGINS.match(piece) and not continues):
             parts.append(piece)
@@ -55,7 +51,7 @@ def _fact(part: str) -> Iterator[tuple[int, str]]:
 
 def _requires(part: Part) -> str:
     need = part["need"].strip()
-    api, ranged = _API.fullmatch(need), _RANGE.fullmatch(need)
+    api, ranged = forms.API.fullmatch(need), forms.RANGE.fullmatch(need)
     if api:
         place = "/".join(one for one in (api["group"], api["version"]) if one)
         need = f"the API `{api['kind']}` (`{place}`)"
@@ -102,16 +98,16 @@ def _listed(names: list[str]) -> str:
 
 
 _FORMS: tuple[tuple[re.Pattern[str], Callable[[Part], str]], ...] = (
-    (re.compile(r"bundle (?P<bundle>\S+) requires an operator(?P<need>.*)", re.DOTALL), _requires),
+    (re.compile(forms.REQUIRES + r"(?P<need>.*)", re.DOTALL), _requires),
     (
-        re.compile(r"bundle (?P<bundle>\S+) is deprecated"),
+        re.compile(forms.DEPRECATED),
         lambda part: f"`{part['bundle']}` is deprecated",
     ),
-    (re.compile(r"(?P<both>.+) provide (?P<api>\S+ \([^)]*\))", re.DOTALL), _provide),
-    (re.compile(r"(?P<both>.+) originate from package (?P<package>\S+)", re.DOTALL), _package),
+    (re.compile(r"(?P<both>.+)" + forms.PROVIDE, re.DOTALL), _provide),
+    (re.compile(rf"(?P<both>.+){forms.SAME_PACKAGE}(?P<package>\S+)", re.DOTALL), _package),
     (
-        re.compile(r"clusterserviceversion (?P<name>\S+) exists and is not referenced by a .*"),
-        lambda part: f"`{part['name']}` is installed and no Subscription may replace it",
+        re.compile(forms.ORPHAN + ".*"),
+        lambda part: f"`{part['csv']}` is installed and no Subscription may replace it",
     ),
     (re.compile(r"subscription (?P<name>\S+) requires (?P<ones>.+)", re.DOTALL), _wants),
     (re.compile(r"subscription \S+ exists"), lambda _: ""),

@@ -6,7 +6,6 @@ another owner of its CRDs, or at its Deployments.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -14,11 +13,10 @@ from olmkit.kube import objects
 from olmkit.kube.objects import GVK, Manifest, mapping, sequence, text
 from olmkit.olm import kinds, missing_apis
 from olmkit.olm.cluster_state import ClusterState
-from olmkit.olm.explain import bundle_objects, conversions, explanation, pods, templates
+from olmkit.olm.explain import bundle_objects, conversions, explanation, forms, pods, templates
 from olmkit.olm.explain.explanation import Diagnosis, Readiness
 
 _SETTLED = 30.0  # seconds after which the endpoints of pods that are ready are known
-_TOO_OLD = re.compile(r"minKubeVersion \((?P<least>[^)]+)\) > server version \((?P<found>[^)]+)\)")
 _OPERATOR_GROUP = ("NoOperatorGroup", "TooManyOperatorGroups", "NoTargetNamespaces")
 
 
@@ -282,7 +280,7 @@ def _is_done(plan: Manifest) -> bool:
 
 def _too_old(csv: Manifest, words: str) -> Diagnosis:
     name = objects.name(csv)
-    versions = _TOO_OLD.search(words)
+    versions = forms.TOO_OLD.search(words)
     return Diagnosis(
         cause="cluster-too-old",
         message=f"`{name}` needs Kubernetes {versions['least']}, and the cluster has "

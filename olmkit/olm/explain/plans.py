@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -10,13 +9,8 @@ from typing import Any
 from olmkit.kube import objects
 from olmkit.kube.objects import GVK, Manifest, mapping, sequence, text
 from olmkit.olm import kinds, missing_apis
-from olmkit.olm.explain import bundle_objects, conversions, explanation
+from olmkit.olm.explain import bundle_objects, conversions, explanation, forms
 from olmkit.olm.explain.explanation import Diagnosis, Readiness
-
-_UNKNOWN = re.compile(
-    r"installing \S+ (?P<name>[^:\s]+): GroupVersionKind (?P<version>[^\s,]+), "
-    r"Kind=(?P<kind>\S+) not found"
-)
 
 
 def of_plan(subscription: Manifest, plan: Manifest | None) -> Diagnosis | None:
@@ -55,11 +49,9 @@ def _with_retry(found: Diagnosis, subscription: Manifest, plan: Manifest) -> Dia
 
 
 def _plan_failure(plan: Manifest, words: str, readiness: Readiness) -> Diagnosis:
-    said = explanation.first_line(words.removeprefix("retrying execution due to error: "))
+    said = explanation.first_line(words.removeprefix(forms.RETRYING))
     name = objects.name(plan)
-    forbidden = re.search(
-        r'User "system:serviceaccount:(?P<account>[^"]+)" cannot (?P<rest>.*)', words
-    )
+    forbidden = forms.FORBIDDEN.search(words)
     if forbidden is not None:
         account = forbidden["account"].replace(":", "/")
         return Diagnosis(
@@ -78,29 +70,15 @@ def _plan_failure(plan: Manifest, words: str, readiness: Readiness) -> Diagnosis
             hint=conversions.hint(away) or _LATE,
             readiness=Readiness.STUCK,
         )
-    if "error validating existing CRs" in words:
-        return Diagnosis(
-            cause="crd-rejects-objects",
-            message=f"the new CustomResourceDefinition would refuse existing objects: {said}",
-            hint="correct or delete those objects, or publish a schema that accepts them",
-            readiness=readiness,
-        )
-    if "risk of data loss" in words:
-        return Diagnosis(
-            cause="crd-loses-version",
-            message=f"a version in which objects are stored would disappear: {said}",
-            hint="keep that version in the CustomResourceDefinition, or migrate the objects and "
-            "its `status.storedVersions` first",
-            readiness=readiness,
-        )
-    if "pre-existing CRD owners" in words:
-        return Diagnosis(
-            cause="crd-owned-elsewhere",
-            message=f"a CustomResourceDefinition belongs to another operator: {said}",
-            hint="uninstall the other one first",
-            readiness=readiness,
-        )
-    if "not found on the cluster" in words or "resource not found installing" in words:
+    for phrase, refused in forms.REFUSED_CRDS.items():
+        if phrase in words:
+            return Diagnosis(
+                cause=refused.cause,
+                message=f"{refused.message}: {said}",
+                hint=refused.hint,
+                readiness=readiness,
+            )
+    if any(phrase in words for phrase in forms.NOT_FOUND):
         return _missing_api(words, said, readiness)
     unsupported = [
         mapping(step.get("resource"))
@@ -118,7 +96,7 @@ def _plan_failure(plan: Manifest, words: str, readiness: Readiness) -> Diagnosis
 
 def _missing_api(words: str, said: str, readiness: Readiness) -> Diagnosis:
     """An object of the bundle is of a kind that the cluster does not serve."""
-    found = _UNKNOWN.search(words)
+    found = forms.UNKNOWN_KIND.search(words)
     if found is None:
         return Diagnosis(
             cause="missing-api",

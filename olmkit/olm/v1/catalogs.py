@@ -190,8 +190,16 @@ def _meets(expression: Mapping[str, Any], found: Mapping[str, str]) -> bool:
             return False
 
 
+def is_missing_image(reason: str) -> bool:
+    """Whether OLM v1 reports that the registry answers and does not have the image.
+
+    `unknown` alone is not enough: an `unknown authority` has signed the registry's certificate.
+    """
+    return any(words in reason for words in ("manifest unknown", "name unknown", "not found"))
+
+
 def _hint(name: str, image: str, reason: str) -> str:
-    if "manifest unknown" in reason or "not found" in reason or "name unknown" in reason:
+    if is_missing_image(reason):
         return (
             f"push the image `{image}`, correct `spec.source.image.ref` of ClusterCatalog "
             f"`{name}`, or delete the ClusterCatalog"

@@ -386,7 +386,7 @@ def _pull(failure: Failure, part: Part) -> Diagnosis:
         cause="bundle-cannot-be-unpacked",
         message=f"OLM cannot pull the image of the bundle: {reason}",
         hint="push the image, or correct the catalog that names it"
-        if "unknown" in reason or "not found" in reason
+        if catalogs.is_missing_image(reason)
         else "check that operator-controller can reach that registry and may pull from it",
         readiness=failure.readiness,
         origin=FaultOrigin.WORLD,
@@ -399,6 +399,10 @@ _CHECKED = re.compile(
 )
 _RESOLVED = re.compile(
     r' for resolved bundle "(?P<bundle>[^"]*)" with version "(?P<version>[^"]*)"\s*$'
+)
+# An object that something else has created; `state` of the jobs reads what that is.
+EXISTS = re.compile(
+    r"(?P<kind>\w+) '(?P<name>[^']*)' already exists in namespace '(?P<place>[^']*)'"
 )
 _BEFORE = r'(?:error upgrading from currently installed version "(?P<before>[^"]*)": )?'
 _FORMS: tuple[tuple[re.Pattern[str], Callable[[Failure, Part], Diagnosis]], ...] = (
@@ -444,13 +448,7 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Failure, Part], Diagnosis]], ...]
         ),
         _crd,
     ),
-    (
-        re.compile(
-            r"(?P<kind>\w+) '(?P<name>[^']*)' already exists in namespace '(?P<place>[^']*)' and "
-            r"cannot be managed"
-        ),
-        _collision,
-    ),
+    (re.compile(EXISTS.pattern + " and cannot be managed"), _collision),
     (
         re.compile(
             r"attempting to grant RBAC permissions not currently held:(?P<rest>.*)", re.DOTALL

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from olmkit.olm.explain import constraints
+from olmkit.olm.explain import constraints, forms
 
 API = (
     "bundle a.v2 requires an operator providing an API with group: g.example.com, version: v1, "
@@ -51,4 +51,4 @@ INSTALLED = (
     ],
 )
 def test_each_constraint_is_a_sentence(message: str, facts: tuple[str, ...]) -> None:
-    assert constraints.facts(constraints.PREFIX + message) == facts
+    assert constraints.facts(forms.UNSATISFIABLE + message) == facts
