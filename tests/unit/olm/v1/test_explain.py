@@ -208,6 +208,20 @@ def test_a_message_has_a_cause_with_names(message: str, cause: str, says: str) -
     assert found.message.count("resolved bundle") == 0
 
 
+@pytest.mark.parametrize(
+    ("reason", "hint"),
+    [
+        ("manifest unknown", "push the image, or correct the catalog that names it"),
+        ("x509: certificate signed by unknown authority", "check that operator-controller can"),
+    ],
+)
+def test_only_an_image_that_the_registry_does_not_have_is_to_be_pushed(
+    reason: str, hint: str
+) -> None:
+    message = f"error creating image source: reading manifest v1 in r.example/b: {reason}"
+    assert explained(extension("Retrying", message + RESOLVED)).hint.startswith(hint)
+
+
 def test_all_missing_permissions_are_listed() -> None:
     message = (
         'roles is forbidden: user "system:serviceaccount:apps:installer" (groups=["a"]) is '
