@@ -86,20 +86,20 @@ class RefusedCrd(NamedTuple):
 # A phrase of the message of an InstallPlan → what it means. The first that is in it counts.
 REFUSED_CRDS: Final[Mapping[str, RefusedCrd]] = {
     "error validating existing CRs": RefusedCrd(
-        "crd-rejects-objects",
-        "the new CustomResourceDefinition would refuse existing objects",
-        "correct or delete those objects, or publish a schema that accepts them",
+        cause="crd-rejects-objects",
+        message="the new CustomResourceDefinition would refuse existing objects",
+        hint="correct or delete those objects, or publish a schema that accepts them",
     ),
     "risk of data loss": RefusedCrd(
-        "crd-loses-version",
-        "a version in which objects are stored would disappear",
-        "keep that version in the CustomResourceDefinition, or migrate the objects and its "
+        cause="crd-loses-version",
+        message="a version in which objects are stored would disappear",
+        hint="keep that version in the CustomResourceDefinition, or migrate the objects and its "
         "`status.storedVersions` first",
     ),
     "pre-existing CRD owners": RefusedCrd(
-        "crd-owned-elsewhere",
-        "a CustomResourceDefinition belongs to another operator",
-        "uninstall the other one first",
+        cause="crd-owned-elsewhere",
+        message="a CustomResourceDefinition belongs to another operator",
+        hint="uninstall the other one first",
     ),
 }
 
