@@ -139,6 +139,7 @@ class Diagnostic(_DiagnosticFields):
 
 
 def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:
+    """Whether one of the findings is an error; warnings do not count."""
     return any(found.severity is Severity.ERROR for found in diagnostics)
 
 

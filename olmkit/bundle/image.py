@@ -111,6 +111,7 @@ def default_tag(bundle: Bundle) -> str:
 
 
 def package(annotations: Mapping[str, str]) -> str:
+    """The package that the annotations name; empty when they name none."""
     return annotations.get(model.PACKAGE, "")
 
 

@@ -165,8 +165,9 @@ def directory(value: str) -> str | None:
 def load_first(data: bytes, path: str) -> Document:
     """The first document of a file, as the readers of bundles see it.
 
-    They split the text at lines of `---` before they parse it, so a comment before
-    the first such line is a document, and an empty one. Text is UTF-8.
+    They split the text at lines of `---` before they parse it, so a comment before the first
+    such line is a document, and an empty one. Text is UTF-8. Raises `InputError` for UTF-16 and
+    for what is not YAML or JSON.
     """
     if data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         raise InputError(

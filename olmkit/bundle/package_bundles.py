@@ -62,7 +62,10 @@ def bundles(tree: Tree, root: str) -> tuple[VersionBundle, ...]:
 
 
 def default_channel(manifest: PackageManifest) -> str:
-    """The default channel; the only one when none is named."""
+    """The default channel; the only one when none is named.
+
+    Raises `InputError` when there are several channels, or none, and none is named.
+    """
     name = manifest.default_channel
     if not name and len(manifest.channels) == 1:
         name = manifest.channels[0].name

@@ -88,6 +88,7 @@ def examples(custom_resources: list[Manifest]) -> str:
 
 
 def yaml(value: Mapping[str, Any]) -> bytes:
+    """A manifest as YAML, as `olmkit.base.documents` writes it."""
     return documents.dump(value)
 
 

@@ -101,7 +101,11 @@ def _opened(path: Path, limit: int | None) -> Iterator[BinaryIO]:
 def read_tree(
     folder: Path, *, file_limit: int = MAX_FILE_SIZE, total_limit: int = MAX_TREE_SIZE
 ) -> Tree:
-    """All regular files below `folder`; links are followed when they stay inside it."""
+    """All regular files below `folder`; links are followed when they stay inside it.
+
+    Both limits are in bytes: of one file, and of all. Raises `InputError` for more, and what
+    `files_of` raises.
+    """
     files: dict[str, File] = {}
     total = 0
     for path in files_of(folder):
@@ -116,7 +120,11 @@ def read_tree(
 
 
 def files_of(folder: Path) -> Iterator[Path]:
-    """What `read_tree` reads, in order: links to folders are left out, those that leave refused."""
+    """What `read_tree` reads, in order: links to folders are left out, those that leave refused.
+
+    Raises `ConfigurationError` when `folder` does not exist or is not one, `InputError` for a
+    link that leaves it.
+    """
     if not folder.exists():
         raise ConfigurationError(f"`{folder}` does not exist")
     if not folder.is_dir():
@@ -286,6 +294,7 @@ def _walk(folder: Path) -> Iterator[Path]:
 
 
 def remove_empty_parents(path: Path, root: Path) -> None:
+    """Remove the folders above `path` that are empty, below `root`."""
     for parent in path.parents:
         if parent == root or not parent.is_relative_to(root):
             return

@@ -19,7 +19,11 @@ class PatchError(ValueError):
 
 
 def json_patch(value: Any, operations: Any) -> Any:
-    """`value` after the operations of RFC 6902."""
+    """`value` after the operations of RFC 6902.
+
+    `value` itself is not changed. Raises `PatchError` for operations that RFC 6902 does not
+    allow, or whose paths are not there.
+    """
     if not isinstance(operations, list):
         raise PatchError("a JSON patch is a list of operations")
     result = copy.deepcopy(value)
@@ -62,7 +66,7 @@ def is_built_in(group: str) -> bool:
 
 
 def pointer(path: str) -> list[str]:
-    """The steps of a JSON pointer."""
+    """The steps of a JSON pointer (RFC 6901); raises `PatchError` for any other text."""
     if path == "":
         return []
     if not path.startswith("/"):

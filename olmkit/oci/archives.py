@@ -96,7 +96,11 @@ def members(stream: BinaryIO, name: str, budget: ReadBudget) -> Iterator[tarfile
 
 
 def entry_path(text: str, name: str) -> str | None:
-    """The path of an entry below the root; None for the root itself."""
+    """The path of an entry below the root; None for the root itself.
+
+    `name` is that of the archive, for messages. Raises `InputError` for a path that leaves the
+    root, or that Linux does not take.
+    """
     check_length(text, name)
     parts = [part for part in text.split("/") if part not in ("", ".")]
     if ".." in parts:

@@ -291,8 +291,9 @@ class ImageConfig:
 def parse_manifest(data: bytes, media_type: str = "") -> ImageManifest | ImageIndex:
     """An image manifest or an index, by `media_type`, which came with it, or by its content.
 
-    A text that is both, or says another type than it came with, is refused: two
-    readers could take it for two different images.
+    A text that is both, or says another type than it came with, is refused: two readers could
+    take it for two different images. Raises `InputError` for these, for the schema 1 of Docker,
+    and for more entries than the limits allow.
     """
     value = _decode(data, "image manifest", MAX_MANIFEST_SIZE)
     said = value.get("mediaType", "")
@@ -333,7 +334,10 @@ def parse_manifest(data: bytes, media_type: str = "") -> ImageManifest | ImageIn
 
 
 def parse_layout_index(data: bytes) -> ImageIndex:
-    """The `index.json` of a layout, which may list many more images than an image has parts."""
+    """The `index.json` of a layout, which may list many more images than an image has parts.
+
+    Raises `InputError` for another type, another version and more entries than the limit.
+    """
     value = _decode(data, "image index", MAX_LAYOUT_INDEX_SIZE)
     if value.get("mediaType", MediaType.OCI_INDEX) != MediaType.OCI_INDEX or "layers" in value:
         raise InputError("it is not an image index")

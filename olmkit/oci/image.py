@@ -125,7 +125,10 @@ def append(image: Image, layer: Layer, *, created_by: str, created: int = 0) -> 
 
 
 def relayer(image: Image, stored: Sequence[Layer]) -> Image:
-    """`image` with the same layers stored in another way, such as compressed."""
+    """`image` with the same layers stored in another way, such as compressed.
+
+    Raises `InputError` when the uncompressed content of `stored` is not that of its layers.
+    """
     if [part.diff_id for part in stored] != list(image.config.diff_ids):
         raise InputError("the layers of the image are not those that its config names")
     manifest = replace(image.manifest, layers=tuple(part.descriptor for part in stored))
@@ -176,7 +179,10 @@ def annotate(image: Image, annotations: Mapping[str, str]) -> Image:
 
 
 def index(images: Sequence[Image]) -> MultiPlatformImage:
-    """`images`, each for another platform, under one name."""
+    """`images`, each for another platform, under one name.
+
+    Raises `InputError` when two of them are for one platform.
+    """
     platforms = [image.config.platform for image in images]
     if len(set(platforms)) != len(platforms):
         raise InputError("two images of one index are for the same platform")

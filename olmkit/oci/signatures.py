@@ -76,7 +76,10 @@ def layer(text: bytes, signature: bytes) -> Descriptor:
 
 
 def manifest(found: ImageManifest | None, added: Descriptor) -> tuple[ImageManifest, bytes]:
-    """The manifest with one more signature, and its config."""
+    """The manifest with one more signature, and its config.
+
+    Raises `InputError` beyond `MAX_SIGNATURES`.
+    """
     layers = (*(found.layers if found is not None else ()), added)
     if len(layers) > MAX_SIGNATURES:
         raise InputError(f"the image has more than {MAX_SIGNATURES} signatures")

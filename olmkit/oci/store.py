@@ -247,8 +247,9 @@ async def pull(
 ) -> Image:
     """The image under `selector`, for `platform` when there are several; no layers are read.
 
-    With `any_platform` the first one does when there is none for `platform`: for images
-    that carry data only.
+    With `any_platform` the first one does when there is none for `platform`: for images that
+    carry data only. Raises `InputError` when there is none for `platform`, `RemoteError` of the
+    store.
     """
     descriptor = await store.resolve(selector)
     for _ in range(_MAX_DEPTH):

@@ -275,6 +275,7 @@ def _listing(kind: tuple[str, str], namespace: str = "") -> Manifest:
 
 
 def event_time(event: Manifest) -> str:
+    """When the event was seen last, as RFC 3339 text; empty when it does not say."""
     return objects.text(
         event.get("lastTimestamp")
         or event.get("eventTime")

@@ -109,10 +109,12 @@ def subscription_objects(request: InstallRequest, mode: Mode | None) -> tuple[Ma
 
 
 def namespace(name: str) -> Manifest:
+    """The namespace of an install, with the label by which olmkit knows its objects."""
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": OURS}}
 
 
 def operator_group(place: str, package: str, mode: Mode) -> Manifest:
+    """The OperatorGroup of the namespace `place`; `spec` is empty for all namespaces."""
     targets = mode.targets(place)
     return {
         "apiVersion": kinds.V1,
@@ -123,6 +125,7 @@ def operator_group(place: str, package: str, mode: Mode) -> Manifest:
 
 
 def catalog_source(catalog: SubscribedCatalog, package: str) -> Manifest:
+    """The CatalogSource of an address, or of an image that OLM runs or extracts."""
     spec: dict[str, Any] = {"sourceType": "grpc", "displayName": package}
     if catalog.address:
         spec["address"] = catalog.address
@@ -145,6 +148,7 @@ def catalog_source(catalog: SubscribedCatalog, package: str) -> Manifest:
 
 
 def subscription(request: InstallRequest) -> Manifest:
+    """The Subscription that requests the package."""
     spec: dict[str, Any] = {
         "name": request.package,
         "source": request.catalog.name,
@@ -271,6 +275,7 @@ def _serving_pod(served: Served) -> Manifest:
 
 
 def is_ours(manifest: Manifest) -> bool:
+    """Whether olmkit has created the object, by its label."""
     return objects.labels_of(manifest).get(MANAGED_BY) == "olmkit"
 
 

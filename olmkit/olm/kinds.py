@@ -55,14 +55,17 @@ def number(value: Any) -> int:
 
 
 def spec(manifest: Any) -> Mapping[str, Any]:
+    """`spec` when it is a mapping, else an empty one."""
     return mapping(mapping(manifest).get("spec"))
 
 
 def status(manifest: Any) -> Mapping[str, Any]:
+    """`status` when it is a mapping, else an empty one."""
     return mapping(mapping(manifest).get("status"))
 
 
 def subscription_key(subscription: Manifest) -> SubscriptionKey:
+    """The package, channel and catalog that a Subscription names; empty where it names none."""
     found = spec(subscription)
     return SubscriptionKey(
         text(found.get("name")),
@@ -81,18 +84,22 @@ def is_dependency(subscription: Manifest) -> bool:
 
 
 def phase(manifest: Any) -> str:
+    """`status.phase`, or an empty string."""
     return text(status(manifest).get("phase"))
 
 
 def reason(manifest: Any) -> str:
+    """`status.reason`, or an empty string."""
     return text(status(manifest).get("reason"))
 
 
 def message(manifest: Any) -> str:
+    """`status.message`, or an empty string."""
     return text(status(manifest).get("message"))
 
 
 def conditions(manifest: Any) -> Iterator[Mapping[str, Any]]:
+    """The entries of `status.conditions` that are mappings, in order."""
     for one in sequence(status(manifest).get("conditions")):
         if isinstance(one, Mapping):
             yield one
@@ -133,6 +140,7 @@ def is_going(csv: Any) -> bool:
 
 
 def plan_name(subscription: Manifest) -> str:
+    """The InstallPlan that a Subscription refers to; empty when it has none yet."""
     return text(mapping(status(subscription).get("installPlanRef")).get("name"))
 
 
@@ -190,6 +198,7 @@ def supported_modes(csv: Any) -> tuple[str, ...]:
 
 
 def deployment_names(csv: Any) -> tuple[str, ...]:
+    """The Deployments that a CSV declares, in its order."""
     install = mapping(mapping(spec(csv).get("install")).get("spec"))
     return tuple(
         text(one.get("name"))

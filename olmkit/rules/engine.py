@@ -267,7 +267,8 @@ def rule(
 ) -> Callable[[C], C]:
     """Register a rule: a generator of findings over a subject, and `Facts` if it wants them.
 
-    `also` names further suites that have the rule.
+    `also` names further suites that have the rule. Raises `ValueError` for a text that is not a
+    code and for a code that another rule has.
     """
     if not _CODE.fullmatch(code):
         raise ValueError(f"`{code}` is not a rule code")

@@ -233,6 +233,7 @@ def provided_apis(csv: ClusterServiceVersion) -> Iterator[GVK]:
 
 
 def gvk_of(item: Mapping[str, Any]) -> GVK:
+    """The GVK that an entry of `alm-examples` declares."""
     return GVK.parse(
         objects.scalar_text(item.get("apiVersion")), objects.scalar_text(item.get("kind"))
     )

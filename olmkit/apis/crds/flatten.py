@@ -38,9 +38,10 @@ class TypesDifferError(Exception):
 def merge(destination: Schema, source: Schema, *, is_same: bool = False) -> None:
     """Merge `source` into `destination`; texts stay the destination's.
 
-    Only the top of `destination` is changed: deeper values may be shared with
-    other schemas and is replaced where it differs. `is_same`: both are one schema of
-    one type, reached on two ways; its default counts once, other values twice.
+    Only the top of `destination` is changed: deeper values may be shared with other schemas and
+    is replaced where it differs. `is_same`: both are one schema of one type, reached on two
+    ways; its default counts once, other values twice. Raises `TypesDifferError` when the two
+    have different types.
     """
     hoisted_from_destination: Schema = {}
     hoisted_from_source: Schema = {}

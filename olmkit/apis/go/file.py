@@ -160,4 +160,5 @@ def json_tag(tag: str | None) -> str | None:
 
 
 def text_of(node: Node) -> str:
+    """The source text of a node of the syntax tree, decoded."""
     return (node.text or b"").decode("utf-8", "replace")

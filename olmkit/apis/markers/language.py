@@ -162,6 +162,7 @@ class MarkerRegistry:
 
 
 def marker_name(text: str) -> str:
+    """The text of a marker before its first `=`."""
     return text.partition("=")[0].strip()
 
 

@@ -363,7 +363,8 @@ _SCALARS: Mapping[ValueType, Callable[[Reader], Any]] = {
 def parse_float(text: str, offset: int = 0) -> int | float:
     """A number as Go reads floats: signs, underscores, hex with an exponent, `Inf`.
 
-    Whole numbers come back as `int`, rounded as a double is.
+    Whole numbers come back as `int`, rounded as a double is. Raises `MarkerError` at `offset`
+    for a text that is not a number, or one beyond a double.
     """
     plain = text.replace("_", "") if _WELL_FORMED.fullmatch(text.lstrip("+-")) else text
     try:
@@ -427,7 +428,11 @@ _ESCAPE = re.compile(
 
 
 def unquote(text: str, offset: int = 0) -> str:
-    """The content of a double-quoted literal with Go's escapes."""
+    """The content of a double-quoted literal with Go's escapes.
+
+    `offset` is where the literal begins. Raises `MarkerError` at an escape that Go does not
+    have.
+    """
     pieces: list[bytes] = []
     last = 1
     for match in _ESCAPE.finditer(text, 1, len(text) - 1):

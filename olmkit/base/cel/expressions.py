@@ -49,10 +49,12 @@ DURATION: Final = Type("google.protobuf.Duration")
 
 
 def list_of(element: Type) -> Type:
+    """The CEL type of lists whose items have the type `element`."""
     return Type("list", (element,))
 
 
 def map_of(key: Type, value: Type) -> Type:
+    """The CEL type of maps with such keys and values."""
     return Type("map", (key, value))
 
 

@@ -68,6 +68,7 @@ def type_of(value: Any) -> Type:
 
 
 def no_overload(function: str, *values: Any) -> EvaluationError:
+    """The error of a function that does not take values of these types, in the words of cel-go."""
     types = ", ".join(str(type_of(value)) for value in values)
     return EvaluationError(f"no such overload: {function}({types})")
 
@@ -92,7 +93,11 @@ def equal(left: Any, right: Any, budget: Budget) -> bool:
 
 
 def compare(operator: str, left: Any, right: Any) -> int:
-    """Negative, 0 or positive, as `left` comes before, with or after `right`."""
+    """Negative, 0 or positive, as `left` comes before, with or after `right`.
+
+    `operator` is for the message. Raises `EvaluationError` for types without an order between
+    them, and for NaN.
+    """
     kind, other = type(left), type(right)
     if not (kind in _NUMBERS and other in _NUMBERS) and (kind is not other or kind not in _ORDERED):
         raise no_overload(operator, left, right)
@@ -102,7 +107,10 @@ def compare(operator: str, left: Any, right: Any) -> int:
 
 
 def element(container: Any, key: Any) -> Any:
-    """What a list or map holds at `key`; numbers of any type may be given, if they are whole."""
+    """What a list or map holds at `key`; numbers of any type may be given, if they are whole.
+
+    Raises `EvaluationError` when nothing is there, and for containers and keys of other types.
+    """
     if type(container) is dict:
         if not contains_key(container, key):
             raise EvaluationError(f"no such key: {key}")
@@ -115,6 +123,7 @@ def element(container: Any, key: Any) -> Any:
 
 
 def contains_key(container: dict[Any, Any], key: Any) -> bool:
+    """Whether a map has the key; lists and maps are never keys."""
     try:
         return key in container
     except TypeError:  # lists and maps are not keys

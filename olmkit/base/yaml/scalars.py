@@ -102,7 +102,10 @@ def _in_full(text: str) -> str:
 
 
 def tagged(tag: str | None, text: str) -> Scalar:
-    """The value of a scalar with a tag; one that YAML does not know leaves the text as it is."""
+    """The value of a scalar with a tag; one that YAML does not know leaves the text as it is.
+
+    Raises `ScalarError` when the text is not of the type of its tag, as `gopkg.in/yaml` does.
+    """
     if tag is None:
         return plain(text)
     if tag == BINARY:
@@ -122,7 +125,10 @@ def tagged(tag: str | None, text: str) -> Scalar:
 
 
 def key(value: Scalar) -> str:
-    """The value of a mapping's key as the string that JSON has in its place."""
+    """The value of a mapping's key as the string that JSON has in its place.
+
+    Raises `ScalarError` for null and for integers beyond 64 bits.
+    """
     if isinstance(value, str):
         return value
     if isinstance(value, bool):

@@ -23,6 +23,7 @@ _SHORT = 60  # characters of a value that a message shows
 
 
 def of_summaries(old: BundleSummary, new: BundleSummary) -> Iterator[BundleChange]:
+    """Differences of images, channels and descriptions."""
     yield from _images(old.images, new.images)
     yield from _channels(old, new)
     yield from _descriptions(old, new)

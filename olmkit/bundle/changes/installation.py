@@ -20,6 +20,7 @@ _ALL = "AllNamespaces"
 
 
 def of_summaries(old: BundleSummary, new: BundleSummary) -> Iterator[BundleChange]:
+    """Differences of what an install needs, from install modes to properties."""
     yield from _modes(old, new)
     yield from _kube_version(old, new)
     yield from _apis(old, new)

@@ -14,6 +14,7 @@ from olmkit.bundle.summary.summary import BundleSummary
 
 
 def of_summaries(old: BundleSummary, new: BundleSummary) -> Iterator[BundleChange]:
+    """Differences for which OLM does not upgrade from the old bundle to the new one."""
     if old.package != new.package:
         yield BundleChange(
             area=Area.UPGRADE,

@@ -25,7 +25,7 @@ async def lines(read: Callable[[], Awaitable[bytes]], idle_timeout: float) -> As
     """The lines of a body, however long (a watch event may be as large as an object).
 
     `read` gives the next bytes, none at the end; `TimeoutError` when it takes longer than
-    `idle_timeout` seconds.
+    `idle_timeout` seconds. Raises `ClusterError` for a line of more than 64 MiB.
     """
     parts: list[bytes] = []
     size = 0
@@ -51,7 +51,10 @@ async def lines(read: Callable[[], Awaitable[bytes]], idle_timeout: float) -> As
 
 
 def event(line: bytes) -> WatchEvent:
-    """The event of a line; an `ERROR` is raised as the error of its Status."""
+    """The event of a line; an `ERROR` is raised as the error of its Status.
+
+    Raises `ClusterError`, a temporary one when the line is not an event.
+    """
     try:
         decoded = _LINE_DECODER.decode(line)
         if decoded.type == "ERROR":

@@ -77,7 +77,10 @@ class PrivateKey:
 
 
 def read_public(path: Path) -> PublicKey:
-    """The public key of a PEM file."""
+    """The public key of a PEM file.
+
+    Raises `InputError` for a private key, and for what is not a public key on P-256.
+    """
     serialization, unsupported = _library()
     data = disk.read_file(path, limit=_MAX_FILE)
     if b"PRIVATE KEY" in data:

@@ -53,7 +53,10 @@ _REQUESTS.addFilter(_FaultsOfClients())
 
 
 def parse_address(text: str) -> tuple[str | None, int] | None:
-    """Host (None: all interfaces) and port; None when the address switches serving off."""
+    """Host (None: all interfaces) and port; None when the address switches serving off.
+
+    Raises `ConfigurationError` for anything but `HOST:PORT`, `:PORT`, `0` and an empty text.
+    """
     if text in ("0", ""):
         return None
     host, colon, port = text.rpartition(":")

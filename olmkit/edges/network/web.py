@@ -311,8 +311,9 @@ class Web:
 def trusted(options: WebOptions) -> ssl.SSLContext | bool:
     """Whom to trust: the system's authorities and those of `--ca-file`.
 
-    True means only the system's, which the HTTP library has read at its import:
-    reading them takes as long as a small push.
+    True means only the system's, which the HTTP library has read at its import: reading them
+    takes as long as a small push. Raises `ConfigurationError` when that file cannot be read or
+    holds no certificate.
     """
     if options.ca_file is None and not options.skip_tls_verify:
         return True

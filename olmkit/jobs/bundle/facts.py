@@ -86,7 +86,10 @@ def openshift_versions(text: str) -> str:
 
 
 def read_categories(path: Path) -> frozenset[str]:
-    """The categories of a JSON file `{"categories": […]}`; they replace the standard ones."""
+    """The categories of a JSON file `{"categories": […]}`; they replace the standard ones.
+
+    Raises `ConfigurationError` when the file cannot be read or has another shape.
+    """
     try:
         value: Any = json.loads(_read(path, "the file of categories"))
         listed = value["categories"]

@@ -68,7 +68,11 @@ class FoundCatalogImage:
 
 
 async def read_bundle(text: str, access: Access) -> NamedBundle:
-    """The bundle in a folder or in an image of a registry, which is pinned by its digest."""
+    """The bundle in a folder or in an image of a registry, which is pinned by its digest.
+
+    Raises `InputError` when it has no ClusterServiceVersion or cannot be rendered,
+    `RemoteError` when the image cannot be pulled.
+    """
     found = await transports.read_bundle_tree(text, access)
     image = ""
     if isinstance(found.source, Reference):

@@ -200,7 +200,10 @@ async def take_back(
 async def until_served(
     reader: ClusterObjects, served: Served, report: Report, timeouts: Timeouts
 ) -> None:
-    """Wait for the Pod of our catalog: OLM retries late when it gets no answer at first."""
+    """Wait for the Pod of our catalog: OLM retries late when it gets no answer at first.
+
+    Raises `RemoteError` when the Pod does not become ready in time.
+    """
     name = served.name
 
     async def look() -> Diagnosis | None:

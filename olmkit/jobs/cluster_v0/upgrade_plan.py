@@ -223,6 +223,7 @@ async def required(reader: ClusterObjects, seen: ClusterState, package: str) -> 
 
 
 def require(seen: ClusterState, package: str) -> Manifest:
+    """The Subscription of the package; raises `InputError`, with the reason, when there is none."""
     subscription = seen.subscription(package)
     if subscription is None:
         explanation = explain(seen, package)
@@ -289,6 +290,7 @@ def plan_of(
 
 
 def no_path(reached: str, goal: str) -> InputError:
+    """The error for an upgrade that ends at the CSV `reached`; `goal` is a CSV or a version."""
     return InputError(
         f"no upgrade path leads from `{reached}` to `{goal}`: the catalog offers no next version",
         hint="run `olmkit catalog graph` to see what replaces what",

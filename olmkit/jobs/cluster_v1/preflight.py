@@ -140,7 +140,10 @@ async def check_objects(reader: ClusterObjects, manifests: Iterable[Manifest]) -
 
 
 async def check_change(reader: ClusterObjects, extension: Manifest, patch: Manifest) -> None:
-    """The same for a change of a ClusterExtension."""
+    """The same for a change of a ClusterExtension.
+
+    Raises `InputError` for what the API server refuses.
+    """
     try:
         await reader.merge(extension, patch, dry_run=True)
     except Invalid as error:

@@ -94,7 +94,8 @@ async def copy(
     """Copy an image with all its platforms, or only the one that `access` requests.
 
     `with_referrers`: with its signatures, attestations and bills of materials, where the target
-    can hold them: in registries and layouts.
+    can hold them: in registries and layouts. Raises `ConfigurationError` for a target that is
+    named by its digest, `InputError` and `RemoteError` of the two places.
     """
     origin, wanted = references.parse_image(source), references.parse_image(target)
     if isinstance(wanted, Reference | LayoutReference) and wanted.digest is not None:

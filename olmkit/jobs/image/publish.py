@@ -316,7 +316,10 @@ def _packages(tree: Tree, shown: str) -> list[str]:
 
 
 def containerfile(folder: str, options: PublishOptions) -> tuple[Path, str]:
-    """The Containerfile of the bundle in `folder`, for an engine, and the image's usual name."""
+    """The Containerfile of the bundle in `folder`, for an engine, and the image's usual name.
+
+    Raises `ConfigurationError` when there is none next to the folder.
+    """
     _, tag = bundle_image(folder, options)
     found = _find_containerfile(options.project / folder)
     if found is None:

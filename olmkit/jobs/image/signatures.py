@@ -53,7 +53,8 @@ async def sign(
 ) -> SignedImage:
     """Sign an image in a registry or a layout, and store the signature next to it.
 
-    An image that this key signed before, with the same annotations, is left as it is.
+    An image that this key signed before, with the same annotations, is left as it is. Raises
+    `ConfigurationError` for a place that holds no signatures, `RemoteError` of the registry.
     """
     reference = references.parse_image(text)
     if not isinstance(reference, Reference | LayoutReference):

@@ -89,6 +89,7 @@ async def layers_of(
     """The layers below the code by what they hold, and labels of the image.
 
     None of either in a project without such kinds; options of a kind that it lacks are an error.
+    That error is a `ConfigurationError`.
     """
     for name, value, needs in (("--helm", helm, "helm"), ("--collections", collections, "ansible")):
         if value and needs not in found.runners:

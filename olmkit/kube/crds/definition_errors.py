@@ -50,7 +50,7 @@ def _spec_names(crd: Definition) -> Mapping[str, Any]:
 
 
 def of_name(crd: Definition) -> Errors:
-    """Of `metadata.name`, which is plural and group."""
+    """What the API server refuses in `metadata.name`, which is plural and group."""
     keys = ("metadata", "name")
     if not crd.name:
         return
@@ -60,7 +60,7 @@ def of_name(crd: Definition) -> Errors:
 
 
 def of_group(crd: Definition) -> Errors:
-    """Of `spec.group`, a domain name with a dot."""
+    """What the API server refuses in `spec.group`, a domain name with a dot."""
     keys = ("spec", "group")
     if not crd.group:
         yield field_errors.required(keys)
@@ -71,7 +71,7 @@ def of_group(crd: Definition) -> Errors:
 
 
 def of_scope(crd: Definition) -> Errors:
-    """Of `spec.scope`."""
+    """What the API server refuses in `spec.scope`."""
     scope = objects.scalar_text(crd.spec.get("scope"))
     if not scope and not crd.is_beta:
         yield field_errors.required(("spec", "scope"))
@@ -80,7 +80,7 @@ def of_scope(crd: Definition) -> Errors:
 
 
 def of_version_names(crd: Definition) -> Errors:
-    """Of the names of the versions, each there once."""
+    """What the API server refuses in the names of the versions, each there once."""
     seen: set[str] = set()
     for index, version in enumerate(crd.versions):
         name = objects.scalar_text(version.get("name"))
@@ -94,14 +94,14 @@ def of_version_names(crd: Definition) -> Errors:
 
 
 def of_storage(crd: Definition) -> Errors:
-    """Of the versions that are stored: exactly one."""
+    """What the API server refuses in the versions that are stored: exactly one."""
     if sum(version.get("storage") is True for version in crd.versions) != 1:
         detail = "must have exactly one version marked as storage version"
         yield FieldError(("spec", "versions"), f"spec.versions: Invalid value: {detail}")
 
 
 def of_first_version(crd: Definition) -> Errors:
-    """Of `spec.version` of v1beta1."""
+    """What the API server refuses in `spec.version` of v1beta1."""
     version = objects.scalar_text(crd.spec.get("version"))
     if version and crd.versions and version != objects.scalar_text(crd.versions[0].get("name")):
         detail = "must match the first version in spec.versions"
@@ -109,7 +109,7 @@ def of_first_version(crd: Definition) -> Errors:
 
 
 def of_names(crd: Definition) -> Errors:
-    """Of `spec.names`."""
+    """What the API server refuses in `spec.names`."""
     given = _spec_names(crd)
     kind = objects.scalar_text(given.get("kind"))
     singular = objects.scalar_text(given.get("singular")) or kind.lower()
@@ -133,7 +133,7 @@ def of_names(crd: Definition) -> Errors:
 
 
 def of_approval(crd: Definition) -> Errors:
-    """Of the annotation that groups of the Kubernetes project need."""
+    """What the API server refuses in the annotation that groups of the Kubernetes project need."""
     protected = ("k8s.io", "kubernetes.io")
     if not any(crd.group == domain or crd.group.endswith(f".{domain}") for domain in protected):
         return
@@ -155,7 +155,7 @@ def of_approval(crd: Definition) -> Errors:
 
 
 def of_deprecation(crd: Definition) -> Errors:
-    """Of the warnings of deprecated versions."""
+    """What the API server refuses in the warnings of deprecated versions."""
     for index, version in enumerate(crd.versions):
         warning = version.get("deprecationWarning")
         if not isinstance(warning, str):
@@ -182,7 +182,7 @@ def of_deprecation(crd: Definition) -> Errors:
 
 
 def of_columns(crd: Definition) -> Errors:
-    """Of the printer columns."""
+    """What the API server refuses in the printer columns."""
     path_key = "JSONPath" if crd.is_beta else "jsonPath"
     for keys, column in _listed(crd, "additionalPrinterColumns"):
         kind, shape = (
@@ -209,7 +209,7 @@ def of_columns(crd: Definition) -> Errors:
 
 
 def of_selectable_fields(crd: Definition) -> Errors:
-    """Of the selectable fields, which the schema has."""
+    """What the API server refuses in the selectable fields, which the schema has."""
     for index, version in enumerate(crd.versions):
         fields = objects.sequence(version.get("selectableFields"))
         keys: tuple[Key, ...] = ("spec", "versions", index, "selectableFields")
@@ -230,7 +230,10 @@ def of_selectable_fields(crd: Definition) -> Errors:
 
 
 def of_scale(crd: Definition, *, status: bool) -> Errors:
-    """Of the scale subresource: its path to the replicas that are, or those for the rest."""
+    """What the API server refuses in the scale subresource.
+
+    `status`: its path to the replicas that are; else those for the rest.
+    """
     for keys, holder in _holders(crd):
         subresources = objects.mapping(holder.get("subresources"))
         if not isinstance(subresources.get("scale"), Mapping):
@@ -263,7 +266,7 @@ _TOP = (
 
 
 def of_top_and_versions(crd: Definition) -> Errors:
-    """Of what v1beta1 has at the top and in its versions, too."""
+    """What the API server refuses in what v1beta1 has at the top and in its versions, too."""
     if not crd.is_beta:
         return
     versions = [objects.mapping(item) for item in objects.sequence(crd.spec.get("versions"))]
@@ -287,7 +290,7 @@ def preserves_unknown_fields(crd: Definition) -> bool:
 
 
 def of_preserve_unknown_fields(crd: Definition) -> Errors:
-    """Of `spec.preserveUnknownFields`, which new CRDs do not set."""
+    """What the API server refuses in `spec.preserveUnknownFields`, which new CRDs do not set."""
     if preserves_unknown_fields(crd):
         yield field_errors.FieldError(
             ("spec", "preserveUnknownFields"),

@@ -60,6 +60,7 @@ def path(keys: Iterable[Key]) -> str:
 
 
 def invalid(keys: tuple[Key, ...], value: Any, detail: str) -> FieldError:
+    """A value that the field does not take; of a long one, the first 200 characters are shown."""
     shown = json.dumps(value, ensure_ascii=False)
     if len(shown) > 200:  # messages stay one readable line
         shown = shown[:200] + "…"
@@ -67,18 +68,22 @@ def invalid(keys: tuple[Key, ...], value: Any, detail: str) -> FieldError:
 
 
 def required(keys: tuple[Key, ...], detail: str = "") -> FieldError:
+    """A field that is missing or empty."""
     return FieldError(keys, f"{path(keys)}: Required value" + (f": {detail}" if detail else ""))
 
 
 def forbidden(keys: tuple[Key, ...], detail: str) -> FieldError:
+    """A field that must not be set here."""
     return FieldError(keys, f"{path(keys)}: Forbidden: {detail}")
 
 
 def duplicate(keys: tuple[Key, ...], value: str) -> FieldError:
+    """A value that is in the list twice."""
     return FieldError(keys, f'{path(keys)}: Duplicate value: "{value}"')
 
 
 def unsupported(keys: tuple[Key, ...], value: str, supported: Iterable[str]) -> FieldError:
+    """A value that is not one of `supported`, which are shown in their order."""
     listed = ", ".join(f'"{word}"' for word in supported)
     return FieldError(
         keys, f'{path(keys)}: Unsupported value: "{value}": supported values: {listed}'
@@ -86,10 +91,12 @@ def unsupported(keys: tuple[Key, ...], value: str, supported: Iterable[str]) -> 
 
 
 def too_many(keys: tuple[Key, ...], count: int, limit: int) -> FieldError:
+    """A list or map of `count` entries where `limit` are allowed."""
     return FieldError(keys, f"{path(keys)}: Too many: {count}: must have at most {limit} items")
 
 
 def subdomain(keys: tuple[Key, ...], value: str) -> Iterator[FieldError]:
+    """What is wrong with `value` as a DNS subdomain (RFC 1123): at most 253 characters."""
     if len(value) > names.MAX_SUBDOMAIN:
         yield invalid(keys, value, f"must be no more than {names.MAX_SUBDOMAIN} characters")
     elif not names.is_subdomain(value):
@@ -97,6 +104,7 @@ def subdomain(keys: tuple[Key, ...], value: str) -> Iterator[FieldError]:
 
 
 def label_1035(keys: tuple[Key, ...], value: str) -> Iterator[FieldError]:
+    """What is wrong with `value` as a DNS label (RFC 1035): at most 63 characters."""
     if len(value) > names.MAX_LABEL:
         yield invalid(keys, value, f"must be no more than {names.MAX_LABEL} characters")
     elif not names.is_label_1035(value):
@@ -144,6 +152,7 @@ def object_metadata(metadata: Mapping[str, Any]) -> Iterator[FieldError]:
 
 
 def label_errors(value: Any) -> Iterator[FieldError]:
+    """What the API server refuses in `metadata.labels`; nothing for what is not a mapping."""
     if not isinstance(value, Mapping):
         return
     field = ("metadata", "labels")
@@ -157,6 +166,7 @@ def label_errors(value: Any) -> Iterator[FieldError]:
 
 
 def annotation_errors(value: Any) -> Iterator[FieldError]:
+    """What the API server refuses in `metadata.annotations`; the limit is in bytes, of all."""
     if not isinstance(value, Mapping):
         return
     field = ("metadata", "annotations")

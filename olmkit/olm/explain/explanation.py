@@ -99,6 +99,7 @@ class Diagnosis:
 
 
 def link(manifest: Manifest, state: str) -> ChainLink:
+    """An object as a part of the chain: `Kind namespace/name`, and its state."""
     return ChainLink(subject(manifest), state)
 
 

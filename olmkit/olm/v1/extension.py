@@ -42,6 +42,7 @@ class ExtensionRequest:
 
 
 def cluster_catalog(request: ExtensionRequest) -> Manifest:
+    """The ClusterCatalog of a request with `catalog_image`."""
     image: dict[str, Any] = {"ref": request.catalog_image}
     if request.poll_minutes:
         image["pollIntervalMinutes"] = request.poll_minutes
@@ -57,6 +58,7 @@ def cluster_catalog(request: ExtensionRequest) -> Manifest:
 
 
 def cluster_extension(request: ExtensionRequest) -> Manifest:
+    """The ClusterExtension of a request; fields that are not requested are left out."""
     catalog: dict[str, Any] = {"packageName": request.package}
     if request.version:
         catalog["version"] = request.version

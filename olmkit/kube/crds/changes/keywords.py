@@ -58,10 +58,12 @@ def kinds(schema: Schema) -> frozenset[str] | None:
 
 
 def applies(kinds: frozenset[str] | None, kind: str) -> bool:
+    """Whether `kind` is among `kinds`; None means all of them, and integers are numbers."""
     return kinds is None or kind in kinds or (kind == "number" and "integer" in kinds)
 
 
 def type_name(schema: Schema) -> str:
+    """The type of a schema, for messages."""
     if schema.get(EITHER):
         return "integer or string"
     kind = schema.get("type")
@@ -117,6 +119,7 @@ def narrows(name: str, old: Schema, new: Schema) -> bool:
 
 
 def limit_words(keyword: str, limit: float) -> str:
+    """A limit as a clause after `must`: `be at least 3`, `have at most 5 items`."""
     kind = {**LOWER, **UPPER}[keyword]
     size = "at least" if keyword.startswith("min") else "at most"
     if kind == "number":
@@ -126,6 +129,7 @@ def limit_words(keyword: str, limit: float) -> str:
 
 
 def is_multiple(number: float | None, factor: float | None) -> bool:
+    """Whether `number` is a multiple of `factor`; never when one of them is absent or zero."""
     if not number or not factor:
         return False
     quotient = number / factor
@@ -133,20 +137,24 @@ def is_multiple(number: float | None, factor: float | None) -> bool:
 
 
 def rule_text(rule: Any) -> str:
+    """The CEL expression of an entry of `x-kubernetes-validations`; empty when it has none."""
     found = mapping(rule).get("rule")
     return found.strip() if isinstance(found, str) else ""
 
 
 def kebab(keyword: str) -> str:
+    """`maxItems` as `max-items`, as names of rules are written."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", keyword).lower()
 
 
 def short(value: Any) -> str:
+    """A value in backticks, for messages: at most 80 characters of it."""
     words = value if isinstance(value, str) else text_of(value)
     return f"`{words}`" if len(words) <= 80 else f"`{words[:77]}…`"
 
 
 def some(values: list[Any]) -> str:
+    """The first five values and the count of the rest, for messages."""
     shown_values = ", ".join(short(one) for one in values[:5])
     more = len(values) - 5
     return shown_values if more <= 0 else f"{shown_values} and {more} more"
@@ -160,10 +168,12 @@ def text_of(value: Any) -> str:
 
 
 def number(value: Any) -> float | None:
+    """`value` as a number; None when it is not one, as for booleans."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return value
 
 
 def names(value: Any) -> frozenset[str]:
+    """The strings in `value` when it is a list; items of other types are left out."""
     return frozenset(one for one in sequence(value) if isinstance(one, str))
