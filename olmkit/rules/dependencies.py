@@ -514,13 +514,14 @@ def _bad_expressions(
 
 
 def _cel_problem(text: str) -> str:
+    from olmkit.base.cel import checking
     from olmkit.base.cel import expressions as cel
 
     # What a constraint can describe: the properties of a candidate, and versions.
     variables = {"properties": cel.list_of(cel.map_of(cel.STRING, cel.DYN))}
     functions = {"semver_compare": (2, cel.INT)}
     try:
-        result = cel.check(cel.parse(text), variables, functions)
+        result = checking.check(cel.parse(text), variables, functions)
     except cel.CelError as error:
         before = text[: error.offset]
         line, column = before.count("\n") + 1, error.offset - before.rfind("\n")

@@ -1,6 +1,6 @@
 """The Common Expression Language: what an expression comes to.
 
-The expression should have been checked (`cel.check`); what is dynamic is found out
+The expression should have been checked (`checking.check`); what is dynamic is found out
 here. As the reference does, `||`, `&&`, `all` and `exists` have a value in spite of an
 operand that has none, when another decides. Expressions come from outside, so the work
 is bounded.

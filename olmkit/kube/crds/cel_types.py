@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from olmkit.base.cel import checking
 from olmkit.base.cel import expressions as cel
 from olmkit.base.cel.expressions import CelError, Expr, Type
 
@@ -176,7 +177,7 @@ def fault(rule: Expr, text: str, schema: Any, *, is_object: bool, is_optional: b
         **dict.fromkeys(_NAMESPACES, cel.DYN),
     }
     try:
-        result = cel.check(rule, variables, _FUNCTIONS, types.objects)
+        result = checking.check(rule, variables, _FUNCTIONS, types.objects)
     except CelError as error:
         return _OBJECT.sub("object", error.message)
     return "" if result in (cel.BOOL, cel.DYN) else "cel expression must evaluate to a bool"

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
+from olmkit.base.cel import checking
 from olmkit.base.cel import evaluation as cel_evaluation
 from olmkit.base.cel import expressions as cel
 from olmkit.base.cel import operators as cel_operators
@@ -175,7 +176,7 @@ def _converted(value: Mapping[str, Any]) -> EntryPredicate:
 def _rule(text: str, message: str, before: str) -> CelRule:
     try:
         expression = cel.parse(text)
-        found = cel.check(expression, _VARIABLES, _FUNCTIONS)
+        found = checking.check(expression, _VARIABLES, _FUNCTIONS)
     except cel.CelError as error:
         raise ResolutionError("constraint-convert", f"{before}{error.message}") from None
     if found != cel.BOOL:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from olmkit.base.cel import checking
 from olmkit.base.cel import expressions as cel
 from olmkit.base.cel.expressions import CelError
 
@@ -14,7 +15,7 @@ FUNCTIONS = {"semver_compare": (2, cel.INT)}
 
 
 def _type(text: str) -> str:
-    return str(cel.check(cel.parse(text), VARIABLES, FUNCTIONS))
+    return str(checking.check(cel.parse(text), VARIABLES, FUNCTIONS))
 
 
 @pytest.mark.parametrize(
