@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from olmkit.jobs.bundle import generate, validate
-from olmkit.jobs.bundle.generate import GenerateOptions
+from olmkit.jobs.bundle.generate import BundleGenerateOptions
 from olmkit.jobs.bundle.validate import CheckOptions
 from olmkit.jobs.project import scaffold
 from olmkit.project.scaffold.api import ApiRequest
@@ -34,7 +34,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def test_all_that_is_scaffolded_is_found(project: Path) -> None:
-    generate.generate(project, GenerateOptions(version="0.1.0"))
+    generate.generate(project, BundleGenerateOptions(version="0.1.0"))
     messages = found(project / "bundle")
     for place in (
         "`metadata.annotations.description`",
@@ -62,7 +62,7 @@ def test_what_the_author_wrote_is_not_found(project: Path) -> None:
         text, count = re.subn(pattern, written, text)
         assert count, pattern
     base.write_text(text)
-    generate.generate(project, GenerateOptions(version="0.1.0"))
+    generate.generate(project, BundleGenerateOptions(version="0.1.0"))
     assert found(project / "bundle") == []
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from olmkit.base.diagnostics import Location
-from olmkit.edges.ansible import AnsibleRunner, Content
+from olmkit.edges.ansible import AnsibleRunner, RunContent
 from olmkit.edges.cluster.client import HttpCluster
 from olmkit.edges.cluster.connection import Connection
 from olmkit.edges.cluster.kubeconfig import ClusterConfig
@@ -62,7 +62,7 @@ class Rig:
     ) -> AsyncIterator[Manager]:
         """The operator in this process, through the proxy."""
         config = ClusterConfig(server=f"http://{self.proxy.host}")
-        content = Content(playbook=self.folder / "play.yml")
+        content = RunContent(playbook=self.folder / "play.yml")
         watch = AnsibleWatch(gvk=CACHE, at=Location("watches.yaml"), playbook="play.yml")
         operator = AnsibleOperator(
             entries=[

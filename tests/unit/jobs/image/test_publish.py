@@ -271,7 +271,7 @@ def test_nothing_built_and_too_much_built_are_reported(project: Path) -> None:
 def test_of_several_images_the_one_with_the_name_of_the_target_is_pushed(project: Path) -> None:
     wanted = f"127.0.0.1:{free_port()}/a/b:v1"
     for tag in ("a", wanted):
-        options = BuildOptions(project=project, target=f"oci:{project}/dist/oci:{tag}")
+        options = PublishOptions(project=project, target=f"oci:{project}/dist/oci:{tag}")
         run(publish.build_bundle("bundle", options, ACCESS))
     with pytest.raises(RemoteError, match="connection refused"):
         run(publish.push_bundle("", wanted, ACCESS, project=project))

@@ -248,7 +248,7 @@ def test_a_python_project_takes_kinds_of_helm_and_ansible(tmp_path: Path) -> Non
         create(folder, WatchedApi(runner="ansible", kind="Cache"))
     assert files(folder) == before
 
-    bundle.generate(folder, GenerateOptions(version="0.0.1"))
+    bundle.generate(folder, BundleGenerateOptions(version="0.0.1"))
     csv = load(folder / "bundle/manifests/web.clusterserviceversion.yaml")
     owned = csv["spec"]["customresourcedefinitions"]["owned"]
     assert sorted(one["kind"] for one in owned) == ["Cache", "Note", "Site"]
