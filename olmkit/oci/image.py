@@ -145,7 +145,9 @@ def label(image: Image, labels: Mapping[str, str]) -> Image:
     return configure(image, {"Labels": dict(sorted({**image.config.labels, **labels}.items()))})
 
 
-def label_all(image: Image | Index, labels: Mapping[str, str]) -> Image | Index:
+def label_all(
+    image: Image | MultiPlatformImage, labels: Mapping[str, str]
+) -> Image | MultiPlatformImage:
     """`image`, on each of its platforms, with `labels` added."""
     if isinstance(image, Image):
         return label(image, labels)

@@ -32,7 +32,7 @@ OLM_GENERATIONS: Final = ("v0", "v1")
 """`olmkit.bundle.changes.change.GENERATIONS`."""
 
 CHANGE_LEVELS: Final = ("blocks", "warns", "info")
-"""`olmkit.bundle.changes.change.Level`."""
+"""`olmkit.bundle.changes.change.ChangeLevel`."""
 
 SUBMISSION_TARGETS: Final = ("operatorhub", "openshift", "certified")
 """`olmkit.submission.settings.Target`."""

@@ -227,7 +227,7 @@ def test_annotations_cannot_take_files_from_outside(project: Path) -> None:
 
 
 def test_labels_are_added_on_every_platform(project: Path, inspect: Callable[..., Any]) -> None:
-    options = BuildOptions(project=project, labels={"vendor": "a=b"})
+    options = PublishOptions(project=project, labels={"vendor": "a=b"})
     built = run(publish.build_catalog("catalog", options, ACCESS))
     for architecture in ("amd64", "arm64"):
         labels = inspect("--override-arch", architecture, built.tag)["Labels"]
