@@ -55,9 +55,19 @@ ALLOWED: dict[str, tuple[tuple[str, ...], str]] = {
         ("catalog.blobs.properties", "testing.faults"),
         "public in `olmkit.testing`: what may happen to a request; the other is of a property",
     ),
+    "Earlier": (
+        ("hub.build_record", "hub.news"),
+        "what a hub keeps of its earlier build: files, and what its news report",
+    ),
     "Field": (
-        ("apis.model", "catalog.blobs.shapes", "catalog.changes.difference", "hub.pages"),
-        "a field of a Go or Python type, of a blob, of a difference, of a page",
+        (
+            "apis.model",
+            "catalog.blobs.shapes",
+            "catalog.changes.difference",
+            "hub.pages",
+            "hybrid.entries",
+        ),
+        "a field of a Go or Python type, of a blob, of a difference, of a page, of an entry",
     ),
     "Form": (
         ("edges.catalog.cache", "hybrid.entries", "submission.shapes"),
@@ -152,6 +162,10 @@ ALLOWED: dict[str, tuple[tuple[str, ...], str]] = {
         ("cli.frame.cluster_options", "jobs.project.generate", "submission.settings"),
         "what a command is about: a cluster, what to generate, where a repository publishes",
     ),
+    "Watched": (
+        ("jobs.image.watched", "runtime.direct.following"),
+        "public in `olmkit.runtime`: an object of a watch; the other is a project with watches",
+    ),
     "Wanted": (
         ("catalog.changes.filtering", "hub.package_pages"),
         "the requested part of a package, and the requested pages of one",
@@ -165,6 +179,8 @@ def shared(root: Path) -> dict[str, tuple[str, ...]]:
     found: dict[str, list[str]] = {}
     folder = root / "olmkit"
     for path in sorted(folder.rglob("*.py")):
+        if "ansible_collections" in path.parts:
+            continue  # plugins that Ansible loads, each a program of its own
         module = ".".join(path.relative_to(folder).with_suffix("").parts)
         for one in ast.parse(path.read_text()).body:
             if isinstance(one, ast.ClassDef) and not one.name.startswith("_"):
