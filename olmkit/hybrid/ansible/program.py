@@ -109,6 +109,7 @@ async def described(
             period=_PERIOD if given.own.reconcile_period is None else given.own.reconcile_period,
             timeout=given.own.run_timeout,
             log_events=given.own.ansible_log_events,
+            logs_output=environment.get("ANSIBLE_DEBUG_LOGS", "").lower() in ("true", "1", "t"),
             sets_owner=given.own.inject_owner_ref,
             arguments=_words(given.own.ansible_args),
         ),

@@ -37,6 +37,7 @@ _LOG = logging.getLogger(__name__)
 _PREFIX = "ansible.sdk.operatorframework.io/"
 _MOST_VERBOSE = 7
 _NOTHING, _TASKS = "nothing", "tasks"
+_OUTPUT = 2000  # events whose output is logged together
 _SAID = 20  # lines of a run that did not come to its end
 
 
@@ -53,6 +54,7 @@ class RunSettings:
     """What holds for all runs of a kind; times in seconds.
 
     `folder` is for what runs leave; `log_events` is `tasks`, `everything` or `nothing`.
+    `logs_output`: the whole output of a run is one more line of the log when it has ended.
     """
 
     folder: Path
@@ -60,6 +62,7 @@ class RunSettings:
     timeout: float = 0.0
     verbosity: int = 2
     log_events: str = _TASKS
+    logs_output: bool = False
     sets_owner: bool = True
     arguments: Sequence[str] = ()
 
@@ -145,10 +148,18 @@ class AnsibleReconciler:
         begun = self.clock()
         facts = {"object": f"{objects.namespace(owner)}/{objects.name(owner)}".lstrip("/")}
 
+        output: list[str] = []
+
         def take(event: Event) -> None:
             self._log(event, facts, access.secrets)
+            if self.settings.logs_output and event.output:
+                output.append(event.output)
+                del output[:-_OUTPUT]
 
         outcome = await self._play(owner, access, numbers, take, is_deleted=is_deleted)
+        if output:
+            text = run_events.hidden("\n".join(output), access.secrets)
+            _LOG.info("output of a run", extra=facts | {"output": text})
         outcome.failures = [run_events.hidden(one, access.secrets) for one in outcome.failures]
         if self.observe is not None:
             self.observe(outcome.is_success, self.clock() - begun)

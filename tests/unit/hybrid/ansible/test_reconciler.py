@@ -171,6 +171,22 @@ def test_a_failure_is_in_the_status_without_secrets(
     run(tmp_path, story)
 
 
+def test_the_whole_output_is_logged_on_request_without_secrets(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def story(rig: Rig) -> None:
+        await rig.create_secret()
+        await rig.create(secret="hidden")
+        settings = replace(rig.reconciler.settings, log_events="nothing", logs_output=True)
+        rig.reconciler.settings = settings
+        with caplog.at_level(logging.INFO):
+            await rig.reconciler.reconcile(ONE)
+        (record,) = [one for one in caplog.records if one.message == "output of a run"]
+        assert record.__dict__["output"] == "read ***"
+
+    run(tmp_path, story)
+
+
 def test_a_run_that_hangs_or_dies_is_a_failure(tmp_path: Path) -> None:
     async def story(rig: Rig) -> None:
         await rig.create(hang=60)
