@@ -14,6 +14,7 @@ TYPED = ("sh", "console")
 
 _BLOCK = re.compile(r"^( *)```(\w*)(?: (\w+))?\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
 _EXAMPLES = re.compile(r"^Examples?:\n((?:  .*\n)+)", re.MULTILINE)
+_DOCUMENT = re.compile(r"<<'?(\w+)'?$")
 _INNER = re.compile(r"\$\(([^()]*)\)")
 _OPERATORS = {"|", "||", "&&", ";", "&", "(", ")"}
 _BEFORE = {"!", "until", "do"}  # what follows is the program
@@ -28,10 +29,11 @@ class Statement:
     printed: tuple[str, ...] = ()
 
     def commands(self) -> list[list[str]]:
-        """The programs that it runs, each with its arguments."""
-        inner = _INNER.findall(self.text)
+        """The programs that it runs, each with its arguments; what one reads is left out."""
+        line = self.text.partition("\n")[0]
+        inner = _INNER.findall(line)
         found = [words for one in inner for words in Statement(text=one).commands()]
-        text = re.sub(r"\bxargs (.*)$", r"\1 INPUT", _INNER.sub("INNER", self.text))
+        text = re.sub(r"\bxargs (.*)$", r"\1 INPUT", _INNER.sub("INNER", line))
         lexer = shlex.shlex(text, posix=True, punctuation_chars="|&;()<>")
         lexer.commenters = ""
         lexer.whitespace_split = True
@@ -80,11 +82,23 @@ class Block:
 
 
 def _joined(lines: list[str]) -> list[str]:
-    """Lines that end with a backslash together with the next one, and documents in the shell."""
-    return re.sub(r"\\\n\s*", "", "\n".join(lines)).splitlines()
+    """Lines that end with a backslash, and documents in the shell, as one line each."""
+    found: list[str] = []
+    end = ""
+    for line in re.sub(r"\\\n\s*", "", "\n".join(lines)).splitlines():
+        if end:
+            found[-1] += f"\n{line}"
+            end = "" if line == end else end
+            continue
+        found.append(line)
+        begins = _DOCUMENT.search(line)
+        end = begins[1] if begins else ""
+    return found
 
 
 def _without_comment(line: str) -> str:
+    if "\n" in line:
+        return line
     return re.sub(r"(^|\s)#( .*)?$", "", line).strip()
 
 

@@ -33,6 +33,8 @@ from tests.command_blocks import TYPED, Statement, blocks_of
 # Page → the test that reads the page and runs its blocks.
 WALKED_ELSEWHERE: Mapping[str, str] = {
     "docs/how-to/kinds-of-others.md": "tests/unit/test_kinds_of_others_page.py",
+    "docs/first-ansible-operator.md": "tests/unit/test_watched_tutorials.py",
+    "docs/first-helm-operator.md": "tests/unit/test_watched_tutorials.py",
     "docs/your-own-operator.md": "tests/e2e/cluster/test_your_own_operator.py",
 }
 
@@ -77,6 +79,18 @@ LEFT_OUT: Mapping[str, Mapping[str, str]] = {
     "docs/how-to/install-an-operator.md": {
         "olmkit": "needs a cluster with OLM; the tests of `tests/e2e/cluster` run these commands"
     },
+    "docs/how-to/mixed-operators.md": {
+        "kubectl": _CLUSTER,
+        "olmkit run": _RUN,
+        "ansible-galaxy": "downloads collections from Ansible Galaxy",
+        "olmkit image build": _BASE,
+    },
+    "docs/how-to/move-ansible-operator.md": {
+        "olmkit run": "needs ansible; the tests of `tests/e2e/hybrid` run it",
+        "ansible-galaxy": "downloads collections from Ansible Galaxy",
+        "olmkit image build": _BASE,
+    },
+    "docs/how-to/move-helm-operator.md": {"olmkit run": _HELM, "olmkit image build": _BASE},
     "docs/how-to/move-from-kopf.md": {
         "kubectl": _CLUSTER,
         "diff": "compares with what a cluster has",
@@ -485,6 +499,33 @@ def _helm(place: Place) -> None:
     )
 
 
+def _from_opm(place: Place) -> None:
+    _bundle(place, "cog", "cog", "1.0.0")
+    place.push_bundle("cog", "example/cog-bundle:v1.0.0")
+    _templates(place)
+    (place.folder / "catalog/memcached-operator").mkdir(parents=True)
+
+
+def _mixed(place: Place) -> None:
+    _helm(place)
+    (place.folder / "charts/nginx").rename(place.folder / "charts/site")
+    chart = place.folder / "charts/site/Chart.yaml"
+    chart.write_text(chart.read_text().replace("nginx", "site"))
+
+
+def _watched(plugin: str) -> Callable[[Place], None]:
+    """A project of that plugin, with one kind."""
+
+    def prepare(place: Place) -> None:
+        _helm(place)
+        place.run(
+            f"olmkit init moved-operator --plugins {plugin} --domain example.com\n"
+            "cd moved-operator\nolmkit create api --group web --version v1 --kind Page"
+        )
+
+    return prepare
+
+
 def _nothing(place: Place) -> None:
     """The page begins in an empty folder."""
     _stand_ins(place)
@@ -503,8 +544,12 @@ WALKED: Mapping[str, Callable[[Place], None]] = {
     "docs/how-to/helm-operators.md": _helm,
     "docs/how-to/make-a-catalog.md": _catalog,
     "docs/how-to/mirror-a-catalog.md": _mirror,
+    "docs/how-to/mixed-operators.md": _mixed,
+    "docs/how-to/move-ansible-operator.md": _watched("ansible"),
     "docs/how-to/move-from-kopf.md": _nothing,
     "docs/how-to/move-from-operator-sdk.md": _go_from_sdk,
+    "docs/how-to/move-helm-operator.md": _watched("helm"),
+    "docs/how-to/move-from-opm.md": _from_opm,
     "docs/how-to/operator-in-60-lines.md": _sixty_lines,
     "docs/how-to/push-images.md": _push,
     "docs/how-to/run-the-scorecard.md": _scorecard,
@@ -530,6 +575,7 @@ SERVED = frozenset(
         "docs/how-to/compare-bundles.md",
         "docs/how-to/make-a-catalog.md",
         "docs/how-to/mirror-a-catalog.md",
+        "docs/how-to/move-from-opm.md",
         "docs/how-to/push-images.md",
         "docs/how-to/run-the-scorecard.md",
         "docs/how-to/serve-a-catalog.md",
