@@ -30,7 +30,7 @@ import _installed
 
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.image import publish
-from olmkit.jobs.image.publish import BuildOptions
+from olmkit.jobs.image.publish import PublishOptions
 from olmkit.testing import registry
 from olmkit.testing.registry import RegistryServer
 
@@ -93,7 +93,7 @@ def publish_all(host: str, count: int, folder: Path) -> Iterator[str]:
         for path in target.rglob("*.yaml"):
             path.write_text(path.read_text("utf-8").replace("1.1.0", version), "utf-8")
         image = f"{host}/pulley:{version}"
-        options = BuildOptions(project=folder, target=image, push=True)
+        options = PublishOptions(project=folder, target=image, push=True)
         asyncio.run(publish.build_bundle("bundle", options, Access()))
         yield image
 

@@ -25,7 +25,7 @@ from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.catalog import composite
 from olmkit.jobs.catalog.composite import CompositeOptions
 from olmkit.jobs.image import publish
-from olmkit.jobs.image.publish import BuildOptions
+from olmkit.jobs.image.publish import PublishOptions
 from olmkit.testing.registry import RegistryServer
 
 RECORDED: Final = "127.0.0.1:5055"
@@ -43,7 +43,7 @@ BUNDLES: Final = ("1.0.0", "1.0.1", "1.1.0", "1.2.0", "2.0.0", "2.1.0", "2.1.1")
 def _publish(host: str, vectors: Path, folder: Path) -> None:
     for version in BUNDLES:
         shutil.copytree(vectors / "rules/templates/bundles/pulley" / version, folder / version)
-        options = BuildOptions(project=folder, target=f"{host}/pulley:{version}", push=True)
+        options = PublishOptions(project=folder, target=f"{host}/pulley:{version}", push=True)
         asyncio.run(publish.build_bundle(version, options, Access()))
 
 
