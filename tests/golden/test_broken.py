@@ -196,8 +196,8 @@ def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
 
 def _limit(golden: Path) -> str:
     """How long a command waits: what is stuck ends earlier, also on a machine with much to do."""
-    is_waited_for = golden.exists() and "after 1 s" in golden.read_text()
-    return "1s" if is_waited_for else "20s"
+    is_waited_for = golden.exists() and "after 5 s" in golden.read_text()
+    return "5s" if is_waited_for else "20s"
 
 
 @pytest.mark.parametrize(

@@ -180,7 +180,7 @@ def shared(root: Path) -> dict[str, tuple[str, ...]]:
     folder = root / "olmkit"
     for path in sorted(folder.rglob("*.py")):
         if "ansible_collections" in path.parts:
-            continue  # plugins that Ansible loads, each a program of its own
+            continue  # plugins that Ansible loads, each a separate program
         module = ".".join(path.relative_to(folder).with_suffix("").parts)
         for one in ast.parse(path.read_text()).body:
             if isinstance(one, ast.ClassDef) and not one.name.startswith("_"):

@@ -137,7 +137,7 @@ def test_what_is_suggested_exists() -> None:
         ("alpha bundle unpack image", "bundle unpack"),
         ("alpha", "catalog"),
         ("index prune", "catalog filter"),
-        ("index rm", "catalog"),
+        ("index rm", "catalog filter"),
         ("serve catalog", "catalog serve"),
     ],
 )

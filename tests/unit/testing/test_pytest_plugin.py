@@ -116,7 +116,7 @@ def project(tmp_path: Path) -> Run:
 
 
 def test_pytest_finds_the_plugin(root: Path) -> None:
-    points = tomllib.loads((root / "pyproject.toml").read_text())["project"]["entry-points"]
+    points = tomllib.loads((root / "runtime/pyproject.toml").read_text())["project"]["entry-points"]
     assert points["pytest11"] == {PLUGIN: PLUGIN}
 
 
