@@ -20,7 +20,6 @@ from olmkit.jobs.catalog import catalogs
 pytestmark = pytest.mark.e2e
 
 SAMPLE = runpy.run_path(str(Path(__file__).parents[2] / "fixtures" / "hub_pages.py"))
-SLACK = 3  # other programs share the machine
 
 
 @pytest.fixture(scope="module")
@@ -99,33 +98,20 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def _loaded(page: Any) -> float:
-    """Milliseconds from the start of the navigation to the end of loading."""
-    return float(page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd"))
-
-
-def test_a_list_of_400_operators_is_fast(watched: Any, large: Path) -> None:
+def test_a_list_of_400_operators_is_searched_key_by_key(watched: Any, large: Path) -> None:
     page = watched.page
     page.goto(f"file://{large}/index.html")
-    page.wait_for_timeout(100)
-    assert _loaded(page) < 1000 * SLACK
     assert (large / "index.html").stat().st_size < 600_000
-    keys = """async () => {
-      const box = document.getElementById("q"), times = [];
-      for (const text of ["o", "op", "operator 12", "memcached", "operatro"]) {
-        const start = performance.now();
-        box.value = text;
-        box.dispatchEvent(new Event("input"));
-        times.push(performance.now() - start);
-        await new Promise(requestAnimationFrame);
-      }
-      return times.sort((a, b) => a - b)[2];
-    }"""
-    assert page.evaluate(keys) < 16 * SLACK
+    box = page.get_by_role("searchbox")
+    box.press_sequentially("operator 12")
+    shown = page.locator("#tiles > li:visible")
+    expect(shown.first).to_contain_text("Operator 12", use_inner_text=True)
+    expect(page.locator("#count")).to_contain_text("of 400")
+    box.fill("operatro 399")
+    expect(page.locator("#count")).to_contain_text("No exact match")
 
 
-def test_a_graph_of_500_versions_is_fast(watched: Any, large: Path) -> None:
-    page = watched.page
-    page.goto(f"file://{large}/graph.html")
-    page.wait_for_timeout(100)
-    assert _loaded(page) < 300 * SLACK
+def test_a_graph_of_500_versions_stays_small(watched: Any, large: Path) -> None:
+    watched.page.goto(f"file://{large}/graph.html")
+    expect(watched.page.locator("#all-versions tbody tr")).to_have_count(500)
+    assert (large / "graph.html").stat().st_size < 400_000

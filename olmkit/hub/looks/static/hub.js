@@ -219,6 +219,7 @@
   }
 
   function near(word, other) { // edit distance at most 1, or 2 for words of 8 characters
+    if (word === other) return true; // short words have no wrong letters
     const most = word.length >= 8 ? 2 : word.length >= 4 ? 1 : 0;
     if (!most || Math.abs(word.length - other.length) > most) return false;
     let row = Array.from({ length: other.length + 1 }, (_, index) => index);
