@@ -23,7 +23,15 @@ TAKEN_KINDS = frozenset(
     | {"Condition", "ControllerBuilder", "ControllerSettings", "CustomResource", "EventRecorder"}
     | {"Field", "Ge", "Group", "Int32", "Le", "Manager", "Manifest", "Mapping", "Model"}
     | {"NotFound", "Request", "Result", "None", "True", "False", "GVK"}
-    | {"AdmissionRequest", "Denied", "Sequence", "Spoke", "Conversions", "WebhookServer"}
+    | {
+        "AdmissionRequest",
+        "CannotConvert",
+        "Denied",
+        "Sequence",
+        "Spoke",
+        "Conversions",
+        "WebhookServer",
+    }
     | {"ApiServer", "HttpCluster", "ClusterConfig", "Resource", "NORMAL", "WARNING", "DEPLOYMENT"}
     | {"FINALIZER", "AVAILABLE", "DEGRADED", "RECONCILING", "FINALIZING", "NAME_TAKEN"}
     | {"GENERATION_CHANGED"}

@@ -173,8 +173,8 @@ def test_the_image_of_a_python_project_has_what_its_kinds_need(
 
 
 def build_of(folder: Path, make_wheel: Callable[..., Path], **given: Any) -> str:
-    for name in ("olmkit", "kubernetes"):
-        make_wheel(folder / "wheels", name)
+    make_wheel(folder / "wheels", "olmkit_runtime", version=olmkit.__version__)
+    make_wheel(folder / "wheels", "kubernetes")
     store = MemoryStore.of(BASE)
     asyncio.run(transfer.copy(store, Layout(folder.parent / "base"), BASE.descriptor, tag="python"))
     return build(folder, **given)

@@ -14,6 +14,7 @@ import olmkit.testing
 RUNTIME = """
 Change Child Children EventType Executed Family NameTaken Pipe Pods Scale Token Traces Watched
 without_managed_fields
+CollectionDeleteOptions DeleteOptions Selectors WriteOptions
 ALL_NAMESPACES ANNOTATIONS_CHANGED AdmissionRequest AlreadyExists AlreadyOwned BlockingClient
 BlockingReconciler BucketLimiter Cache CacheSettings CannotConvert CappedLimiter Cause
 CertificateFiles ChannelSource Client ClusterConfig ClusterError Condition ConfigurationError
