@@ -58,6 +58,7 @@ LINES: list[tuple[str, int, str]] = [
     ("catalog template basic basic.yaml", 0, ""),
     ("catalog template semver basic.yaml", 1, ""),
     ("catalog template substitutes basic.yaml", 1, ""),
+    ("catalog template composite -c basic.yaml -f basic.yaml", 1, ""),
     ("catalog validate catalog", 0, ""),
     ("completion bash", 0, ""),
     ("create api -C toy --group cache --version v1beta1 --kind Cache", 0, ""),
