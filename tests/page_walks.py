@@ -71,6 +71,10 @@ LEFT_OUT: Mapping[str, Mapping[str, str]] = {
         "cd": _BASE,
     },
     "docs/how-to/grow-a-project.md": {"helm": _HELM},
+    "docs/how-to/make-a-catalog.md": {
+        "olmkit catalog template composite -c composite.yaml -f https": "reads a page of the web; "
+        "`tests/conformance/templates/test_composite.py` reads one on loopback"
+    },
     "docs/how-to/helm-operators.md": {
         "kubectl": _CLUSTER,
         "olmkit run": _HELM,
@@ -291,6 +295,9 @@ def _catalog(place: Place) -> None:
     ]
     place.before["olmkit catalog render-template"] = [lambda: _rendered_catalog(place)]
     place.before["olmkit catalog convert basic catalog"] = [lambda: _databases(place)]
+    place.before["olmkit catalog template composite"] = [
+        lambda: place.copy("tests/golden/bases/composite", ".")
+    ]
     place.before["olmkit catalog render deploy"] = [lambda: _old_packages(place)]
 
 

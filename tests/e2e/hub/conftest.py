@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from olmkit.hub import comparison
 from olmkit.hub.comparison import Fact
@@ -96,6 +96,11 @@ def browser() -> Iterator[Browser]:
         started.close()
 
 
+# Milliseconds: a busy machine may need half a minute for one page.
+LONGEST = 180_000
+expect.set_options(timeout=60_000)
+
+
 class Watched:
     """A page that remembers what must not happen: messages, errors, requests elsewhere."""
 
@@ -116,6 +121,7 @@ class Watched:
 def watched(browser: Browser) -> Iterator[Watched]:
     """A page in a separate context; the test fails if anything was wrong on it."""
     context = browser.new_context(viewport={"width": 1440, "height": 900})
+    context.set_default_timeout(LONGEST)
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     made = Watched(context)
     yield made

@@ -10,6 +10,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, expect
 
+from tests.e2e.hub.conftest import LONGEST
+
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
@@ -34,6 +36,7 @@ def test_no_page_violates_a_rule_of_accessibility(
     context = browser.new_context(
         viewport={"width": width, "height": 900}, color_scheme=scheme, reduced_motion="reduce"
     )
+    context.set_default_timeout(LONGEST)
     page = context.new_page()
     for path in PATHS:
         page.goto(site + path)
@@ -101,6 +104,7 @@ def test_pages_work_from_disk(watched: Any, site_folder: Path, path: str) -> Non
 
 def test_everything_is_legible_without_a_script(browser: Browser, site: str) -> None:
     context = browser.new_context(java_script_enabled=False)
+    context.set_default_timeout(LONGEST)
     page = context.new_page()
     page.goto(site)
     expect(page.locator("#tiles > li")).to_have_count(3)
@@ -208,6 +212,7 @@ def test_a_long_description_is_cut_until_it_is_read(
     expect(cut).to_have_count(0)
     expect(page.get_by_text("End", exact=True)).to_be_in_viewport()
     context = browser.new_context(java_script_enabled=False)
+    context.set_default_timeout(LONGEST)
     quiet = context.new_page()
     quiet.goto(address)
     assert quiet.locator("#text.cut").count() == 0

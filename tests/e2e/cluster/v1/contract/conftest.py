@@ -336,7 +336,7 @@ class Stage:
     @property
     def soon(self) -> Timeouts:
         """For what does not succeed; long enough for a pod that starts to fail."""
-        return replace(self.timeouts, seconds=2 if self.is_double else 12)
+        return replace(self.timeouts, seconds=2 if self.is_double else 30)
 
     async def serve(self, *toys: Any, tag: str = "v1", name: str = "") -> str:
         """Build the toys, and wait until a ClusterCatalog of them is served; its name."""

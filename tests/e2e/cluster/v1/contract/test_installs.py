@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -151,7 +152,9 @@ def test_what_fails_is_taken_back_when_that_is_requested(on_stage: OnStage, toy:
         assert (found.cause, created) == ("image-cannot-be-pulled", [])
         assert said[0] == f"reverted ClusterExtension {stage.name}"
         assert said[-1] == f"reverted Namespace {stage.namespace}"
-        assert await stage.reader.find(v1.CLUSTER_EXTENSION, stage.name) is None
+        async with asyncio.timeout(stage.timeouts.seconds):  # until its finalizers are done
+            while await stage.reader.find(v1.CLUSTER_EXTENSION, stage.name):  # noqa: ASYNC110
+                await asyncio.sleep(stage.timeouts.interval)
 
     on_stage(story)
 
