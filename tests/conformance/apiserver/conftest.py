@@ -162,12 +162,13 @@ class World:
         """Wait until a new kind is served, which a real server says a moment too early."""
         path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{definition}"
         while True:
-            listed = ((await self.ask("GET", path)).body.get("status") or {}).get("conditions", ())
+            found = (await self.ask("GET", path)).body.get("status") or {}
+            listed = found.get("conditions") or ()
             if any(c["type"] == "Established" and c["status"] == "True" for c in listed):
                 break
             await asyncio.sleep(0.1)
         if not self.is_double:
-            await asyncio.sleep(1)
+            await asyncio.sleep(3)
 
     async def read(self, plural: str, name: str) -> dict[str, Any]:
         answer = await self.ask("GET", self.path(plural, name))
