@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import contextlib
 import json
 import os
 import ssl
@@ -193,6 +194,18 @@ def _from_files(paths: Sequence[Path], context_name: str) -> ClusterConfig:
     )
 
 
+def _content(path: Path) -> Any:
+    """What is in a kubeconfig file; one in JSON needs no library for YAML."""
+    data = disk.read_file(path)
+    if data.lstrip().startswith(b"{"):
+        with contextlib.suppress(ValueError, RecursionError):  # flow style of YAML begins so, too
+            return json.loads(data)
+    # Here, since a pod has no such file and should not pay for the YAML libraries.
+    from olmkit.base import documents
+
+    return documents.load(data, str(path)).value
+
+
 class _Merged:
     """Several kubeconfig files; for each name, the first file that has it wins."""
 
@@ -201,10 +214,7 @@ class _Merged:
         self.current = ""
         self._files: list[tuple[Mapping[str, Any], Path]] = []
         for path in paths:
-            # Here, since a pod has no such file and should not pay for the YAML libraries.
-            from olmkit.base import documents
-
-            value = documents.load(disk.read_file(path), str(path)).value
+            value = _content(path)
             if value is None:
                 value = {}
             if not isinstance(value, dict):

@@ -10,6 +10,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from olmkit.base import documents
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.edges.cluster import kubeconfig
 from olmkit.runtime.serve import self_signed
@@ -38,6 +39,30 @@ def test_the_current_context_says_server_namespace_and_user(tmp_path: Path) -> N
     found = kubeconfig.load(paths=[_config(tmp_path / "k", {"token": "t"})])
     assert (found.server, found.namespace, found.name) == ("https://api.example.com:6443", "n", "k")
     assert _authorization(found) == "Bearer t"
+
+
+def test_a_file_in_json_needs_no_library_for_yaml(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = _config(tmp_path / "k", {"token": "t"})
+    with monkeypatch.context() as patched:
+        patched.setattr(documents, "load", None)
+        assert _authorization(kubeconfig.load(paths=[path])) == "Bearer t"
+    for text in (
+        (
+            "current-context: c\ncontexts:\n- name: c\n  context: {cluster: k, user: u}\n"
+            "clusters:\n- name: k\n  cluster: {server: 'https://a:1'}\n"
+        ),
+        (
+            "{current-context: c, contexts: [{name: c, context: {cluster: k, user: u}}], "
+            "clusters: [{name: k, cluster: {server: 'https://a:1'}}]}"
+        ),
+    ):
+        path.write_text(
+            text + "users: []\n" if text.startswith("c") else text[:-1] + ", users: []}"
+        )
+        with pytest.raises(ConfigurationError, match="no user `u`"):
+            kubeconfig.load(paths=[path])
 
 
 def test_of_several_files_the_first_that_has_a_name_wins(tmp_path: Path) -> None:
