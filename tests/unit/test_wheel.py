@@ -174,7 +174,7 @@ def _run(python: Path, folder: Path, *words: str, **environment: str) -> str:
 def test_the_runtime_needs_no_tools(wheels: tuple[Path, Path], tmp_path: Path) -> None:
     python = _environment(tmp_path / "environment", LEAST, wheels[1:])
     _run(python, tmp_path, "-I", "-c", NAMES, "olmkit.runtime")
-    (tmp_path / "kubeconfig").write_text("{}")
+    (tmp_path / "kubeconfig").write_text("kind: Config\n")
     reads = (
         "from olmkit.base.diagnostics import OlmkitError\n"
         "from olmkit.edges.cluster import kubeconfig\n"
