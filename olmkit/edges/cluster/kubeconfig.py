@@ -90,7 +90,7 @@ class ClusterConfig:
 
 
 class NoClusterError(ConfigurationError):
-    """No cluster is configured: there is no kubeconfig and no service account."""
+    """No cluster is configured: neither a kubeconfig nor a service account was found."""
 
 
 def load(

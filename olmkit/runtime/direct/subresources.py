@@ -179,7 +179,7 @@ class Subresources(ManifestClient):
         return made
 
     async def scale_of(self, kind: GVK | type[Kind | ModelKind], key: Request) -> Scale | None:
-        """The size of an object, from the server; None when there is no such object."""
+        """The size of an object, from the server; None when it does not exist."""
         gvk = typed.gvk_of(kind)
         found = await self._of_server(gvk, await self._located(gvk, key), "scale")
         return None if found is None else _scale(found)
