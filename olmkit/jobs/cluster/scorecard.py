@@ -177,14 +177,21 @@ def _problem(pod: Manifest) -> str:
 
 
 def _waits_for(pod: Manifest) -> str:
-    for one in _all_statuses(pod):
-        waiting = objects.mapping(objects.mapping(one.get("state")).get("waiting"))
-        if waiting.get("reason") not in (None, "PodInitializing", "ContainerCreating"):
-            return _waiting_text(one, waiting)
+    """Why the test does not run yet; empty when it runs."""
     for one in _statuses(pod, "conditions"):
         if one.get("type") == "PodScheduled" and one.get("status") == "False":
             return f"the pod is not scheduled: {objects.text(one.get('message'))}"
-    return ""
+    waiting = [
+        (one, state)
+        for one in _all_statuses(pod)
+        if (state := objects.mapping(objects.mapping(one.get("state")).get("waiting")))
+    ]
+    # Those two only say that something else is not done yet.
+    waiting.sort(key=lambda pair: pair[1].get("reason") in ("PodInitializing", "ContainerCreating"))
+    if waiting:
+        return _waiting_text(*waiting[0])
+    phase = objects.text(objects.mapping(pod.get("status")).get("phase"))
+    return "no node has started the pod yet" if phase == "Pending" else ""
 
 
 def _all_statuses(pod: Manifest) -> list[Mapping[str, Any]]:

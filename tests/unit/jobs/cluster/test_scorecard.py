@@ -251,6 +251,36 @@ def test_a_pod_that_will_never_run_the_test_is_not_waited_for(status: Any, words
             {"conditions": [{"type": "PodScheduled", "status": "False", "message": "no node"}]},
             "the pod is not scheduled: no node",
         ),
+        (
+            {
+                "initContainerStatuses": [
+                    {
+                        "name": "scorecard-untar",
+                        "state": {"waiting": {"reason": "ErrImagePull", "message": "no"}},
+                    }
+                ],
+                "containerStatuses": [
+                    {"name": "scorecard-test", "state": {"waiting": {"reason": "PodInitializing"}}}
+                ],
+            },
+            "container `scorecard-untar` waits: ErrImagePull: no",
+        ),
+        (
+            {
+                "containerStatuses": [
+                    {
+                        "name": "scorecard-test",
+                        "state": {"waiting": {"reason": "ContainerCreating"}},
+                    }
+                ]
+            },
+            "container `scorecard-test` waits: ContainerCreating",
+        ),
+        ({"phase": "Pending"}, "no node has started the pod yet"),
+        (
+            {"containerStatuses": [{"name": "scorecard-test", "state": {"running": {}}}]},
+            "",
+        ),
         ({}, ""),
     ],
 )
