@@ -223,7 +223,7 @@ class _Text:
         self._lines[place:place] = _item_lines(item, indent)
 
     def replace_value(self, keys: tuple[Key, ...], value: Any) -> None:
-        index, column = self._place(keys)
+        index, column = self._block_place(keys)
         end = self._end_of_key(index, column)
         lines = _key_lines(str(keys[-1]), value, " " * column)
         # The line may hold the dash of a list before the key.
@@ -231,8 +231,15 @@ class _Text:
         self._lines[index:end] = lines
 
     def remove(self, keys: tuple[Key, ...]) -> None:
-        index, column = self._place(keys)
-        del self._lines[index : self._end_of_key(index, column)]
+        index, column = self._block_place(keys)
+        head = self._lines[index][:column]
+        end = self._end_of_key(index, column)
+        del self._lines[index:end]
+        # The dash of a list's entry goes to the next key; comments before that stay below it.
+        if head.strip():
+            while not self._lines[index].strip() or _COMMENT.match(self._lines[index]):
+                index += 1
+            self._lines[index] = head + self._lines[index][column:]
 
     def insert_key(self, keys: tuple[Key, ...], value: Any) -> None:
         """Put a new key into the mapping that `keys` ends in."""
@@ -276,6 +283,14 @@ class _Text:
         """Line and column from 0 of a key."""
         at = self.document.at_key(*keys)
         return (at.line or 1) - 1, (at.column or 1) - 1
+
+    def _block_place(self, keys: tuple[Key, ...]) -> tuple[int, int]:
+        """The same, of a key that has its own line; raises `InputError` for one that shares it."""
+        index, column = self._place(keys)
+        if self._is_flow(index, column, keys):
+            where = documents.field_path(keys[:-1])
+            raise _refusal(f"`{where}` is on one line", self.document.at(*keys[:-1]))
+        return index, column
 
     def _is_flow(self, index: int, column: int, keys: tuple[Key, ...]) -> bool:
         before = self._lines[index][:column].strip()

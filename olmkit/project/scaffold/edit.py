@@ -18,8 +18,8 @@ from olmkit.kube.objects import CLUSTER_SCOPED
 from olmkit.project.config import PROJECT_FILE, Project
 from olmkit.project.edits import python as python_edits
 from olmkit.project.edits import yaml as yaml_edits
+from olmkit.project.scaffold import operator_image, template_files
 from olmkit.project.scaffold import project as scaffold
-from olmkit.project.scaffold import template_files
 from olmkit.project.scaffold.project import Draft
 from olmkit.project.scaffold.watched import mixed
 
@@ -57,7 +57,7 @@ def edit(request: EditRequest, project: Project, present: Tree, templates: Tree)
         if request.namespaced != scaffold.is_namespaced(project):
             _rescope(draft, project, templates)
     if request.image:
-        scaffold.set_image(draft, request.image)
+        operator_image.set_image(draft, project, request.image)
     if request.domain:
         _set_domain(draft, project, request.domain)
     for folder, wanted in (

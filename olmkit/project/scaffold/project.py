@@ -239,34 +239,6 @@ def watch_own_namespace(draft: Draft) -> None:
     set_variable(draft, variable)
 
 
-def set_image(draft: Draft, image: str) -> None:
-    """Set the operator's image in the overlay of the manager, as `kustomize edit` does."""
-    name, tag, digest = _image_parts(image)
-    data = draft.get(MANAGER_OVERLAY)
-    if data is None:
-        raise InputError(
-            f"`{MANAGER_OVERLAY}` does not exist, so the image cannot be set",
-            hint="set it where your manifests define it",
-        )
-    entry: dict[str, str] = {"name": "controller", "newName": name}
-    entry |= {"digest": digest} if digest else {"newTag": tag}
-
-    document = documents.load_yaml(data, MANAGER_OVERLAY)
-    images = document.get("images")
-    found = images if isinstance(images, list) else []
-    for index, one in enumerate(found):
-        if isinstance(one, Mapping) and one.get("name") == "controller":
-            for key in ("digest", "newName", "newTag"):
-                if key in entry:
-                    keys = ("images", index, key)
-                    data = yaml_edits.with_value(data, MANAGER_OVERLAY, keys, entry[key])
-                else:
-                    data = yaml_edits.without_key(data, MANAGER_OVERLAY, ("images", index, key))
-            draft.put(MANAGER_OVERLAY, data)
-            return
-    draft.add_item(MANAGER_OVERLAY, ("images",), entry)
-
-
 def role_files(api: Api, *, multigroup: bool) -> dict[str, str]:
     """The roles for people who work with one kind: template → file."""
     prefix = module_prefix(api, multigroup=multigroup, separator="_")
@@ -348,7 +320,7 @@ def _common(name: str, domain: str, package: str, namespaced: bool) -> dict[str,
 def init_values(request: InitRequest) -> dict[str, str]:
     """The values that the templates of a new project may use."""
     image = request.image or f"{request.domain}/{request.name}:v0.0.1"
-    name, tag, digest = _image_parts(image)
+    name, tag, digest = image_parts(image)
     if digest or not tag:
         raise ConfigurationError(
             f"`{image}` has no tag", hint="give the operator's image as `registry/name:tag`"
@@ -371,7 +343,8 @@ def check_image(image: str) -> Reference:
         raise ConfigurationError(error.message, error.hint) from error
 
 
-def _image_parts(image: str) -> tuple[str, str, str]:
+def image_parts(image: str) -> tuple[str, str, str]:
+    """Name, tag and digest of a reference; the tag is `latest` where it has neither."""
     found = check_image(image)
     digest = str(found.digest) if found.digest else ""
     name = image.partition("@")[0]

@@ -154,6 +154,25 @@ def test_a_key_is_taken_away() -> None:
     assert text == b"a: 1\n# about d\nd: 3\n"
 
 
+def test_the_first_key_of_an_entry_is_taken_away() -> None:
+    text = (
+        b"images:\n- digest: sha256:0\n\n  # about the name\n  name: a\n  newName: b\n- name: c\n"
+    )
+    done = yaml_edits.without_key(text, "k.yaml", ("images", 0, "digest"))
+    assert done == b"images:\n\n  # about the name\n- name: a\n  newName: b\n- name: c\n"
+
+
+@pytest.mark.parametrize(
+    "text", [b"images: [{name: a, newTag: b}]\n", b"images:\n- {name: a, newTag: b}\n"]
+)
+def test_a_key_that_shares_its_line_is_neither_taken_away_nor_replaced(text: bytes) -> None:
+    keys = ("images", 0, "newTag")
+    with pytest.raises(InputError, match="is on one line"):
+        yaml_edits.without_key(text, "k.yaml", keys)
+    with pytest.raises(InputError, match="is on one line"):
+        yaml_edits.with_value(text, "k.yaml", keys, "c")
+
+
 def test_an_item_is_replaced_where_it_is() -> None:
     text = b"resources:\n- a\n# about b\n- b\n"
     done = yaml_edits.with_replaced_item(text, "k.yaml", ("resources",), "b", "c")
