@@ -20,7 +20,7 @@ from pathlib import Path
 
 import _installed
 
-from olmkit.cli.main import COMMANDS
+from olmkit.cli.table import COMMANDS
 
 ROOT = Path(__file__).resolve().parent.parent
 CASES = Path(os.environ.get("OLMKIT_CASES", ROOT / ".." / "shared" / "cases"))

@@ -1,6 +1,6 @@
 """`python -m olmkit`."""
 
-from olmkit.cli.main import main
+from olmkit.cli.start import main
 
 if __name__ == "__main__":
     main()

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import click
 
 from olmkit.cli import main as program
+from olmkit.cli import table
 from olmkit.cli.frame.app import Command
 
 FOLDER = "man"
@@ -25,9 +26,9 @@ _EXIT_CODES = (
 
 def pages() -> dict[str, str]:
     """Path → page: `olmkit.1`, one of each group, and one of each command."""
-    paths = ["", *program.GROUPS, *program.COMMANDS]
-    groups = {path.rpartition(" ")[0] for path in program.COMMANDS}
-    paths += sorted(group for group in groups if group and group not in program.GROUPS)
+    paths = ["", *table.GROUPS, *table.COMMANDS]
+    groups = {path.rpartition(" ")[0] for path in table.COMMANDS}
+    paths += sorted(group for group in groups if group and group not in table.GROUPS)
     return {f"{FOLDER}/{_name(path)}.1": _page(path) for path in sorted(paths)}
 
 
@@ -102,10 +103,10 @@ def _context(path: str) -> click.Context:
 
 
 def _summary(path: str, command: click.Command | None) -> str:
-    if path in program.COMMANDS:
-        return program.COMMANDS[path].summary
-    if path in program.GROUPS:
-        return program.GROUPS[path]
+    if path in table.COMMANDS:
+        return table.COMMANDS[path].summary
+    if path in table.GROUPS:
+        return table.GROUPS[path]
     return (command.help or "") if command is not None else ""
 
 

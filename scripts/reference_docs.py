@@ -11,6 +11,7 @@ from olmkit.apis.markers import pages as marker_pages
 from olmkit.base import tree
 from olmkit.base.tree import Tree
 from olmkit.cli import main as program
+from olmkit.cli import table
 from olmkit.edges import disk
 from olmkit.hybrid import entries
 from olmkit.hybrid.ansible import watches as ansible
@@ -54,7 +55,7 @@ def commands_page() -> Tree:
         "Generated from the help of the program by `make docs`; do not edit.",
         _SAME,
     ]
-    for path in sorted(program.COMMANDS):
+    for path in sorted(table.COMMANDS):
         parts += [f"## olmkit {path}", f"```text\n{_help(path)}\n```"]
     return Tree({COMMANDS: ("\n\n".join(parts) + "\n").encode()})
 

@@ -24,6 +24,11 @@ def bounded_message(text: str) -> str:
     return shortened(_with_short_values(text, MOST), _MOST_OF_MESSAGE)
 
 
+def bounded_values(text: str) -> str:
+    """A text in which each value is cut: as long as its sentences and lists of values are."""
+    return _with_short_values(text, MOST)
+
+
 def bounded_hint(text: str) -> str:
     """A hint in which only very long values are cut: commands in it can be run."""
     return _with_short_values(text, _MOST_OF_HINT_PART)

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from olmkit.base.diagnostics import InputError
-from olmkit.base.quoting import quoted
 from olmkit.base.versions import BuildRelease, InvalidVersionError, Version, VersionRelease
 from olmkit.catalog.blobs import outline, wire
 from olmkit.catalog.blobs.blob import Blob
@@ -128,7 +127,7 @@ class Catalog:
 
             near = difflib.get_close_matches(name, list(self.packages), n=1)
             raise InputError(
-                f"package {quoted(name)} not found",
+                f"package `{name}` not found",
                 f"did you mean `{near[0]}`?"
                 if near
                 else "run `olmkit catalog list packages` to see all",

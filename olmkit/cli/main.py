@@ -1,8 +1,7 @@
-"""The program: a table of commands, and the end of every error.
+"""The program: commands by their names, and the end of every error.
 
-A command's module is imported when the command is named, so that `--help` and
-every small command stay quick. The table holds the one-line summaries, which a
-test holds against the commands' own words.
+A command's module is imported when the command is named, so that every small command stays
+quick.
 """
 
 from __future__ import annotations
@@ -16,277 +15,14 @@ import re
 import signal
 import sys
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
 
 import click
 
 from olmkit import __version__
 from olmkit.base.diagnostics import OlmkitError
 from olmkit.cli.frame.exits import Exit, exit_code
-
-
-class CommandEntry(NamedTuple):
-    """Where a command lives (`module:attribute`), and its summary."""
-
-    target: str
-    summary: str
-
-
-GROUPS: Mapping[str, str] = {
-    "bundle": "Generate, validate, compare and publish bundles.",
-    "catalog": "Build, validate, inspect and serve catalogs.",
-    "hub": "Show what catalogs contain, as web pages.",
-    "image": "Build, inspect and copy images.",
-    "olm": "Inspect, install or remove OLM itself.",
-    "catalog list": "List the contents of a catalog.",
-    "catalog template": "Render catalog templates of one kind.",
-    "create": "Add a kind or a webhook to a project.",
-    "submit": "Check and prepare submissions to the repositories of catalogs.",
-}
-
-COMMANDS: Mapping[str, CommandEntry] = {
-    "hub build": CommandEntry(
-        "olmkit.cli.hub.build:build", "Build web pages that show what catalogs contain."
-    ),
-    "hub serve": CommandEntry(
-        "olmkit.cli.hub.serve:serve", "Serve web pages that show what catalogs or a bundle contain."
-    ),
-    "image build": CommandEntry(
-        "olmkit.cli.image.build:build",
-        "Build the image of an operator, without a container engine.",
-    ),
-    "image copy": CommandEntry(
-        "olmkit.cli.image.copy:copy", "Copy an image to another location, with all its digests."
-    ),
-    "image inspect": CommandEntry(
-        "olmkit.cli.image.inspect:inspect",
-        "Show the platforms, labels and layers of an image.",
-    ),
-    "image mirror": CommandEntry(
-        "olmkit.cli.image.mirror:mirror",
-        "Copy a catalog and all images that it needs to a registry or a directory.",
-    ),
-    "image push": CommandEntry("olmkit.cli.image.push:push", "Push an image to a registry."),
-    "image sign": CommandEntry(
-        "olmkit.cli.image.sign:sign", "Sign images with a private key, as cosign does."
-    ),
-    "image verify": CommandEntry(
-        "olmkit.cli.image.verify:verify", "Verify the signatures of images with public keys."
-    ),
-    "bundle build": CommandEntry(
-        "olmkit.cli.bundle.build:build", "Build the images of bundles, without a container engine."
-    ),
-    "bundle push": CommandEntry(
-        "olmkit.cli.bundle.push:push", "Push the image of a bundle to a registry."
-    ),
-    "bundle scorecard": CommandEntry(
-        "olmkit.cli.bundle.scorecard:scorecard",
-        "Run the scorecard tests of a bundle: a directory or an image.",
-    ),
-    "catalog add": CommandEntry("olmkit.cli.catalog.add:add", "Add a new version to a catalog."),
-    "catalog build": CommandEntry(
-        "olmkit.cli.catalog.build:build",
-        "Build the image of a catalog, without a container engine.",
-    ),
-    "catalog push": CommandEntry(
-        "olmkit.cli.catalog.push:push", "Push the image of a catalog to a registry."
-    ),
-    "bundle generate": CommandEntry(
-        "olmkit.cli.bundle.generate:generate",
-        "Write the bundle of a project from its manifests and base CSV.",
-    ),
-    "explain": CommandEntry(
-        "olmkit.cli.project.explain:explain",
-        "Explain the code of a finding; without a code, list all codes.",
-    ),
-    "bundle diff": CommandEntry(
-        "olmkit.cli.bundle.diff:diff",
-        "Show what changes between two bundles, and what blocks an upgrade.",
-    ),
-    "bundle show": CommandEntry(
-        "olmkit.cli.bundle.show:show",
-        "Show what a bundle contains: APIs, permissions, images, upgrade edges.",
-    ),
-    "bundle convert": CommandEntry(
-        "olmkit.cli.bundle.convert:convert",
-        "Convert package manifests, the format before bundles, to bundles.",
-    ),
-    "bundle unpack": CommandEntry(
-        "olmkit.cli.bundle.unpack:unpack", "Write the files of a bundle image into a directory."
-    ),
-    "bundle validate": CommandEntry(
-        "olmkit.cli.bundle.validate:validate", "Validate bundles: directories or images."
-    ),
-    "catalog check": CommandEntry(
-        "olmkit.cli.catalog.check:check",
-        "Check that every installed version can still upgrade.",
-    ),
-    "catalog deploy": CommandEntry(
-        "olmkit.cli.catalog.deploy:deploy",
-        "Deploy a server for a catalog that several pods share, and wait until it runs.",
-    ),
-    "catalog diff": CommandEntry(
-        "olmkit.cli.catalog.diff:diff",
-        "Show the differences between two catalogs: graph, images, deprecations.",
-    ),
-    "catalog filter": CommandEntry(
-        "olmkit.cli.catalog.filter:filter_",
-        "Write a part of a catalog: selected packages, channels and versions.",
-    ),
-    "catalog graph": CommandEntry(
-        "olmkit.cli.catalog.graph:draw", "Show the upgrade graphs of a catalog, or of one package."
-    ),
-    "catalog images": CommandEntry(
-        "olmkit.cli.catalog.images:images",
-        "List the images that a catalog, or a part of it, needs.",
-    ),
-    "catalog init": CommandEntry(
-        "olmkit.cli.catalog.init:init", "Write the `olm.package` blob of a new package."
-    ),
-    "catalog list bundles": CommandEntry(
-        "olmkit.cli.catalog.list:bundles", "List the bundles of a catalog, or of one package."
-    ),
-    "catalog list channels": CommandEntry(
-        "olmkit.cli.catalog.list:channels", "List the channels of a catalog, or of one package."
-    ),
-    "catalog list packages": CommandEntry(
-        "olmkit.cli.catalog.list:packages", "List the packages of a catalog."
-    ),
-    "catalog manifests": CommandEntry(
-        "olmkit.cli.catalog.manifests:manifests",
-        "Print the manifests of a server for a catalog that several pods share.",
-    ),
-    "catalog path": CommandEntry(
-        "olmkit.cli.catalog.path:path",
-        "Show the upgrade path that OLM takes from an installed version.",
-    ),
-    "catalog resolve": CommandEntry(
-        "olmkit.cli.catalog.resolve:resolve",
-        "Show what OLM would install, with dependencies and reasons.",
-    ),
-    "catalog validate": CommandEntry(
-        "olmkit.cli.catalog.validate:validate", "Validate catalogs: directories or images."
-    ),
-    "catalog render": CommandEntry(
-        "olmkit.cli.catalog.render:render",
-        "Write bundles and catalogs as one stream of catalog blobs.",
-    ),
-    "catalog convert": CommandEntry(
-        "olmkit.cli.catalog.convert:convert",
-        "Write the template of a catalog, the reverse of `render-template`.",
-    ),
-    "catalog render-template": CommandEntry(
-        "olmkit.cli.catalog.template:render_template",
-        "Render a catalog template; its `schema` says which kind it is.",
-    ),
-    "catalog template basic": CommandEntry(
-        "olmkit.cli.catalog.template:basic",
-        "Render a basic template: blobs, and images in place of bundles.",
-    ),
-    "catalog template composite": CommandEntry(
-        "olmkit.cli.catalog.template:composite",
-        "Render a composite template: components into the directories of several catalogs.",
-    ),
-    "catalog template semver": CommandEntry(
-        "olmkit.cli.catalog.template:semver",
-        "Render a semver template: channels and edges from versions.",
-    ),
-    "catalog template substitutes": CommandEntry(
-        "olmkit.cli.catalog.template:substitutes",
-        "Render a substitutes template: rebuilt bundles replace others.",
-    ),
-    "catalog serve": CommandEntry(
-        "olmkit.cli.catalog.serve:serve",
-        "Serve catalogs to OLM v0 over gRPC, and to OLM v1 over HTTP.",
-    ),
-    "submit prepare": CommandEntry(
-        "olmkit.cli.submission.prepare:prepare",
-        "Write the next version of an operator into a checkout of a repository of catalogs.",
-    ),
-    "submit check": CommandEntry(
-        "olmkit.cli.submission.check:check",
-        "Check a checkout of a repository of operators before a pull request.",
-    ),
-    "completion": CommandEntry(
-        "olmkit.cli.completion:completion", "Print the completion script for a shell."
-    ),
-    "create api": CommandEntry(
-        "olmkit.cli.project.create_api:create",
-        "Add a kind: its types, sample, roles and reconciler.",
-    ),
-    "create webhook": CommandEntry(
-        "olmkit.cli.project.create_webhook:create",
-        "Add webhooks to a kind: defaulting, validation, conversion.",
-    ),
-    "edit": CommandEntry(
-        "olmkit.cli.project.edit:edit",
-        "Change what was chosen when a project was created: scope, image, overlays, workflows.",
-    ),
-    "init": CommandEntry(
-        "olmkit.cli.project.init:init",
-        "Create a project for an operator in Python, or with Helm charts or Ansible.",
-    ),
-    "doctor": CommandEntry(
-        "olmkit.cli.doctor:doctor",
-        "Show what this machine has for olmkit, what is missing, and how to get it.",
-    ),
-    "render": CommandEntry(
-        "olmkit.cli.project.render:render",
-        "Print the manifests of an overlay, as `kustomize build` does.",
-    ),
-    "deploy": CommandEntry(
-        "olmkit.cli.cluster.deploy:deploy",
-        "Deploy the operator without OLM, and wait until it runs.",
-    ),
-    "undeploy": CommandEntry(
-        "olmkit.cli.cluster.undeploy:undeploy", "Delete what `olmkit deploy` applied."
-    ),
-    "install": CommandEntry(
-        "olmkit.cli.cluster.install:install",
-        "Install an operator through OLM, and wait until it runs.",
-    ),
-    "olm install": CommandEntry(
-        "olmkit.cli.cluster.olm:install",
-        "Install OLM v0 from its manifests, and wait until it runs.",
-    ),
-    "olm status": CommandEntry(
-        "olmkit.cli.cluster.olm:status", "Show whether OLM is installed and running."
-    ),
-    "olm uninstall": CommandEntry(
-        "olmkit.cli.cluster.olm:uninstall",
-        "Remove OLM v0, using the manifests that installed it.",
-    ),
-    "status": CommandEntry(
-        "olmkit.cli.cluster.status:status",
-        "Show the operators that OLM has installed, and their state.",
-    ),
-    "uninstall": CommandEntry(
-        "olmkit.cli.cluster.uninstall:uninstall",
-        "Remove an operator, and everything that olmkit created for it.",
-    ),
-    "upgrade": CommandEntry(
-        "olmkit.cli.cluster.upgrade:upgrade",
-        "Upgrade an operator, and wait until the new version runs.",
-    ),
-    "why": CommandEntry(
-        "olmkit.cli.cluster.why:why", "Explain why an operator is not installed or upgraded."
-    ),
-    "generate": CommandEntry(
-        "olmkit.cli.project.generate:generate",
-        "Write CRDs, roles, webhooks and the base CSV from types and markers.",
-    ),
-    "run": CommandEntry(
-        "olmkit.cli.project.run:run",
-        "Run the operator of the project on this machine, against a cluster.",
-    ),
-}
-
-# How the help of olmkit itself is divided; what no section names is in the last.
-SECTIONS: Mapping[str, tuple[str, ...]] = {
-    "Project": ("init", "create", "edit", "generate", "render", "run"),
-    "Bundles, catalogs, images": ("bundle", "catalog", "image"),
-    "Cluster": ("install", "upgrade", "uninstall", "status", "why", "deploy", "undeploy", "olm"),
-}
+from olmkit.cli.table import COMMANDS, EPILOG, GROUPS, MAX_WIDTH, SECTIONS, SUMMARY
 
 
 class LazyGroup(click.Group):
@@ -374,18 +110,16 @@ def _is_of_operator_sdk(prefix: str, args: list[str]) -> bool:
     return not prefix and args[1:2] != [] and args[1] in _GROUPS_OF_OPERATOR_SDK.get(args[0], ())
 
 
-# Longer names of files are cut where they are quoted.
-_SHOWN_NAME = 200
 # New objects before the next search for cycles. Python's 2,000 mean some fifty searches while a
 # command is imported, in which there is nothing to find.
 _FEW_SEARCHES = 100_000
 
-_CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+_CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": MAX_WIDTH}
 
 root = LazyGroup(
     name="olmkit",
-    help="One tool for the whole life of a Kubernetes operator on OLM: from types to upgrades.",
-    epilog="Each command has --help with an example.",
+    help=SUMMARY,
+    epilog=EPILOG,
     no_args_is_help=True,
     context_settings=_CONTEXT,
 )
@@ -429,7 +163,7 @@ def run(arguments: list[str]) -> int:
 def _run(arguments: list[str]) -> int:
     context: click.Context | None = None
     try:
-        with root.make_context("olmkit", arguments) as context:
+        with root.make_context("olmkit", list(arguments)) as context:  # click empties it
             try:
                 root.invoke(context)
             except OlmkitError as error:
@@ -504,14 +238,10 @@ def _disk_error(error: OSError) -> OlmkitError:
 
     name = os.fsdecode(error.filename) if isinstance(error.filename, bytes | str) else "a file"
     if error.errno == errno.ENAMETOOLONG:
-        return ConfigurationError(f"`{_shortened(name)}` is too long for the name of a file")
+        return ConfigurationError(f"`{name}` is too long for the name of a file")
     return RemoteError(
         f"cannot access `{name}`: {(error.strerror or str(error)).lower()}", temporary=False
     )
-
-
-def _shortened(name: str) -> str:
-    return name if len(name) <= _SHOWN_NAME else name[:_SHOWN_NAME] + "…"
 
 
 def _refuse(error: OlmkitError, context: click.Context) -> int:
@@ -541,19 +271,45 @@ def _misused(error: click.ClickException, arguments: Sequence[str]) -> int:
         misuse = ConfigurationError(error.format_message())
         sys.stdout.write(output.envelope(command, None, error=misuse) + "\n")
     else:
-        _tell(misuse_text(error.format_message(), context.command_path if context else "olmkit"))
+        from olmkit.cli.frame import other_names
+
+        named = other_names.command_of(arguments, [*COMMANDS, *GROUPS])
+        command = context.command_path if context else f"olmkit {named}".strip()
+        hint = _place_of_option(error, arguments) if command == "olmkit" else ""
+        _tell(misuse_text(error.format_message(), command, hint))
     return Exit.USAGE
 
 
-def misuse_text(message: str, command: str) -> str:
+def _place_of_option(error: click.ClickException, arguments: Sequence[str]) -> str:
+    """The hint for an option before the command that has it; empty for any other."""
+    from olmkit.cli.frame import other_names
+
+    names = [*COMMANDS, *GROUPS]
+    starts = (i for i, word in enumerate(arguments) if other_names.command_of([word], names))
+    start = next(starts, 0)
+    path = other_names.command_of(arguments[start:], names)
+    if start == 0 or path not in COMMANDS or not isinstance(error, click.NoSuchOption):
+        return ""
+    module, _, attribute = COMMANDS[path].target.partition(":")
+    command: click.Command = getattr(importlib.import_module(module), attribute)
+    if not any(error.option_name in one.opts for one in command.params):
+        return ""
+    return f"options follow the command: `olmkit {path} {error.option_name}`"
+
+
+def misuse_text(message: str, command: str, hint: str = "") -> str:
     """A message of click in the form that all errors have; a question in it is the hint."""
+    from olmkit.base import texts
+
     said, _, meant = message.partition(" Did you mean ")
     said = re.sub(r"'([^'`]+)'", r"`\1`", said.rstrip(".").replace("\n", " "))
     # "Invalid value for X: Directory `a` does not exist": one sentence.
     said = re.sub(r": ([A-Z])(?=[a-z]+ )", lambda match: f": {match[1].lower()}", said, count=1)
     meant = re.sub(r"'([^'`]+)'", r"`\1`", meant)
-    hint = f"did you mean {meant}" if meant else f"`{command} --help` shows the usage"
-    return f"error: {said[:1].lower()}{said[1:]}\nhint: {hint}"
+    if not hint:
+        hint = f"did you mean {meant}" if meant else f"`{command} --help` shows the usage"
+    said = texts.bounded_values(f"{said[:1].lower()}{said[1:]}")
+    return f"error: {said}\nhint: {texts.bounded_hint(hint)}"
 
 
 def _wants_json(context: click.Context | None, arguments: Sequence[str]) -> bool:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from olmkit.cli.main import COMMANDS
+from olmkit.cli.table import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[2]
 EXTRAS = ("docker", "go", "hub", "operator", "sbom", "serve", "sign")

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pytest
 
-from olmkit.cli import main
+from olmkit.cli import main, table
 
 HERE = Path(__file__).parent
 CASES = sorted(path.parent for path in HERE.glob("*/*/command"))
@@ -59,7 +59,7 @@ def _is_listed(case: Path, path: str) -> bool:
 def _words(case: Path, *options: str) -> list[str]:
     """The arguments of a case, with `options` behind the name of the command."""
     words = shlex.split((case / "command").read_text(), comments=True)
-    length = max((n for n in (1, 2, 3) if " ".join(words[:n]) in main.COMMANDS), default=None)
+    length = max((n for n in (1, 2, 3) if " ".join(words[:n]) in table.COMMANDS), default=None)
     return words if length is None else [*words[:length], *options, *words[length:]]
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from olmkit.cli import main
 from olmkit.cli.frame import other_names
-from olmkit.cli.main import COMMANDS, GROUPS
+from olmkit.cli.table import COMMANDS, GROUPS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/how-to/move-from-opm.md"
 ROWS = [

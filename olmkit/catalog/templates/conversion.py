@@ -119,10 +119,12 @@ def _semver(blobs: Sequence[Blob]) -> bytes:
         differing = differing or found
     assert differing is not None  # noqa: S101 - the first round sets it
     named = f"{differing.schema} `{differing.name or differing.package}`"
+    # What only the rendered catalog has is in no file.
+    placed = next((blob for blob in blobs if blob is differing), blobs[0])
     raise findings.refusal(
         ENTRY,
         f"the semver template cannot express {named}: rendered, it would be different or absent",
-        at=differing.document.at(),
+        at=placed.document.at(),
         hint=_OTHER_KINDS,
     )
 

@@ -100,5 +100,16 @@ def suggestion(prefix: str, words: Sequence[str], paths: Sequence[str]) -> str:
     return others[0] if others else ""
 
 
+def command_of(words: Sequence[str], paths: Sequence[str]) -> str:
+    """The command or group, one of `paths`, that the first words of a command line name."""
+    path = ""
+    for word in words:
+        longer = f"{path} {word}".strip()
+        if longer not in paths and not any(one.startswith(f"{longer} ") for one in paths):
+            break
+        path = longer
+    return path
+
+
 def _below(prefix: str, paths: Sequence[str]) -> list[str]:
     return [path for path in paths if path.startswith(prefix)]

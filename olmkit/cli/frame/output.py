@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from olmkit.base import texts
 from olmkit.base.diagnostics import Diagnostic, Location, OlmkitError, Severity, explain_command
 from olmkit.cli.frame.terminal import one_line, paint, printable
 
@@ -73,9 +74,10 @@ def error_text(error: OlmkitError, sources: ReadQuoted = no_sources, *, color: b
         error.message in (found.message, f"{found.at}: {found.message}")
         for found in error.diagnostics
     ):
-        line = f"{paint('error', 'red', 'bold', on=color)}: {printable(error.message)}"
-        if error.hint:
-            line += f"\n{paint('hint', 'cyan', on=color)}: {printable(error.hint)}"
+        message, hint = texts.bounded_values(error.message), texts.bounded_hint(error.hint)
+        line = f"{paint('error', 'red', 'bold', on=color)}: {printable(message)}"
+        if hint:
+            line += f"\n{paint('hint', 'cyan', on=color)}: {printable(hint)}"
         parts.append(line)
     return "\n".join(parts)
 
@@ -158,7 +160,8 @@ def envelope(
         "diagnostics": [diagnostic_json(found) for found in diagnostics],
     }
     if error is not None:
-        value["error"] = _without_nothing({"message": error.message, "hint": error.hint or None})
+        message, hint = texts.bounded_values(error.message), texts.bounded_hint(error.hint)
+        value["error"] = _without_nothing({"message": message, "hint": hint or None})
     return json_text(value)
 
 
@@ -183,8 +186,9 @@ def _block(
     if found.at is not None:
         place = one_line(str(found.at))
         if found.at.line is None and found.at.field:
-            place += f" ({printable(found.at.field)})"
-        lines.append(f"  {paint('-->', 'blue', on=color)} {place}")
+            place = f"{place} ({printable(found.at.field)})".lstrip()
+        if place:
+            lines.append(f"  {paint('-->', 'blue', on=color)} {place}")
         lines += _snippet(found, sources, cache, color=color)
     if found.subject:
         lines.append(f"  {paint('in', 'blue', on=color)} {printable(found.subject)}")

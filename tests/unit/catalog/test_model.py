@@ -117,5 +117,5 @@ def test_packages_are_chosen_by_name() -> None:
 
     assert [package.name for package in catalog.chosen()] == ["a", "b"]
     assert [package.name for package in catalog.chosen("b")] == ["b"]
-    with pytest.raises(InputError, match='package "c" not found'):
+    with pytest.raises(InputError, match="package `c` not found"):
         catalog.chosen("c")

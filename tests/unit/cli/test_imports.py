@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from olmkit.cli.main import COMMANDS
+from olmkit.cli.table import COMMANDS
 
 ROOT = Path(__file__).parents[3]
 

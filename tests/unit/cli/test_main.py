@@ -13,7 +13,8 @@ from olmkit.base.diagnostics import ConfigurationError, InputError, RemoteError
 from olmkit.cli import main
 from olmkit.cli.frame import other_names
 from olmkit.cli.frame.app import App, command
-from olmkit.cli.main import COMMANDS, GROUPS, SECTIONS, CommandEntry, LazyGroup
+from olmkit.cli.main import LazyGroup
+from olmkit.cli.table import COMMANDS, GROUPS, SECTIONS, CommandEntry
 
 
 def _loaded(path: str) -> click.Command:
@@ -176,6 +177,45 @@ def test_errors_of_usage_have_the_form_of_all_others(
     assert second.startswith("hint: ")
 
 
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (
+            ["-q", "bundle", "validate", "b"],
+            "options follow the command: `olmkit bundle validate -q`",
+        ),
+        (["-n", "web", "install", "x"], "options follow the command: `olmkit install -n`"),
+        (["--nope", "install", "x"], "`olmkit --help` shows the usage"),
+        (["--nope"], "`olmkit --help` shows the usage"),
+        (["catalog", "add", "--image"], "`olmkit catalog add --help` shows the usage"),
+    ],
+)
+def test_the_hint_names_the_command_that_was_typed(
+    words: list[str], hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.run(words) == 2
+    assert capsys.readouterr().err.splitlines()[1] == f"hint: {hint}"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["x" * 3000],
+        ["bundle", "validate", "--profile", "x" * 3000, "b"],
+        ["explain", "x" * 3000],
+        ["explain", "x" * 3000, "-o", "json"],
+        ["init", "-o", "json", "--domain", "x" * 3000, "d"],
+        ["init", "--domain", "x" * 3000, "d"],
+    ],
+)
+def test_an_error_repeats_little_of_what_was_typed(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.run(words) in (1, 2)
+    said = capsys.readouterr()
+    assert "x" * 161 not in said.out + said.err
+
+
 def test_quiet_makes_a_project_without_a_word(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -301,7 +341,7 @@ def test_a_name_too_long_for_a_file_is_misuse(capsys: pytest.CaptureFixture[str]
     for words in ("bundle validate", "catalog validate", "catalog list packages", "bundle build"):
         assert main.run([*words.split(), "a" * 5000]) == 2
         error = capsys.readouterr().err
-        assert error == f"error: `{'a' * 200}…` is too long for the name of a file\n"
+        assert error == f"error: `{'a' * 159}…` is too long for the name of a file\n"
 
 
 @pytest.mark.parametrize("path", sorted(set(COMMANDS) - {"completion"}))

@@ -119,7 +119,7 @@ def test_a_default_channel_that_is_gone_needs_another() -> None:
 @pytest.mark.parametrize(
     ("wanted", "words"),
     [
-        (Wanted(package="pott"), 'package "pott" not found'),
+        (Wanted(package="pott"), "package `pott` not found"),
         (cog(channels={"slow": None}), "no channel `slow`"),
         (cog(bundles=("cog.v9",)), "no bundle `cog.v9`"),
         (cog(">=9.0.0"), "was filtered out"),

@@ -134,3 +134,10 @@ def test_a_difference_of_an_absolute_path_has_one_slash() -> None:
         "--- a/opt/bundle/a.yaml\n",
         "+++ b/opt/bundle/a.yaml\n",
     ]
+
+
+def test_a_finding_without_a_file_has_no_arrow() -> None:
+    text = output.text([FOUND._replace(at=Location(path=""), related=())])
+    assert "-->" not in text
+    text = output.text([FOUND._replace(at=Location(path="", field="spec.a"), related=())])
+    assert "  --> (spec.a)\n" in text

@@ -185,7 +185,7 @@ def test_the_first_catalog_that_has_a_package_is_taken() -> None:
     found = job.resolve({"one": first, "two": second}, [Selection.parse("a")])
 
     assert found.rounds[0].steps[0].catalog.name == "two"
-    with pytest.raises(InputError, match='package "zz" not found'):
+    with pytest.raises(InputError, match="package `zz` not found"):
         job.resolve({"one": first, "two": second}, [Selection.parse("zz")])
     with pytest.raises(InputError, match="has no version `7`"):
         job.resolve({"two": second}, [Selection.parse("a@7")])
