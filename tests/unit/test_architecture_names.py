@@ -117,7 +117,7 @@ ALLOWED: dict[str, tuple[tuple[str, ...], str]] = {
         "a part of a stream, of a package, of a site: each inside its own module",
     ),
     "Prepared": (
-        ("jobs.catalog.serve_prepared", "jobs.submission.prepare"),
+        ("jobs.catalog.serving.prepared_catalogs", "jobs.submission.prepare"),
         "the result of two commands named so: `serve` before it serves, `submission prepare`",
     ),
     "Profile": (
@@ -143,7 +143,7 @@ ALLOWED: dict[str, tuple[tuple[str, ...], str]] = {
         "what a command selects of a catalog, and what a request selects of a collection",
     ),
     "Serving": (
-        ("jobs.catalog.serve_settings", "jobs.hub.serve"),
+        ("jobs.catalog.serving.settings", "jobs.hub.serve"),
         "what two commands named `serve` answer with",
     ),
     "Settings": (

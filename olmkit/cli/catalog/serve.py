@@ -16,7 +16,7 @@ from olmkit.cli.frame.registry_options import registry_options
 
 if TYPE_CHECKING:
     from olmkit.edges.images.access_settings import Access
-    from olmkit.jobs.catalog.serve_settings import Offer, ServeSettings, Serving, TlsSettings
+    from olmkit.jobs.catalog.serving.settings import Offer, ServeSettings, Serving, TlsSettings
 
 
 @command(
@@ -140,8 +140,7 @@ def serve(
     import asyncio
 
     from olmkit.jobs.catalog import serve as serve_job
-    from olmkit.jobs.catalog import serve_settings
-    from olmkit.jobs.catalog.serve_settings import ServeSettings
+    from olmkit.jobs.catalog.serving.settings import ServeSettings, check_offers
 
     has_names = http_port is not None or metrics_port is not None or len(references) > 1
     if catalog_names and not has_names:
@@ -160,7 +159,7 @@ def serve(
         reload=reload,
         cache_folder=cache_dir,
     )
-    serve_settings.check(offers)
+    check_offers(offers)
     if cache_only:
         if cache_dir is None:
             raise click.UsageError("`--cache-only` needs `--cache-dir`.")
@@ -191,8 +190,8 @@ def serve(
 
 
 def _offers(references: tuple[str, ...], given: tuple[str, ...], *, has_names: bool) -> list[Offer]:
-    from olmkit.jobs.catalog.serve_prepared import default_name
-    from olmkit.jobs.catalog.serve_settings import Offer
+    from olmkit.jobs.catalog.serving.prepared_catalogs import default_name
+    from olmkit.jobs.catalog.serving.settings import Offer
 
     if given and len(given) != len(references):
         raise click.UsageError(
@@ -210,7 +209,7 @@ def _offers(references: tuple[str, ...], given: tuple[str, ...], *, has_names: b
 def _tls(
     certificate: Path | None, key: Path | None, grpc_tls: bool, *, over_http: bool
 ) -> TlsSettings | None:
-    from olmkit.jobs.catalog.serve_settings import TlsSettings
+    from olmkit.jobs.catalog.serving.settings import TlsSettings
 
     if (certificate is None) != (key is None):
         raise click.UsageError("`--tls-cert` and `--tls-key` need each other.")
@@ -227,13 +226,13 @@ def _tls(
 
 def _fill(app: App, offers: list[Offer], settings: ServeSettings, access: Access) -> None:
     """Fill the cache of each catalog; one result for each."""
-    from olmkit.jobs.catalog import serve_prepared
+    from olmkit.jobs.catalog.serving import prepared_catalogs
 
     for offer in offers:
         folder = settings.cache_of(offer, offers)
         assert folder is not None  # noqa: S101 - there is a cache folder
         prepared = app.run(
-            serve_prepared.fill_cache(
+            prepared_catalogs.fill_cache(
                 offer.reference,
                 folder,
                 access=access,

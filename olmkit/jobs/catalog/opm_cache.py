@@ -6,7 +6,7 @@ from olmkit.base.tree import Tree
 from olmkit.catalog.blobs import fbc
 from olmkit.catalog.serve import opm_cache
 from olmkit.catalog.serve.registry_api import RegistryApi
-from olmkit.jobs.catalog import serve_build
+from olmkit.jobs.catalog.serving import stores
 
 
 def build(reference: str, tree: Tree) -> Tree:
@@ -14,7 +14,7 @@ def build(reference: str, tree: Tree) -> Tree:
 
     Raises `InputError` for a catalog that opm refuses to serve, and for names that it cannot cache.
     """
-    store = serve_build.build(reference, tree, None).store
+    store = stores.build(reference, tree, None).store
     try:
         registry = RegistryApi(store.index, store.read)
         return opm_cache.build(tree, store.index.packages, registry, fbc.load(tree))

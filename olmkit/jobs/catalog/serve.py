@@ -18,9 +18,15 @@ from typing import TYPE_CHECKING, Any
 
 from olmkit.base.diagnostics import OlmkitError
 from olmkit.catalog.serve.registry_api import RegistryApi
-from olmkit.jobs.catalog import serve_prepared, serve_settings
-from olmkit.jobs.catalog.serve_prepared import Prepared, default_name
-from olmkit.jobs.catalog.serve_settings import CatalogChangedError, Offer, ServeSettings, Serving
+from olmkit.jobs.catalog.serving import prepared_catalogs
+from olmkit.jobs.catalog.serving.prepared_catalogs import Prepared, default_name
+from olmkit.jobs.catalog.serving.settings import (
+    CatalogChangedError,
+    Offer,
+    ServeSettings,
+    Serving,
+    check_offers,
+)
 
 if TYPE_CHECKING:
     from olmkit.edges.catalog.http_api import CatalogApi
@@ -59,7 +65,7 @@ async def serve(
     settings = settings or ServeSettings()
     if isinstance(catalogs, str):
         catalogs = [Offer(reference=catalogs, name=default_name(catalogs) or "catalog")]
-    serve_settings.check(catalogs)
+    check_offers(catalogs)
     access = access or Access()
     # Two that are made ready at once would need the memory of both.
     turn = asyncio.Lock()
@@ -99,7 +105,7 @@ class _Source:
 
     async def prepared(self) -> Prepared:
         async with self.turn:
-            return await serve_prepared.read(
+            return await prepared_catalogs.read(
                 self.offer.reference,
                 self.settings.cache_of(self.offer, self.offers),
                 self.access,
@@ -285,10 +291,10 @@ async def _answer(
     failed: Callable[[OlmkitError], None],
 ) -> None:
     """Answer from the catalog, and from what it is later, until cancelled."""
-    from olmkit.jobs.catalog import serve_changes
+    from olmkit.jobs.catalog.serving import changes
 
     reference, access = source.offer.reference, source.access
-    known = await serve_changes.state(reference, access) if reload else ""
+    known = await changes.state(reference, access) if reload else ""
     try:
         ready(service.answer_from(await source.prepared()))
     except CatalogChangedError:
@@ -298,7 +304,7 @@ async def _answer(
     while True:
         waiting: list[asyncio.Future[Any]] = [asyncio.ensure_future(service.wait_until_lost())]
         if reload:
-            changed = serve_changes.wait_for_change(reference, known, reload, access)
+            changed = changes.wait_for_change(reference, known, reload, access)
             waiting.append(asyncio.ensure_future(changed))
         try:
             await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)

@@ -24,8 +24,9 @@ from olmkit.kube import objects, rollout
 from olmkit.kube.objects import Manifest, mapping, text
 from olmkit.oci.reference import Reference
 from olmkit.olm import kinds
-from olmkit.olm.explain import explanation, pods
+from olmkit.olm.explain import explanation
 from olmkit.olm.explain.explanation import Diagnosis, Explanation
+from olmkit.olm.explain.workloads import pods
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

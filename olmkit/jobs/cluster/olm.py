@@ -23,8 +23,9 @@ from olmkit.jobs.cluster.write import Removed
 from olmkit.kube import objects, rollout
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds
-from olmkit.olm.explain import csvs, pods
+from olmkit.olm.explain import csvs
 from olmkit.olm.explain.explanation import Diagnosis, Explanation, Readiness
+from olmkit.olm.explain.workloads import pods
 from olmkit.olm.v1 import extension as v1
 
 RELEASE = "v0.46.0"

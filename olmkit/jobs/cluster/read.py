@@ -23,9 +23,9 @@ from olmkit.kube.objects import Manifest
 from olmkit.olm import cluster_state as snapshots
 from olmkit.olm import install_objects, kinds
 from olmkit.olm.cluster_state import ClusterState
-from olmkit.olm.explain import pods
 from olmkit.olm.explain.explanation import Explanation
 from olmkit.olm.explain.installs import explain
+from olmkit.olm.explain.workloads import pods
 from olmkit.olm.resolver import cluster_input
 from olmkit.olm.v1 import extension
 

@@ -24,8 +24,9 @@ from olmkit.kube import objects
 from olmkit.kube.objects import Manifest
 from olmkit.olm import install_objects, kinds
 from olmkit.olm.cluster_state import ClusterState
-from olmkit.olm.explain import explanation, groups, namespaces, pods
+from olmkit.olm.explain import explanation, groups, namespaces
 from olmkit.olm.explain.explanation import Diagnosis, Explanation, Readiness
+from olmkit.olm.explain.workloads import pods
 from olmkit.olm.install_objects import InstallRequest, Mode, Served
 from olmkit.olm.preview import Preview
 from olmkit.olm.resolver import report as resolver_report

@@ -20,7 +20,7 @@ from olmkit.edges.network.hub_server import HubApi
 from olmkit.hub.files import Look
 from olmkit.hub.looks.environment import IMAGE_POLICY, POLICY
 from olmkit.hub.on_request import OnRequest
-from olmkit.jobs.catalog import serve_changes
+from olmkit.jobs.catalog.serving import changes
 from olmkit.jobs.hub import sources
 from olmkit.jobs.hub.options import SourceOptions
 
@@ -163,7 +163,7 @@ async def _watch(
 async def _states(
     references: Sequence[str], options: ServeOptions, access: Access
 ) -> Mapping[str, str]:
-    found = {one: await serve_changes.state(one, access) for one in references}
+    found = {one: await changes.state(one, access) for one in references}
     if options.bundle is not None:
         try:
             found["\0"] = await asyncio.to_thread(folders.fingerprint, options.bundle)

@@ -18,7 +18,7 @@ from olmkit.hub.all_pages import Source
 from olmkit.hub.installs import Where
 from olmkit.jobs import validation
 from olmkit.jobs.catalog import catalogs, local
-from olmkit.jobs.catalog.serve_prepared import default_name
+from olmkit.jobs.catalog.serving.prepared_catalogs import default_name
 from olmkit.jobs.hub import bundle_images
 from olmkit.jobs.hub.options import BundleImages, SourceOptions
 from olmkit.oci.reference import Reference

@@ -10,7 +10,7 @@ import re
 
 from olmkit.olm.explain import explanation, refusals
 from olmkit.olm.explain.explanation import Diagnosis, Readiness
-from olmkit.olm.explain.templates import TemplatePlace
+from olmkit.olm.explain.workloads.templates import TemplatePlace
 
 _INVALID = re.compile(
     r'(?<!\w)(?P<kind>[A-Z]\w+)(?:\.(?P<group>[-\w.]+))? "(?P<name>[^"]+)" is invalid: (?P<why>.*)',

@@ -15,8 +15,9 @@ from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState
-from olmkit.olm.explain import constraints, explanation, forms, images, pods
+from olmkit.olm.explain import constraints, explanation, forms
 from olmkit.olm.explain.explanation import Diagnosis, FaultOrigin, Readiness
+from olmkit.olm.explain.workloads import images, pods
 from olmkit.olm.resolver import report
 
 

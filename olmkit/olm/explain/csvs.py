@@ -13,8 +13,9 @@ from olmkit.kube import objects
 from olmkit.kube.objects import GVK, Manifest, mapping, sequence, text
 from olmkit.olm import kinds, missing_apis
 from olmkit.olm.cluster_state import ClusterState
-from olmkit.olm.explain import bundle_objects, conversions, explanation, forms, pods, templates
+from olmkit.olm.explain import bundle_objects, conversions, explanation, forms
 from olmkit.olm.explain.explanation import Diagnosis, Readiness
+from olmkit.olm.explain.workloads import pods, templates
 
 _SETTLED = 30.0  # seconds after which the endpoints of pods that are ready are known
 _OPERATOR_GROUP = ("NoOperatorGroup", "TooManyOperatorGroups", "NoTargetNamespaces")

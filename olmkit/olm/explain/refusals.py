@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from olmkit.olm.explain import explanation
 from olmkit.olm.explain.explanation import Readiness
-from olmkit.olm.explain.templates import TemplatePlace
+from olmkit.olm.explain.workloads.templates import TemplatePlace
 
 _FORBIDDEN = re.compile(r'^(?:Error creating: )?pods "[^"]*" is forbidden: ')
 _QUOTA = re.compile(

@@ -11,8 +11,9 @@ from dataclasses import replace
 from olmkit.kube import objects
 from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState
-from olmkit.olm.explain import explanation, pods
+from olmkit.olm.explain import explanation
 from olmkit.olm.explain.explanation import Diagnosis, Readiness
+from olmkit.olm.explain.workloads import pods
 
 CAUSE = "controller-not-running"
 

@@ -16,8 +16,9 @@ from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState
-from olmkit.olm.explain import explanation, images, pods
+from olmkit.olm.explain import explanation
 from olmkit.olm.explain.explanation import ChainLink, Diagnosis, FaultOrigin, Readiness
+from olmkit.olm.explain.workloads import images, pods
 
 # What `BundleUnpackFailed` means without a failed Job, by its reason: cause, message, hint, and
 # whether OLM tries again.

@@ -14,8 +14,9 @@ from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, sequence, text
 from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState
-from olmkit.olm.explain import explanation, pods
+from olmkit.olm.explain import explanation
 from olmkit.olm.explain.explanation import ChainLink, Diagnosis, Explanation, Readiness
+from olmkit.olm.explain.workloads import pods
 from olmkit.olm.v1 import messages
 from olmkit.olm.v1.extension import installed, request_of
 from olmkit.olm.v1.state import CONTROLLERS, ExtensionState, owned

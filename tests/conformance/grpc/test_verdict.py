@@ -8,7 +8,7 @@ from pathlib import Path
 from olmkit.base.diagnostics import InputError
 from olmkit.base.tree import Tree
 from olmkit.edges.folder import Folder
-from olmkit.jobs.catalog import serve_build
+from olmkit.jobs.catalog.serving import stores
 
 # Valid catalogs that `opm serve` refuses.
 ONLY_SERVE_REFUSES = {"blob-custom-odd-schema-name", "blob-schema-space", "metadata-two"}
@@ -35,7 +35,7 @@ def is_refused(folder: Path) -> bool:
     try:
         # Folders that are empty are not kept with the cases.
         tree = Folder(folder) if folder.is_dir() else Tree()
-        serve_build.build(folder.name, tree, None).store.close()
+        stores.build(folder.name, tree, None).store.close()
     except InputError:
         return True
     return False

@@ -174,9 +174,10 @@ def test_serving_loads_neither_the_yaml_nor_the_protobuf_library_from_a_cache(
         "from pathlib import Path\n"
         "import olmkit.edges.catalog.server\n"
         "from olmkit.edges.folder import Folder\n"
-        "from olmkit.jobs.catalog import serve, serve_prepared\n"
+        "from olmkit.jobs.catalog import serve\n"
+        "from olmkit.jobs.catalog.serving import prepared_catalogs\n"
         "tree = Folder(Path(sys.argv[1]))\n"
-        "assert serve_prepared.prepare('here', tree, Path(sys.argv[2])).cached\n"
+        "assert prepared_catalogs.prepare('here', tree, Path(sys.argv[2])).cached\n"
         "print(sorted({'yaml', 'yamlrocks', 'google.protobuf', 'aiohttp'} & set(sys.modules)))"
     )
     ended = run(catalog, tmp_path / "cache", code=code)

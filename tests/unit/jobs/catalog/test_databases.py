@@ -15,10 +15,11 @@ from olmkit.edges.images import transfer
 from olmkit.edges.images.access_settings import Access
 from olmkit.edges.images.layout import Layout
 from olmkit.edges.images.transports import DATABASE_LABEL
-from olmkit.jobs.catalog import add, catalogs, databases, local, render, serve_changes
+from olmkit.jobs.catalog import add, catalogs, databases, local, render
 from olmkit.jobs.catalog.add import AddOptions
 from olmkit.jobs.catalog.catalogs import ValidateOptions
 from olmkit.jobs.catalog.render import RenderOptions
+from olmkit.jobs.catalog.serving import changes
 from olmkit.oci import image, layer
 from olmkit.oci.store import MemoryStore
 from tests import index_databases
@@ -101,10 +102,10 @@ def test_what_only_file_based_catalogs_need_is_not_checked(tmp_path: Path) -> No
 
 
 def test_a_change_of_the_file_is_noticed(file: Path) -> None:
-    before = asyncio.run(serve_changes.state(str(file), Access()))
+    before = asyncio.run(changes.state(str(file), Access()))
     index_databases.write(file.with_name("new.db"), {**cog(), "related_image": []}).replace(file)
 
-    after = asyncio.run(serve_changes.state(str(file), Access()))
+    after = asyncio.run(changes.state(str(file), Access()))
 
     assert before
     assert after

@@ -17,9 +17,10 @@ from olmkit.catalog.serve.registry_api import RegistryApi
 from olmkit.cli import main
 from olmkit.edges.catalog.cache import REGISTRY
 from olmkit.edges.folder import Folder
-from olmkit.jobs.catalog import serve, serve_prepared
-from olmkit.jobs.catalog.serve_prepared import Prepared
-from olmkit.jobs.catalog.serve_settings import Offer, ServeSettings, Serving
+from olmkit.jobs.catalog import serve
+from olmkit.jobs.catalog.serving import prepared_catalogs
+from olmkit.jobs.catalog.serving.prepared_catalogs import Prepared
+from olmkit.jobs.catalog.serving.settings import Offer, ServeSettings, Serving
 
 CATALOG = """\
 ---
@@ -65,7 +66,7 @@ def on_loopback(**given: Any) -> ServeSettings:
 
 
 def prepare(folder: Path, cache: Path | None) -> Prepared:
-    return serve_prepared.prepare(str(folder), Folder(folder), cache)
+    return prepared_catalogs.prepare(str(folder), Folder(folder), cache)
 
 
 def names(prepared: Prepared) -> list[bytes]:
@@ -168,18 +169,18 @@ def test_a_cache_that_cannot_be_kept_is_an_error_only_when_it_is_all_that_is_wan
     nowhere = tmp_path / "file" / "cache"
     assert names(prepare(catalog, nowhere)) == [b"cog"]
     with pytest.raises(RemoteError, match="cannot be kept"):
-        asyncio.run(serve_prepared.fill_cache(str(catalog), nowhere))
+        asyncio.run(prepared_catalogs.fill_cache(str(catalog), nowhere))
 
 
 def test_a_cache_inside_the_catalog_is_invalid_usage(catalog: Path) -> None:
     with pytest.raises(ConfigurationError, match="is inside the catalog"):
-        asyncio.run(serve_prepared.fill_cache(str(catalog), catalog / "cache"))
+        asyncio.run(prepared_catalogs.fill_cache(str(catalog), catalog / "cache"))
     assert [path.name for path in catalog.iterdir()] == ["cog.yaml"]
 
 
 def test_filling_the_cache_makes_the_next_start_quick(catalog: Path, cache: Path) -> None:
-    assert not asyncio.run(serve_prepared.fill_cache(str(catalog), cache)).cached
-    assert asyncio.run(serve_prepared.fill_cache(str(catalog), cache)).cached
+    assert not asyncio.run(prepared_catalogs.fill_cache(str(catalog), cache)).cached
+    assert asyncio.run(prepared_catalogs.fill_cache(str(catalog), cache)).cached
 
 
 def test_it_serves_from_ready_to_stop(catalog: Path, cache: Path) -> None:
@@ -231,8 +232,8 @@ def test_an_image_is_served_as_the_folder_it_was_made_of(
 ) -> None:
     image = f"oci:{tmp_path / 'layout'}:v1"
     assert main.run(["catalog", "build", str(catalog), "-t", image, "-q"]) == 0
-    first = asyncio.run(serve_prepared.fill_cache(image, cache))
-    again = asyncio.run(serve_prepared.fill_cache(str(catalog), cache))
+    first = asyncio.run(prepared_catalogs.fill_cache(image, cache))
+    again = asyncio.run(prepared_catalogs.fill_cache(str(catalog), cache))
     assert (first.cached, again.cached) == (False, True)
 
 
@@ -329,9 +330,9 @@ def test_a_call_that_began_before_a_change_ends_as_it_began(catalog: Path) -> No
 
 
 def test_the_cache_has_what_http_needs_when_it_is_wanted(catalog: Path, cache: Path) -> None:
-    serve_prepared.prepare(str(catalog), Folder(catalog), cache)
-    first = serve_prepared.prepare(str(catalog), Folder(catalog), cache, with_lines=True)
-    again = serve_prepared.prepare(str(catalog), Folder(catalog), cache, with_lines=True)
+    prepared_catalogs.prepare(str(catalog), Folder(catalog), cache)
+    first = prepared_catalogs.prepare(str(catalog), Folder(catalog), cache, with_lines=True)
+    again = prepared_catalogs.prepare(str(catalog), Folder(catalog), cache, with_lines=True)
     assert (first.cached, again.cached) == (False, True)
     assert again.lines is not None
     assert first.lines is not None
@@ -347,9 +348,9 @@ def test_the_cache_has_what_http_needs_when_it_is_wanted(catalog: Path, cache: P
     ],
 )
 def test_the_name_of_a_catalog_in_an_image(reference: str, name: str) -> None:
-    assert serve_prepared.default_name(reference) == name
+    assert prepared_catalogs.default_name(reference) == name
 
 
 def test_the_name_of_a_catalog_in_a_folder(catalog: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(catalog)
-    assert serve_prepared.default_name(".") == "catalog"
+    assert prepared_catalogs.default_name(".") == "catalog"

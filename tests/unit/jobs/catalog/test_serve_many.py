@@ -19,7 +19,7 @@ from olmkit.base.diagnostics import ConfigurationError, OlmkitError
 from olmkit.base.protobuf import string
 from olmkit.edges.network import certificate_files
 from olmkit.jobs.catalog import serve
-from olmkit.jobs.catalog.serve_settings import Offer, ServeSettings, Serving, TlsSettings
+from olmkit.jobs.catalog.serving.settings import Offer, ServeSettings, Serving, TlsSettings
 from olmkit.runtime.serve import self_signed
 
 LIST = "/api.Registry/ListPackages"

@@ -6,7 +6,7 @@ import pytest
 
 from olmkit.olm.explain import bundle_objects
 from olmkit.olm.explain.explanation import Readiness
-from olmkit.olm.explain.templates import TemplatePlace
+from olmkit.olm.explain.workloads.templates import TemplatePlace
 
 
 @pytest.mark.parametrize(

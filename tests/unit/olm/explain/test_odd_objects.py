@@ -11,8 +11,8 @@ import pytest
 
 from olmkit.base import documents
 from olmkit.olm import cluster_state
-from olmkit.olm.explain import pods
 from olmkit.olm.explain.installs import explain
+from olmkit.olm.explain.workloads import pods
 
 STRANGE: tuple[Any, ...] = (None, "", "words", 7, True, [], {}, [None], [{}], {"a": None}, ["x"])
 

@@ -9,7 +9,7 @@ import pytest
 from olmkit.olm.explain import bundle_objects, refusals
 from olmkit.olm.explain.explanation import Readiness
 from olmkit.olm.explain.refusals import Context
-from olmkit.olm.explain.templates import TemplatePlace
+from olmkit.olm.explain.workloads.templates import TemplatePlace
 
 FORBIDDEN = 'Error creating: pods "cache-7d9f-x7k2p" is forbidden: '
 CALL = 'failed calling webhook "w.example.com": failed to call webhook: '

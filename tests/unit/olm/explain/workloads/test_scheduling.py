@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from olmkit.olm.cluster_state import ClusterState
-from olmkit.olm.explain import scheduling
 from olmkit.olm.explain.explanation import Diagnosis
-from olmkit.olm.explain.templates import TemplatePlace
+from olmkit.olm.explain.workloads import scheduling
+from olmkit.olm.explain.workloads.templates import TemplatePlace
 
 Manifest = dict[str, Any]
 TAIL = (

@@ -11,10 +11,10 @@ import pytest
 from olmkit.base import documents
 from olmkit.olm import cluster_state
 from olmkit.olm.cluster_state import ClusterState
-from olmkit.olm.explain import containers
 from olmkit.olm.explain.explanation import Diagnosis, Explanation, Readiness
 from olmkit.olm.explain.installs import explain
-from olmkit.olm.explain.templates import TemplatePlace
+from olmkit.olm.explain.workloads import containers
+from olmkit.olm.explain.workloads.templates import TemplatePlace
 
 Manifest = dict[str, Any]
 ENDED = {"exitCode": 3, "startedAt": "2026-01-01T10:00:00Z", "finishedAt": "2026-01-01T10:00:05Z",

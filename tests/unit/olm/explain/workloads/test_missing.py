@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from olmkit.olm.explain import missing
-from olmkit.olm.explain.templates import TemplatePlace
+from olmkit.olm.explain.workloads import missing
+from olmkit.olm.explain.workloads.templates import TemplatePlace
 
 HERE = TemplatePlace("the bundle's Deployment")
 

@@ -26,7 +26,7 @@ from olmkit.catalog.serve.metas import Metas
 from olmkit.catalog.serve.registry_index import Index
 from olmkit.edges.catalog import cache as catalog_cache
 from olmkit.edges.catalog.cache import METAS, REGISTRY, Store, Writer
-from olmkit.jobs.catalog.serve_settings import CatalogChangedError
+from olmkit.jobs.catalog.serving.settings import CatalogChangedError
 from olmkit.rules import engine
 
 _GZIP: Final = 31  # window bits of zlib that select the gzip form; it has no clock in it

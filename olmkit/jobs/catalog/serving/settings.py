@@ -89,7 +89,7 @@ class CatalogChangedError(RemoteError):
         )
 
 
-def check(offers: Sequence[Offer]) -> None:
+def check_offers(offers: Sequence[Offer]) -> None:
     """Raise `ConfigurationError` for no catalog, a name that cannot be one, and equal names."""
     if not offers:
         raise ConfigurationError("no catalog to serve is named")

@@ -14,22 +14,20 @@ from olmkit.base.tree import Tree
 from olmkit.catalog.serve import metas, registry_build
 from olmkit.catalog.serve.registry_api import RegistryApi
 from olmkit.edges.folder import Folder
-from olmkit.jobs.catalog import serve_build, serve_prepared
-from olmkit.jobs.catalog.serve_settings import CatalogChangedError
+from olmkit.jobs.catalog.serving import prepared_catalogs, stores
+from olmkit.jobs.catalog.serving.settings import CatalogChangedError
 
 GOOD = b'{"schema": "note", "text": "fine"}\n'
 
 
 def test_what_is_odd_and_no_error_is_reported() -> None:
-    made = serve_build.build(
-        "here", Tree({"note.yaml": b"schema: note\n...\nschema: lost\n"}), None
-    )
+    made = stores.build("here", Tree({"note.yaml": b"schema: note\n...\nschema: lost\n"}), None)
     made.store.close()
     assert [found.rule for found in made.findings] == ["FBC001"]
 
 
 def test_it_answers_at_once() -> None:
-    made = serve_build.build("here", Tree({"note.json": GOOD}), None)
+    made = stores.build("here", Tree({"note.json": GOOD}), None)
     registry = RegistryApi(made.store.index, made.store.read)
     assert len(list(registry.list_custom_blobs("note", ""))) == 1
     made.store.close()
@@ -41,7 +39,7 @@ def test_it_answers_at_once() -> None:
 )
 def test_what_is_not_a_catalog_is_refused_with_a_place(data: bytes) -> None:
     with pytest.raises(InputError) as error:
-        serve_build.build("here", Tree({"a.yaml": data}), None)
+        stores.build("here", Tree({"a.yaml": data}), None)
     assert next(found.at.path for found in error.value.diagnostics if found.at) == "here/a.yaml"
 
 
@@ -83,4 +81,4 @@ def test_a_catalog_that_changes_while_it_is_read_is_neither_served_nor_a_fault(
 
     monkeypatch.setattr(module, "build", change_and_build)
     with pytest.raises(CatalogChangedError, match="changed while it was read"):
-        serve_prepared.prepare(str(tmp_path), Folder(tmp_path), None, with_lines)
+        prepared_catalogs.prepare(str(tmp_path), Folder(tmp_path), None, with_lines)

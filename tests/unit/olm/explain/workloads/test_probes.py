@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from olmkit.olm.explain import probes
-from olmkit.olm.explain.templates import TemplatePlace
+from olmkit.olm.explain.workloads import probes
+from olmkit.olm.explain.workloads.templates import TemplatePlace
 
 STATUS = {"name": "manager", "state": {"running": {}}, "lastState": {}}
 

@@ -12,7 +12,7 @@ from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import explanation
 from olmkit.olm.explain.explanation import Diagnosis, FaultOrigin, Readiness
-from olmkit.olm.explain.templates import TemplatePlace
+from olmkit.olm.explain.workloads.templates import TemplatePlace
 
 REASONS = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull",
            "RegistryUnavailable", "ImageInspectError")  # fmt: skip

@@ -14,8 +14,9 @@ from typing import Any
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm.cluster_state import ClusterState, event_time
-from olmkit.olm.explain import explanation, templates
-from olmkit.olm.explain.templates import TemplatePlace
+from olmkit.olm.explain import explanation
+from olmkit.olm.explain.workloads import templates
+from olmkit.olm.explain.workloads.templates import TemplatePlace
 
 _UNHEALTHY = re.compile(
     r"(?P<kind>Liveness|Readiness|Startup) probe (?:failed|errored(?: and resulted in \w+ state)?)"

@@ -13,8 +13,8 @@ from typing import Any
 
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, sequence, text
-from olmkit.olm.explain import templates
-from olmkit.olm.explain.templates import TemplatePlace
+from olmkit.olm.explain.workloads import templates
+from olmkit.olm.explain.workloads.templates import TemplatePlace
 
 _NAME = r"(?P<name>[-.\w]+)"
 _WHOLE = re.compile(rf'(?P<kind>configmap|secret)s? "{_NAME}" (?:not found|is forbidden)')

@@ -16,9 +16,10 @@ from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, text
 from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState
-from olmkit.olm.explain import explanation, images, missing, probes, templates
+from olmkit.olm.explain import explanation
 from olmkit.olm.explain.explanation import Diagnosis, Readiness
-from olmkit.olm.explain.templates import TemplatePlace
+from olmkit.olm.explain.workloads import images, missing, probes, templates
+from olmkit.olm.explain.workloads.templates import TemplatePlace
 
 _CONFIG = ("CreateContainerConfigError", "CreateContainerError", "RunContainerError",
            "PreCreateHookError", "PreStartHookError", "PostStartHookError")  # fmt: skip

@@ -19,7 +19,7 @@ from olmkit.edges import paths
 from olmkit.edges.catalog import cache as catalog_cache
 from olmkit.edges.catalog.cache import METAS, REGISTRY, Store
 from olmkit.jobs.catalog import local
-from olmkit.jobs.catalog.serve_settings import CatalogChangedError
+from olmkit.jobs.catalog.serving.settings import CatalogChangedError
 from olmkit.oci import reference as references
 from olmkit.oci.reference import Reference
 
@@ -75,11 +75,11 @@ def prepare(
     if store and (lines or not with_lines):
         return Prepared(store=store, lines=lines, cached=True, kept=True)
     # Imported when needed: with a cache, no reader of YAML is loaded.
-    from olmkit.jobs.catalog import serve_build
+    from olmkit.jobs.catalog.serving import stores
 
-    made = serve_build.build(reference, tree, cache_folder)
+    made = stores.build(reference, tree, cache_folder)
     if with_lines:
-        lines = serve_build.build_metas(reference, tree, cache_folder)
+        lines = stores.build_metas(reference, tree, cache_folder)
         if lines.key != made.store.key:  # the two protocols would have different contents
             raise CatalogChangedError(reference)
     gc.collect()

@@ -14,16 +14,10 @@ from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState
-from olmkit.olm.explain import (
-    containers,
-    explanation,
-    missing,
-    refusals,
-    scheduling,
-    templates,
-)
+from olmkit.olm.explain import explanation, refusals
 from olmkit.olm.explain.explanation import Diagnosis, FaultOrigin, Readiness
-from olmkit.olm.explain.templates import TemplatePlace
+from olmkit.olm.explain.workloads import containers, missing, scheduling, templates
+from olmkit.olm.explain.workloads.templates import TemplatePlace
 
 _NOWHERE = TemplatePlace()
 _BAD_EVENTS = ("FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox", "Unhealthy")

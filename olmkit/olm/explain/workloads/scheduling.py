@@ -15,9 +15,10 @@ from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState, Objects
-from olmkit.olm.explain import explanation, templates
+from olmkit.olm.explain import explanation
 from olmkit.olm.explain.explanation import Diagnosis, FaultOrigin
-from olmkit.olm.explain.templates import TemplatePlace
+from olmkit.olm.explain.workloads import templates
+from olmkit.olm.explain.workloads.templates import TemplatePlace
 
 _COUNTED = re.compile(r"^\d+/(?P<all>\d+) nodes are available: (?P<rest>.*)$", re.DOTALL)
 _REASON = re.compile(r"^(?P<count>\d+) (?P<why>.*)$")

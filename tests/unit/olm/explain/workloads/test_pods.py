@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from olmkit.olm.cluster_state import ClusterState
-from olmkit.olm.explain import pods
 from olmkit.olm.explain.explanation import Readiness
+from olmkit.olm.explain.workloads import pods
 
 Manifest = dict[str, Any]
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from olmkit.olm.cluster_state import ClusterState
-from olmkit.olm.explain import images
 from olmkit.olm.explain.explanation import Readiness
-from olmkit.olm.explain.templates import TemplatePlace
+from olmkit.olm.explain.workloads import images
+from olmkit.olm.explain.workloads.templates import TemplatePlace
 
 IMAGE = "registry.example.com/cache:1"
 
