@@ -29,6 +29,7 @@ from olmkit.kube.api import Forbidden, NotFound
 from olmkit.kube.objects import Manifest
 from olmkit.olm import kinds
 from olmkit.olm.explain import explanation
+from olmkit.olm.explain.installs import explain
 
 
 async def carry_out(
@@ -53,7 +54,7 @@ async def carry_out(
             done = await _delete(reader, late, report=report, timeouts=rest)
             gone += done.gone
             if done.left:
-                hint = await _hint(reader, done.left, made.options)
+                hint = await _hint(reader, done.left, made)
                 return replace(done, gone=tuple(gone), hint=hint)
             since = clock()
         await asyncio.sleep(timeouts.interval)
@@ -92,16 +93,27 @@ async def _delete(
     return await operator_removal.carry_out(reader, whole, report=report, timeouts=timeouts)
 
 
-async def _hint(
-    reader: ClusterObjects, left: tuple[Manifest, ...], options: UninstallOptions
-) -> str:
+async def _hint(reader: ClusterObjects, left: tuple[Manifest, ...], made: UninstallPlan) -> str:
+    """Who must remove which finalizer, why the operator does not, and what does instead."""
     held = await if_allowed(cluster_write.held_by(reader, left), ())
     if not held:
         return ""
     names = ", ".join(f"`{name}`" for name in finalizers.of_operators(held[0]))
-    who = "OLM" if objects.kind(held[0]) == kinds.CSV[1] else "the operator"
-    words = f"{explanation.subject(held[0])} waits until {who} removes the finalizer {names}"
-    return words if options.remove_finalizers else f"{words}; `--remove-finalizers` does it instead"
+    is_of_olm = objects.kind(held[0]) == kinds.CSV[1]
+    who = "OLM" if is_of_olm else "the operator"
+    parts = [f"{explanation.subject(held[0])} waits until {who} removes the finalizer {names}"]
+    if not is_of_olm and made.csvs:
+        parts += await if_allowed(_trouble(reader, made.options), [])
+    if not made.options.remove_finalizers:
+        parts.append("`--remove-finalizers` does it instead")
+    return "; ".join(parts)
+
+
+async def _trouble(reader: ClusterObjects, options: UninstallOptions) -> list[str]:
+    """What keeps the operator from working, if anything is known of it."""
+    seen = await cluster_read.snapshot(reader, options.namespace, logs=False)
+    found = explain(await cluster_read.detailed(reader, seen), options.package)
+    return [] if found.is_ready else [found.message]
 
 
 def _is_settled(made: UninstallPlan) -> bool:

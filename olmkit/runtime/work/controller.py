@@ -3,6 +3,7 @@
 | outcome | queue | limiter |
 | --- | --- | --- |
 | raised | back with growing delay, priority kept | grows |
+| raised since a webhook does not answer | the same, with delays of 15 s at most | stays |
 | raised `TerminalError`, also as a cause | nothing | stays |
 | `Result(requeue_after=d)`, d > 0 | forgotten, then again after d | reset |
 | anything else | forgotten | reset |
@@ -21,6 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from olmkit.base.diagnostics import OlmkitError, RemoteError
+from olmkit.kube.api import ClusterError
 from olmkit.kube.objects import GVK
 from olmkit.runtime.client import Client
 from olmkit.runtime.durations import Duration, seconds
@@ -38,7 +40,12 @@ from olmkit.runtime.work.reconcile import (
     TerminalError,
 )
 from olmkit.runtime.work.threads import Threads
-from olmkit.runtime.work.workqueue import RateLimiter, WorkQueue
+from olmkit.runtime.work.workqueue import (
+    CappedLimiter,
+    ExponentialLimiter,
+    RateLimiter,
+    WorkQueue,
+)
 
 _LOG = logging.getLogger(__name__)
 
@@ -68,6 +75,9 @@ class NotSynced(RemoteError):  # noqa: N818 - a fact, not a fault
     """What a controller watches could not be listed in time."""
 
 
+# It says nothing about the object, and is mostly the webhook of this very operator, which answers
+# a while after the start: a deletion must not wait for twice that time.
+_UNANSWERED = 15.0  # seconds between two tries at the most
 _MEASURED = 0.5  # seconds between two looks at unfinished work
 _LATE = 1.0  # seconds between two looks whether a refused watch is granted
 _BREATH = 0.004  # seconds for all workers together, after which others run
@@ -131,6 +141,7 @@ class Controller:
         timeout = self.settings.reconciliation_timeout
         self._timeout = None if timeout is None else seconds(timeout, "reconciliation_timeout")
         self.queue: Queue = WorkQueue(limiter=self.settings.limiter)
+        self._unanswered = CappedLimiter(ExponentialLimiter(), _UNANSWERED)
         self._has_registry = registry is not None
         self._measure_in(registry or Registry())
         self._is_forgotten = True  # until a manager, or anything else, has it
@@ -394,6 +405,7 @@ class Controller:
     def _succeeded(self, request: Request, priority: int, result: Result) -> str:
         """Counts and forgets; the outcome as metrics name it."""
         self.queue.forget(request)
+        self._unanswered.forget(request)
         if result.requeue_after > 0:
             self.metrics.requeue_after.inc()
             again = priority if result.priority is None else result.priority
@@ -427,7 +439,8 @@ class Controller:
             self.metrics.panics.inc()
             if not self.settings.recover:
                 raise error
-        self.queue.add(request, rate_limited=True, priority=priority)
+        own = self._unanswered if self.settings.limiter is None and _is_unanswered(error) else None
+        self.queue.add(request, rate_limited=True, limiter=own, priority=priority)
         return "error"
 
 
@@ -471,6 +484,15 @@ def _words(error: Exception) -> str:
         return str(error)
     except Exception:
         return type(error).__name__
+
+
+def _is_unanswered(error: BaseException) -> bool:
+    """Whether all that failed is that a webhook does not answer, or what that caused."""
+    if isinstance(error, BaseExceptionGroup):
+        return all(_is_unanswered(one) for one in error.exceptions)
+    if isinstance(error, ClusterError):
+        return error.temporary and error.is_of_webhook
+    return error.__cause__ is not None and _is_unanswered(error.__cause__)
 
 
 def _is_terminal(error: BaseException) -> bool:

@@ -230,17 +230,18 @@ class WorkQueue(Generic[K]):
         *,
         after: Duration = 0.0,
         rate_limited: bool = False,
+        limiter: RateLimiter | None = None,
         priority: int | None = None,
     ) -> None:
         """Hand `key` to a worker: at once, after some time, or when the limiter says.
 
-        Merges with a waiting entry: "now" beats any delay, the earlier time and the
+        `limiter` replaces the queue's own for this time. Merges with a waiting entry: "now" beats any delay, the earlier time and the
         higher priority win; an entry whose priority rises goes to the end of its level.
         """
         if self._closed:
             return
         wait = seconds(after, "after") if after else 0.0
-        delay = self._delay(key, wait, rate_limited=rate_limited)
+        delay = self._delay(key, wait, (limiter or self._limiter) if rate_limited else None)
         now = asyncio.get_running_loop().time()
         due = now + delay if delay > 0 else None
         entry = self._entries.get(key)
@@ -330,10 +331,10 @@ class WorkQueue(Generic[K]):
         """Wait until nothing is ready and no worker has a key."""
         await self._idle.wait()
 
-    def _delay(self, key: K, after: float, *, rate_limited: bool) -> float:
+    def _delay(self, key: K, after: float, limiter: RateLimiter | None) -> float:
         delay = max(0.0, after)
-        if rate_limited:
-            limited = self._limiter.when(key)
+        if limiter is not None:
+            limited = limiter.when(key)
             delay = min(delay, limited) if after > 0 else limited
         if delay > 0:
             self._metrics.retried()

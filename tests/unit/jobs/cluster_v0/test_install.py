@@ -1463,6 +1463,27 @@ def test_finalizers_that_no_operator_removes_are_named_and_dropped_on_request() 
     run(story)
 
 
+def test_uninstall_says_why_the_operator_does_not_remove_its_finalizer() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            await installed(reader)
+            server.put("customresourcedefinitions", crd_of_caches())
+            server.put("caches", a_cache(finalizers=["example.com/cleanup"]))
+            (csv,) = server.all("clusterserviceversions")
+            failed = {"phase": "Failed", "reason": "ComponentUnhealthy", "message": "no pod runs"}
+            server.put("clusterserviceversions", {**csv, "status": failed})
+            short = replace(QUICK, seconds=0.3)
+            plan = await uninstall_plan.plan(reader, BOTH)
+            done = await uninstall.carry_out(reader, plan, report=[].append, timeouts=short)
+            who, why, instead = done.hint.split("; ")
+            assert who.endswith("waits until the operator removes the finalizer "
+                                "`example.com/cleanup`")  # fmt: skip
+            assert "no pod runs" in why
+            assert instead == "`--remove-finalizers` does it instead"
+
+    run(story)
+
+
 def test_the_lease_of_the_operators_pods_goes_with_it() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, server, olm):

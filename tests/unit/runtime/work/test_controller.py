@@ -20,6 +20,7 @@ from olmkit.runtime.watch.cache import Cache
 from olmkit.runtime.work.builder import ControllerBuilder
 from olmkit.runtime.work.controller import Controller, ControllerSettings, reconcile_facts
 from olmkit.runtime.work.reconcile import Request, Result, TerminalError
+from olmkit.runtime.work.workqueue import FastSlowLimiter
 from olmkit.testing import clock
 
 KEY = Request("a", "n")
@@ -113,6 +114,60 @@ def test_an_error_comes_back_with_growing_delay_until_it_succeeds() -> None:
     assert _count(text, RESULTS + '"error"}') == 4
     assert _count(text, 'controller_runtime_reconcile_errors_total{controller="c"}') == 4
     assert _count(text, 'controller_runtime_reconcile_panics_total{controller="c"}') == 0
+
+
+def _unanswered() -> ClusterError:
+    return ClusterError(
+        'Internal error occurred: failed calling webhook "m.kb.io": connection refused',
+        temporary=True,
+    )
+
+
+def _caused(cause: Exception) -> Exception:
+    error = RuntimeError("not written")
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        lambda error: error,
+        _caused,
+        lambda error: ExceptionGroup("both", [error, _unanswered()]),
+    ],
+)
+def test_what_a_webhook_did_not_answer_waits_no_longer_than_15_seconds(
+    wrapped: Callable[[Exception], Exception],
+) -> None:
+    reconciler = _Reconciler(*[wrapped(_unanswered()) for _ in range(16)], ClusterError("away"))
+    controller, _ = _run(reconciler)
+    pauses = _pauses(reconciler)
+    assert pauses[:3] == [0.005, 0.01, 0.02]
+    assert max(pauses) == 15.0
+    # Another failure begins with the shortest delay: those of the webhook do not count.
+    assert pauses[16] == 0.005
+    assert controller.queue.num_requeues(KEY) == 0
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ClusterError('admission webhook "v.kb.io" denied the request: no', code=403),
+        ExceptionGroup("both", [ClusterError("away"), _unanswered()]),
+    ],
+)
+def test_other_failures_have_the_usual_delays(error: Exception) -> None:
+    reconciler = _Reconciler(*[error] * 14)
+    _run(reconciler)
+    assert _pauses(reconciler)[13] == 40.96
+
+
+def test_limiter_of_the_author_holds_for_webhooks_too() -> None:
+    reconciler = _Reconciler(*[_unanswered()] * 3)
+    settings = ControllerSettings(limiter=FastSlowLimiter(1.0, 60.0, 2))
+    _run(reconciler, settings=settings)
+    assert _pauses(reconciler) == [1.0, 1.0, 60.0]
 
 
 @pytest.mark.parametrize(
