@@ -21,7 +21,7 @@ from olmkit.kube import objects
 from olmkit.kube.crds import instances
 from olmkit.kube.crds.changes import definitions
 from olmkit.kube.objects import GVK, Manifest, mapping, sequence, text
-from olmkit.olm import kinds, missing_apis
+from olmkit.olm import kinds, missing_apis, webhook_fit
 from olmkit.olm.explain import conversions, explanation
 
 Kind = tuple[str, str]
@@ -76,6 +76,8 @@ def refusals(
     csvs = [one for one in listed if objects.kind(one) == kinds.CSV[1]]
     crds = {objects.name(one): one for one in listed if objects.kind(one) == kinds.CRD[1]}
     for csv in csvs:
+        for one in webhook_fit.refusals(csv):
+            yield BundleRefusal("csv-invalid", one.message, one.hint)
         yield from _of_mode(csv, facts)
         yield from _of_version(csv, facts)
         yield from _of_owners(csv, facts, replaces)

@@ -11,7 +11,7 @@ from typing import Any
 
 from olmkit.kube import objects
 from olmkit.kube.objects import GVK, Manifest, mapping, sequence, text
-from olmkit.olm import kinds, missing_apis
+from olmkit.olm import kinds, missing_apis, webhook_fit
 from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import bundle_objects, conversions, explanation, forms
 from olmkit.olm.explain.explanation import Diagnosis, Readiness
@@ -27,7 +27,7 @@ def of_csv(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
     if phase in ("Succeeded", "Replacing"):
         return None
     top = explanation.link(csv, f"{phase or 'new'}{f', {reason}' if reason else ''}")
-    finding = _by_reason(snapshot, csv, reason) or _unserved(csv)
+    finding = _by_reason(snapshot, csv, reason) or _unserved(csv) or _of_conversion(csv)
     if finding is None and phase in ("Pending", "Failed"):
         finding = next(_unmet(snapshot, csv), None)
     if finding is None and phase == "Pending":
@@ -56,11 +56,12 @@ def _of_install(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
     """
     phase = kinds.phase(csv)
     finding = of_deployments(snapshot, csv)
-    if finding is None or finding.readiness is Readiness.WAITING:
-        refused = kinds.reason(csv) == "InstallComponentFailed"
-        failure = kinds.message(csv) if phase == "Failed" and refused else _last_failure(csv)
-        if failure:
-            return _failed(snapshot, csv, failure)
+    refused = kinds.reason(csv) == "InstallComponentFailed"
+    failure = kinds.message(csv) if phase == "Failed" and refused else _last_failure(csv)
+    # One failure may be over, and the pods tell more; a second one of the same kind is the cause.
+    is_repeated = len(list(_failures(csv))) > 1
+    if failure and (is_repeated or finding is None or finding.readiness is Readiness.WAITING):
+        return _failed(snapshot, csv, failure)
     if finding is None or phase in ("Failed", "Installing", "InstallReady"):
         return finding
     return None if finding.cause == "deployment-missing" or not phase else finding
@@ -95,13 +96,17 @@ def _last_failure(csv: Manifest) -> str:
     """
     if kinds.phase(csv) == "Installing":
         return ""
+    return next(_failures(csv), "")
+
+
+def _failures(csv: Manifest) -> Iterator[str]:
+    """The messages of OLM's failed tries since it last wrote the Deployments, the last first."""
     for one in reversed(list(kinds.conditions(csv))):
         phase, reason = one.get("phase"), one.get("reason")
         if phase == "Succeeded" or reason == "InstallSucceeded":
-            return ""
+            return
         if phase == "Failed" and reason == "InstallComponentFailed":
-            return text(one.get("message"))
-    return ""
+            yield text(one.get("message"))
 
 
 def _unserved(csv: Manifest) -> Diagnosis | None:
@@ -127,6 +132,18 @@ def _unserved(csv: Manifest) -> Diagnosis | None:
             f"`{deployment}`, which the bundle does not have",
             hint=f"set `deploymentName` to a Deployment of the bundle ({listed}), and publish it "
             "as a new version",
+            readiness=Readiness.BLOCKED,
+        )
+    return None
+
+
+def _of_conversion(csv: Manifest) -> Diagnosis | None:
+    """A conversion webhook that OLM refuses: it reports so for a moment, and begins again."""
+    for one in webhook_fit.refusals(csv):
+        return Diagnosis(
+            cause="csv-invalid",
+            message=one.message,
+            hint=f"{one.hint}, and publish it as a new version",
             readiness=Readiness.BLOCKED,
         )
     return None

@@ -66,6 +66,29 @@ def test_a_deployment_that_the_bundle_does_not_have_blocks(phase: str, spec: Man
     assert "`w.example.com` of `cache.v1.0.0` names the Deployment `gone`" in found.message
 
 
+@pytest.mark.parametrize("phase", ["Pending", "InstallReady", "Failed"])
+def test_a_conversion_webhook_that_olm_refuses_blocks_in_every_phase(phase: str) -> None:
+    hook = {"type": "ConversionWebhook", "generateName": "c.kb.io", "conversionCRDs": ["a.b.c"]}
+    modes = [{"type": "OwnNamespace", "supported": True}]
+    found = csvs.of_csv(SEEN, csv(phase, AGAIN, webhookdefinitions=[hook], installModes=modes))
+    assert found is not None
+    assert (found.cause, found.readiness) == ("csv-invalid", Readiness.BLOCKED)
+    assert "conversion webhook `c.kb.io`, and supports `OwnNamespace`" in found.message
+
+
+def test_what_olm_cannot_install_twice_is_the_cause_and_not_the_pods() -> None:
+    refusal = {"type": "ReplicaFailure", "status": "True", "message": "no quota"}
+    deployment = {"kind": "Deployment", "metadata": {"name": "d", "namespace": "apps"},
+                  "status": {"conditions": [refusal]}}  # fmt: skip
+    seen = ClusterState(namespace="apps", deployments=(deployment,))
+    found = csvs.of_csv(seen, csv("InstallReady", REFUSED, AGAIN, REFUSED, AGAIN))
+    assert found is not None
+    assert found.cause == "csv-failed"
+    once = csvs.of_csv(seen, csv("InstallReady", REFUSED, AGAIN))
+    assert once is not None
+    assert once.cause != "csv-failed"
+
+
 @pytest.mark.parametrize("phase", ["Pending", "InstallReady", "Installing"])
 def test_a_csv_that_is_installed_again_and_again_does_not_wait_for_ever(phase: str) -> None:
     found = csvs.of_csv(SEEN, csv(phase, AGAIN, AGAIN, AGAIN))
