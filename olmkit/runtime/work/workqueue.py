@@ -235,8 +235,9 @@ class WorkQueue(Generic[K]):
     ) -> None:
         """Hand `key` to a worker: at once, after some time, or when the limiter says.
 
-        `limiter` replaces the queue's own for this time. Merges with a waiting entry: "now" beats any delay, the earlier time and the
+        Merges with a waiting entry: "now" beats any delay, the earlier time and the
         higher priority win; an entry whose priority rises goes to the end of its level.
+        `limiter` replaces the queue's own for this time.
         """
         if self._closed:
             return
