@@ -20,12 +20,15 @@ from pathlib import Path
 from typing import Any
 
 from olmkit.base.diagnostics import ConfigurationError, RemoteError
-from olmkit.edges import paths
+from olmkit.edges import disk, paths
+from olmkit.edges.network import urls
 
 _CHUNK = 64 * 1024
 _OUTPUT = 64 << 20  # bytes; what a dry run prints is a whole release
 _MESSAGE = 4000  # characters of what helm says about an error
 _GRACE = 10.0  # seconds between the two signals
+_PULL = 300.0  # seconds for fetching a chart
+MAX_PACKED = 32 << 20  # bytes of a packed chart
 
 
 @dataclass(eq=False)
@@ -207,7 +210,6 @@ async def helm(
 def chart(path: Path) -> ChartSource:
     """A chart of the disk; raises `ConfigurationError` when there is none."""
     from olmkit.base import documents
-    from olmkit.edges import disk
 
     digest = hashlib.sha256()
     if paths.is_file(path):
@@ -315,6 +317,35 @@ def on_path(environment: Mapping[str, str]) -> Path | None:
     """The program helm on the path of this machine, if there is one."""
     found = shutil.which("helm", path=environment.get("PATH", os.defpath))
     return Path(found) if found else None
+
+
+async def pulled(
+    chart: str, environment: Mapping[str, str], *, repository: str = "", version: str = ""
+) -> bytes:
+    """The packed chart that a chart repository has under this name, or that a URL names.
+
+    Repositories that the user has added to Helm are known, with their passwords; so are its
+    proxies. Raises `HelmError`, and `ConfigurationError` where there is no helm program.
+    """
+    program = on_path(environment)
+    if program is None:
+        raise ConfigurationError(
+            "charts of a repository are fetched by Helm, which is not on this machine",
+            hint="install `helm`, or fetch the chart and name the file",
+        )
+    flags = [f"--repo={repository}"] if repository else []
+    flags += [f"--version={version}"] if version else []
+    with paths.temporary_folder() as folder:
+        command = [str(program), "pull", f"--destination={folder}", *flags, "--", chart]
+        code, _, said = await _call(command, environment, _PULL)
+        if code:
+            error = _error("pull", code, said)
+            error.message = f"cannot fetch the chart `{urls.redact(chart)}`: {error.message}"
+            raise error
+        found = [one for one in sorted(folder.iterdir()) if one.suffix == ".tgz"]
+        if len(found) != 1:
+            raise HelmError(f"`helm pull` gave no packed chart for `{urls.redact(chart)}`")
+        return disk.read_file(found[0], limit=MAX_PACKED)
 
 
 async def rendered_alone(chart: Path, environment: Mapping[str, str]) -> str:

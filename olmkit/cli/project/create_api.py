@@ -17,12 +17,19 @@ from olmkit.cli.project.scaffolding import dry_run_option, free_kind_options
 
 if TYPE_CHECKING:
     from olmkit.edges.images.access_settings import Access
+    from olmkit.jobs.project.charts import ChartReference
 
 _OF_PYTHON = (
     *("resource", "controller", "image", "image_container_command", "image_container_port"),
     *("run_as_user", "external_domain", "external_path"),
 )
-_OF_WATCHED = ("helm_chart", "helm_chart_version", "generate_role", "generate_playbook")
+_OF_WATCHED = (
+    "helm_chart",
+    "helm_chart_repo",
+    "helm_chart_version",
+    "generate_role",
+    "generate_playbook",
+)
 
 
 @command(
@@ -37,6 +44,7 @@ _OF_WATCHED = ("helm_chart", "helm_chart_version", "generate_role", "generate_pl
     --no-resource --external-api-domain io
     olmkit create api --helm-chart ./nginx
     olmkit create api --helm-chart oci://registry.example.com/charts/nginx:1.2.0
+    olmkit create api --helm-chart nginx --helm-chart-repo https://charts.example.com
     olmkit create api --group cache --version v1alpha1 --kind Memcached --generate-role
     olmkit create api --plugins helm --helm-chart ./nginx
     """,
@@ -73,11 +81,17 @@ _OF_WATCHED = ("helm_chart", "helm_chart_version", "generate_role", "generate_pl
     "--helm-chart",
     default="",
     metavar="CHART",
-    help="For a Helm kind, the chart: a directory, a packed chart or `oci://…`. "
-    "Default: a small new one.",
+    help="For a Helm kind, the chart: a directory, a packed chart, its URL, `oci://…`, or a name "
+    "in a chart repository. Default: a small new one.",
 )
 @click.option(
-    "--helm-chart-version", default="", help="Version of a chart in a registry, if CHART has none."
+    "--helm-chart-repo", default="", metavar="URL", help="Chart repository that has CHART."
+)
+@click.option(
+    "--helm-chart-version",
+    default="",
+    help="Version of a chart in a registry or repository, if CHART has none. Default there: the "
+    "newest.",
 )
 @click.option("--generate-role", is_flag=True, help="For an Ansible kind, create a role.")
 @click.option("--generate-playbook", is_flag=True, help="For an Ansible kind, create a playbook.")
@@ -92,6 +106,7 @@ def create(
     run_as_user: int | None,
     plugins: str,
     helm_chart: str,
+    helm_chart_repo: str,
     helm_chart_version: str,
     generate_role: bool,
     generate_playbook: bool,
@@ -126,8 +141,7 @@ def create(
             plural=given["plural"],
             namespaced=given["namespaced"],
             force=given["force"],
-            chart=helm_chart,
-            chart_version=helm_chart_version,
+            chart=_chart(helm_chart, helm_chart_repo, helm_chart_version),
             has_role=generate_role,
             has_playbook=generate_playbook,
         )
@@ -153,6 +167,16 @@ def create(
     request = ApiRequest(deploy=deploy, **given)
     result = project.create_api(app.project, request, opened=opened, dry_run=dry_run)
     scaffolding.emit(app, result, dry_run=dry_run)
+
+
+def _chart(text: str, repository: str, version: str) -> ChartReference | None:
+    if not text:
+        if repository or version:
+            raise ConfigurationError("no chart is named", hint="pass `--helm-chart`")
+        return None
+    from olmkit.jobs.project.charts import ChartReference
+
+    return ChartReference(text=text, repository=repository, version=version)
 
 
 def _runner(plugins: str) -> str:

@@ -1,13 +1,14 @@
-"""Charts for a project: from a folder, a packed chart or a registry; and what they render.
+"""Charts for a project: from a folder, a packed chart, a registry or a repository; their kinds.
 
-What comes from elsewhere is read within the limits of image layers. Rendering is done by the
-program helm, which reads no cluster for it.
+What comes from elsewhere is read within the limits of image layers. The program helm fetches from
+chart repositories, and renders; it reads no cluster for that.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from olmkit.base import documents
@@ -16,6 +17,7 @@ from olmkit.base.tree import Tree, diff
 from olmkit.edges import disk, helm, packed_chart, paths
 from olmkit.edges.images import transports
 from olmkit.edges.images.access_settings import Access
+from olmkit.edges.network import urls
 from olmkit.kube import objects
 from olmkit.kube.objects import GVK
 from olmkit.oci import reference as references
@@ -29,19 +31,49 @@ from olmkit.project.scaffold.watched.charts import Chart
 _OCI = "oci://"
 # https://helm.sh/docs/topics/registries/: the layer that is the packed chart.
 _LAYER = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
-_MOST = 32 << 20  # bytes of a packed chart
+_URLS = ("https://", "http://")
+# A chart of a repository that `helm repo add` has made known.
+_IN_REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*/[a-z0-9][a-z0-9._-]*")
 _LEFT_OUT = (".git/", ".helmignore")
 
 
-async def read(text: str, access: Access, *, version: str = "") -> Chart:
-    """The chart that `text` names; raises `ConfigurationError`, `InputError`, `RemoteError`.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChartReference:
+    """A chart, as the user names it.
 
-    `version` is the tag in a registry, where `text` names none.
+    `text` is a folder, a packed chart, its URL, `oci://…`, the name of a chart in `repository` (a
+    URL), or `REPOSITORY/NAME` where Helm knows that repository. `version` is for those that come
+    from a registry or a repository, and whose text has none.
     """
+
+    text: str
+    version: str = ""
+    repository: str = ""
+
+
+async def read(request: ChartReference, access: Access, environment: Mapping[str, str]) -> Chart:
+    """The chart; raises `ConfigurationError`, `InputError`, `RemoteError`.
+
+    `environment` is that of the program helm, which knows the user's chart repositories.
+    """
+    text, path = request.text, Path(request.text)
     if text.startswith(_OCI):
-        return _unpacked(await _fetched(text, access, version), text)
-    path = Path(text)
+        if request.repository:
+            raise ConfigurationError(
+                f"`{text}` names a registry, and `--helm-chart-repo` a repository"
+            )
+        return _unpacked(await _fetched(text, access, request.version), text)
+    if request.repository:
+        if not request.repository.startswith(_URLS):
+            raise ConfigurationError(
+                f"`{urls.redact(request.repository)}` is not the URL of a chart repository",
+                hint="name one that begins with `https://`",
+            )
+        return await _pulled(request, environment)
+    if text.startswith(_URLS):
+        return await _pulled(request, environment)
     if paths.is_folder(path):
+        _check_no_version(request)
         files = {
             name: content
             for name, content in disk.read_tree(path).items()
@@ -49,10 +81,14 @@ async def read(text: str, access: Access, *, version: str = "") -> Chart:
         }
         return charts.read(Tree(files), path=text)
     if paths.is_file(path):
-        return _unpacked(disk.read_file(path, limit=_MOST), text)
+        _check_no_version(request)
+        return _unpacked(disk.read_file(path, limit=helm.MAX_PACKED), text)
+    if _IN_REPOSITORY.fullmatch(text) and helm.on_path(environment):
+        return await _pulled(request, environment)
     raise ConfigurationError(
         f"the chart `{text}` does not exist",
-        hint="name the folder of a chart, a packed chart (`.tgz`), or `oci://…`",
+        hint="name the folder of a chart, a packed chart (`.tgz`), a URL or `oci://…`, "
+        "or a chart of the repository that `--helm-chart-repo` names",
     )
 
 
@@ -95,8 +131,23 @@ async def _fetched(text: str, access: Access, version: str) -> bytes:
         layers = manifest.layers if isinstance(manifest, ImageManifest) else ()
         for layer in layers:
             if layer.media_type == _LAYER:
-                return await stores.read(store, layer, limit=_MOST)
+                return await stores.read(store, layer, limit=helm.MAX_PACKED)
     raise InputError(f"`{text}` is not a chart: it has no layer of the type `{_LAYER}`")
+
+
+async def _pulled(request: ChartReference, environment: Mapping[str, str]) -> Chart:
+    data = await helm.pulled(
+        request.text, environment, repository=request.repository, version=request.version
+    )
+    return _unpacked(data, urls.redact(request.text))
+
+
+def _check_no_version(request: ChartReference) -> None:
+    if request.version:
+        raise ConfigurationError(
+            f"`{request.text}` is on this disk, and has one version",
+            hint="omit `--helm-chart-version`",
+        )
 
 
 def _unpacked(data: bytes, text: str) -> Chart:

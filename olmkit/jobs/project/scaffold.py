@@ -21,6 +21,7 @@ from olmkit.edges.images.access_settings import Access
 from olmkit.edges.workspace import Workspace
 from olmkit.jobs.project import charts
 from olmkit.jobs.project import generate as generating
+from olmkit.jobs.project.charts import ChartReference
 from olmkit.kube.objects import GVK
 from olmkit.project import config, watched_image
 from olmkit.project.config import Project
@@ -111,8 +112,7 @@ class WatchedApi:
     plural: str = ""
     namespaced: bool = True
     force: bool = False
-    chart: str = ""
-    chart_version: str = ""
+    chart: ChartReference | None = None
     has_role: bool = False
     has_playbook: bool = False
 
@@ -162,20 +162,21 @@ async def create_watched_api(
     if runner == "helm":
         if wanted.has_role or wanted.has_playbook:
             raise ConfigurationError("roles and playbooks belong to Ansible, not to Helm")
-        if not wanted.chart and not wanted.kind:
+        if wanted.chart is None and not wanted.kind:
             raise ConfigurationError(
                 "neither a kind nor a chart is named", hint="pass `--kind` or `--helm-chart`"
             )
         chart = (
-            await charts.read(wanted.chart, access, version=wanted.chart_version)
-            if wanted.chart
+            await charts.read(wanted.chart, access, environment)
+            if wanted.chart is not None
             else charts.starter(wanted.kind.lower(), templates)
         )
         kinds = await charts.rendered(chart, environment)
-    elif wanted.chart or not wanted.kind:
+    elif wanted.chart is not None or not wanted.kind:
+        has_chart = wanted.chart is not None
         raise ConfigurationError(
-            "charts belong to Helm, not to Ansible" if wanted.chart else "no kind is named",
-            hint="" if wanted.chart else "pass `--kind`",
+            "charts belong to Helm, not to Ansible" if has_chart else "no kind is named",
+            hint="" if has_chart else "pass `--kind`",
         )
     request = WatchedRequest(
         group=wanted.group or _group(project) or "charts" * (chart is not None),

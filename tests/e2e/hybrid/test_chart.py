@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import http.server
+import os
 import subprocess
-from collections.abc import Callable
+import sys
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -79,3 +85,53 @@ def test_helm_finds_no_fault(helm: str, root: Path, tmp_path: Path) -> None:
     found = overlay.with_image(overlay.render(root / "operator"), "")
     overlay.write_chart(tmp_path, Path("chart"), found, ChartRequest(name="memcached"))
     subprocess.run([helm, "lint", "--strict", str(tmp_path / "chart")], check=True)
+
+
+@contextlib.contextmanager
+def _served(folder: Path) -> Iterator[str]:
+    """The folder by HTTP, on this machine alone; gives its URL."""
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_a_chart_comes_from_a_repository(
+    helm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two versions the newest, or the one that is named; a repository that helm knows, too."""
+    published = tmp_path / "published"
+    for version in ("1.0.0", "1.1.0"):
+        subprocess.run([helm, "create", tmp_path / "site"], check=True, capture_output=True)
+        package = [helm, "package", tmp_path / "site", "--version", version, "-d", published]
+        subprocess.run(package, check=True, capture_output=True)
+    subprocess.run([helm, "repo", "index", published], check=True)
+    for name in ("CACHE", "CONFIG", "DATA"):
+        monkeypatch.setenv(f"HELM_{name}_HOME", str(tmp_path / name))
+    monkeypatch.setenv("PATH", f"{Path(helm).parent}:{os.environ['PATH']}")
+
+    def create(project: str, *words: str) -> str:
+        """The version of the chart that the project has then."""
+        folder = tmp_path / project
+        folder.mkdir()
+        olmkit = [sys.executable, "-m", "olmkit"]
+        for more in (
+            ["init", "--plugins", "helm", "--domain", "example.com"],
+            ["create", "api", *words],
+        ):
+            subprocess.run([*olmkit, *more], cwd=folder, check=True, capture_output=True)
+        described = (folder / "helm-charts/site/Chart.yaml").read_bytes()
+        return str(documents.load(described, "Chart.yaml").value["version"])
+
+    with _served(published) as url:
+        assert create("newest", "--helm-chart", "site", "--helm-chart-repo", url) == "1.1.0"
+        named = ("--helm-chart-repo", url, "--helm-chart-version", "1.0.0")
+        assert create("named", "--helm-chart", "site", *named) == "1.0.0"
+        assert create("url", "--helm-chart", f"{url}/site-1.0.0.tgz") == "1.0.0"
+        subprocess.run([helm, "repo", "add", "mine", url], check=True, capture_output=True)
+        assert create("known", "--helm-chart", "mine/site") == "1.1.0"

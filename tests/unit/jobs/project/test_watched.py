@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 
 import olmkit
 from olmkit.base import documents
-from olmkit.base.diagnostics import ConfigurationError, InputError, Severity
+from olmkit.base.diagnostics import ConfigurationError, InputError, RemoteError, Severity
 from olmkit.edges.images import transports
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.bundle import generate as bundle
@@ -25,6 +25,7 @@ from olmkit.jobs.bundle.generate import BundleGenerateOptions
 from olmkit.jobs.bundle.validate import CheckOptions
 from olmkit.jobs.project import charts, generate
 from olmkit.jobs.project import scaffold as project
+from olmkit.jobs.project.charts import ChartReference
 from olmkit.jobs.project.scaffold import WatchedApi
 from olmkit.oci.content import Descriptor, ImageManifest
 from olmkit.oci.reference import Reference
@@ -124,7 +125,7 @@ def test_a_chart_gives_names_schema_sample_and_rights(tmp_path: Path, form: str)
     if form == "archive":
         chart = tmp_path / "site-1.0.0.tgz"
         chart.write_bytes(packed())
-    create(folder, WatchedApi(chart=str(chart)))
+    create(folder, WatchedApi(chart=ChartReference(text=str(chart))))
     assert load(folder / "watches.yaml") == [
         {
             "group": "charts.example.com",
@@ -166,17 +167,89 @@ def test_a_chart_comes_from_a_registry(registry: RegistryServer) -> None:
             await store.tag(whole, "1.0.0")
 
     asyncio.run(push())
-    found = asyncio.run(charts.read(f"oci://{name}", access))
+    found = asyncio.run(charts.read(ChartReference(text=f"oci://{name}"), access, {}))
     assert (found.name, set(found.files)) == ("site", set(CHART))
     plain = f"oci://{name.removesuffix(':1.0.0')}"
-    again = asyncio.run(charts.read(plain, access, version="1.0.0"))
+    again = asyncio.run(charts.read(ChartReference(text=plain, version="1.0.0"), access, {}))
     assert again == found
 
 
 def test_a_chart_that_is_a_bomb_is_refused(tmp_path: Path) -> None:
     (tmp_path / "chart.tgz").write_bytes(b"\x1f\x8bnothing")
+    request = ChartReference(text=str(tmp_path / "chart.tgz"))
     with pytest.raises(InputError, match=r"chart\.tgz"):
-        asyncio.run(charts.read(str(tmp_path / "chart.tgz"), ACCESS))
+        asyncio.run(charts.read(request, ACCESS, {}))
+
+
+@pytest.fixture
+def helm_pulling(tmp_path: Path) -> dict[str, str]:
+    """An environment whose `helm` writes down its words, and gives the packed chart."""
+    (tmp_path / "site.tgz").write_bytes(packed())
+    program = tmp_path / "bin/helm"
+    program.parent.mkdir()
+    program.write_text(
+        "#!/bin/sh\n"
+        f'printf "%s\\n" "$@" >{tmp_path}/words\n'
+        "for word; do case $word in\n"
+        f'--destination=*) cp {tmp_path}/site.tgz "${{word#*=}}/site-1.0.0.tgz";;\n'
+        "*missing*) echo 'Error: chart not found' >&2; exit 1;;\n"
+        "esac; done\n"
+    )
+    program.chmod(0o755)
+    return {"PATH": f"{program.parent}:/usr/bin:/bin"}
+
+
+@pytest.mark.parametrize(
+    ("request_", "words"),
+    [
+        (
+            ChartReference(text="site", repository="https://charts.example.com", version="1.0.0"),
+            ["--repo=https://charts.example.com", "--version=1.0.0", "--", "site"],
+        ),
+        (ChartReference(text="https://example.com/a.tgz"), ["--", "https://example.com/a.tgz"]),
+        (ChartReference(text="stable/site"), ["--", "stable/site"]),
+    ],
+)
+def test_a_chart_of_a_repository_is_pulled_by_helm(
+    tmp_path: Path, helm_pulling: dict[str, str], request_: ChartReference, words: list[str]
+) -> None:
+    found = asyncio.run(charts.read(request_, ACCESS, helm_pulling))
+    assert (found.name, set(found.files)) == ("site", set(CHART))
+    said = (tmp_path / "words").read_text().splitlines()
+    assert said[0] == "pull"
+    assert said[2:] == words
+
+
+@pytest.mark.parametrize(
+    ("request_", "match"),
+    [
+        (
+            ChartReference(text="site", repository="charts.example.com"),
+            "not the URL of a chart rep",
+        ),
+        (ChartReference(text="oci://r/site", repository="https://r"), "names a registry"),
+        (ChartReference(text="stable/missing"), "the chart `stable/missing`: chart not found"),
+        (ChartReference(text="https://me:word@r/missing.tgz"), "`https://[^w]*r/missing.tgz`"),
+        (ChartReference(text="nothing"), "does not exist"),
+    ],
+)
+def test_a_chart_that_cannot_be_fetched_is_refused(
+    helm_pulling: dict[str, str], request_: ChartReference, match: str
+) -> None:
+    with pytest.raises((ConfigurationError, RemoteError), match=match):
+        asyncio.run(charts.read(request_, ACCESS, helm_pulling))
+
+
+def test_a_chart_of_this_disk_has_one_version(tmp_path: Path) -> None:
+    request = ChartReference(text=str(chart_folder(tmp_path / "site")), version="1.0.0")
+    with pytest.raises(ConfigurationError, match="one version"):
+        asyncio.run(charts.read(request, ACCESS, {}))
+
+
+def test_a_repository_needs_the_program_helm(tmp_path: Path) -> None:
+    request = ChartReference(text="site", repository="https://charts.example.com")
+    with pytest.raises(ConfigurationError, match="Helm, which is not on this machine"):
+        asyncio.run(charts.read(request, ACCESS, {"PATH": str(tmp_path)}))
 
 
 @pytest.mark.parametrize(
@@ -187,7 +260,7 @@ def test_a_chart_that_is_a_bomb_is_refused(tmp_path: Path) -> None:
         (WatchedApi(group="cache", version="v1", kind="Memcached"), "one entry"),
         (WatchedApi(group="cache"), "no kind"),
         (WatchedApi(group="cache", kind="cache"), "not a kind"),
-        (WatchedApi(chart="site"), "charts belong to Helm"),
+        (WatchedApi(chart=ChartReference(text="site")), "charts belong to Helm"),
     ],
 )
 def test_what_cannot_be_is_an_error(tmp_path: Path, wanted: WatchedApi, message: str) -> None:
@@ -218,7 +291,8 @@ def python_project(folder: Path) -> Path:
 
 def test_a_python_project_takes_kinds_of_helm_and_ansible(tmp_path: Path) -> None:
     folder = python_project(tmp_path / "web")
-    create(folder, WatchedApi(runner="helm", chart=str(chart_folder(tmp_path / "site"))))
+    chart = ChartReference(text=str(chart_folder(tmp_path / "site")))
+    create(folder, WatchedApi(runner="helm", chart=chart))
     create(folder, WatchedApi(runner="ansible", kind="Cache", has_playbook=True, has_role=True))
     found = config.parse((folder / "PROJECT").read_bytes())
     assert [(api.kind, api.group, api.runner) for api in found.apis] == [
@@ -267,7 +341,10 @@ def test_a_python_project_takes_kinds_of_helm_and_ansible(tmp_path: Path) -> Non
     ("wanted", "said"),
     [
         (WatchedApi(runner="helm", group="apps", kind="Note"), "a reconciler in Python"),
-        (WatchedApi(runner="ansible", kind="Cache", chart="chart"), "not to Ansible"),
+        (
+            WatchedApi(runner="ansible", kind="Cache", chart=ChartReference(text="chart")),
+            "not to Ansible",
+        ),
         (WatchedApi(runner="helm", kind="Cache", has_role=True), "not to Helm"),
     ],
 )
