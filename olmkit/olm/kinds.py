@@ -31,6 +31,7 @@ CSV = (V1ALPHA1, "ClusterServiceVersion")
 CATALOG_SOURCE = (V1ALPHA1, "CatalogSource")
 OPERATOR_GROUP = (V1, "OperatorGroup")
 OPERATOR = (V1, "Operator")
+OLM_CONFIG = (V1, "OLMConfig")
 CRD = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 NAMESPACE = ("v1", "Namespace")
 DEPLOYMENT = ("apps/v1", "Deployment")
@@ -265,6 +266,12 @@ def target_namespaces(group: Manifest) -> tuple[str, ...]:
         return tuple(text(name) for name in found)
     named = sequence(spec(group).get("targetNamespaces"))
     return tuple(text(name) for name in named) or ("",)
+
+
+def csv_targets(csv: Manifest) -> tuple[str, ...]:
+    """The namespaces that OLM noted at a CSV; one empty name means all, none that it is new."""
+    noted = objects.annotations_of(csv).get("olm.targetNamespaces")
+    return () if noted is None else tuple(noted.split(","))
 
 
 def selector(group: Manifest) -> str:

@@ -17,11 +17,12 @@ from olmkit.jobs.cluster import conflicts
 from olmkit.jobs.cluster import read as cluster_read
 from olmkit.jobs.cluster import wait as cluster_wait
 from olmkit.jobs.cluster import write as cluster_write
+from olmkit.jobs.cluster.read import if_allowed
 from olmkit.jobs.cluster.wait import Report, Timeouts
 from olmkit.jobs.cluster_v0 import fit, install_choice, one_group, uninstall, upgrade_plan
 from olmkit.jobs.cluster_v0.install_choice import InstallChoice, InstallOptions
 from olmkit.kube import objects
-from olmkit.kube.objects import Manifest
+from olmkit.kube.objects import Manifest, mapping
 from olmkit.olm import install_objects, kinds
 from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import explanation, groups, namespaces
@@ -279,14 +280,39 @@ async def _refuse_conflict(
 
 
 async def _refuse_twin(reader: ClusterObjects, here: ClusterState, choice: InstallChoice) -> None:
-    """Where the copy of a CSV has its name, OLM does not make another, and falls silent."""
+    """Where the copy of a CSV has its name, OLM does not make another, and falls silent.
+
+    OLM copies into a new namespace as soon as that is there, and so before it installs.
+    """
     place = kinds.copied_from(here.copy(choice.csv))
-    if place and await reader.find(kinds.CSV, choice.csv, place) is not None:
+    if place and await reader.find(kinds.CSV, choice.csv, place) is None:
+        place = ""
+    if choice.csv and not place:
+        named = f"metadata.name={choice.csv}"
+        twins = await if_allowed(reader.list(kinds.CSV, fields=named), ())
+        others = [objects.namespace(one) for one in twins if _is_copied_to(one, here.namespace)]
+        if others and await _copies(reader):
+            place = min(others)
+    if place:
         raise InputError(
             f"`{choice.csv}` is installed in namespace `{place}`, and watches namespace "
             f"`{here.namespace}` from there",
             hint=f"`olmkit uninstall {choice.package} -n {place}` removes it",
         )
+
+
+def _is_copied_to(csv: Manifest, namespace: str) -> bool:
+    """Whether OLM copies the CSV into the namespace, which its OperatorGroup selects."""
+    if kinds.is_copy(csv) or objects.namespace(csv) == namespace:
+        return False
+    targets = kinds.csv_targets(csv)
+    return "" in targets or namespace in targets
+
+
+async def _copies(reader: ClusterObjects) -> bool:
+    """Whether OLM copies CSVs of operators that watch all namespaces."""
+    config = await if_allowed(reader.find(kinds.OLM_CONFIG, "cluster"), None)
+    return mapping(kinds.spec(config).get("features")).get("disableCopiedCSVs") is not True
 
 
 def _refuse_orphans(here: ClusterState, choice: InstallChoice) -> None:

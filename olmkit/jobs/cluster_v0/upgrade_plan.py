@@ -97,10 +97,26 @@ async def plan(reader: ClusterObjects, options: UpgradeOptions, access: Access) 
         notes = (last.note,) if last.note and brings is None else ()
     if hops and not pending:  # what waits in an InstallPlan is checked before that is approved
         first = await _bundle(shelf, key.package, channel, hops[0], access)
-        await fit.require(reader, seen, first.manifests, replaces=before)
+        try:
+            await fit.require(reader, seen, first.manifests, replaces=before)
+        except InputError as error:
+            raise (as_olm_approves(error, subscription) if before else error) from None
         notes += await fit.notes(reader, seen, first.manifests, before)
     made = plan_of(seen, key.package, before, hops, brings, notes)
     return replace(made, is_known=True, pinned=shelf.pinned)
+
+
+def as_olm_approves(error: InputError, subscription: Manifest) -> InputError:
+    """The refusal of a version that OLM installs all the same where approval is automatic."""
+    if kinds.spec(subscription).get("installPlanApproval") == "Manual":
+        return error
+    name, namespace = objects.name(subscription), objects.namespace(subscription)
+    patch = '{"spec":{"installPlanApproval":"Manual"}}'
+    warning = (
+        "approval is automatic, so OLM may install that version by itself: "
+        f"`kubectl patch subscription {name} -n {namespace} --type merge -p '{patch}'` prevents it"
+    )
+    return InputError(error.message, hint="; ".join(filter(None, (error.hint, warning))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

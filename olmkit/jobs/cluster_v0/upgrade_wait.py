@@ -76,14 +76,14 @@ class UpgradeWatch:
             believed = now - since >= self._timeouts.believed
             if wanted and found.readiness is Readiness.BLOCKED and believed:
                 return found
-            if now >= self._deadline:
-                is_known = expected or is_working or found.readiness is not Readiness.WAITING
-                return _late(found, self._timeouts.seconds) if is_known else ""
             words = f"waiting for OLM to choose a version after `{current}`"
             words = found.message if expected else words
             if words != said:
                 self._report(words)
                 said = words
+            if now >= self._deadline:
+                is_known = expected or is_working or found.readiness is not Readiness.WAITING
+                return _late(found, self._timeouts.seconds) if is_known else ""
             await asyncio.sleep(self._timeouts.interval)
 
     def _why(self, seen: ClusterState, subscription: Manifest, wanted: str) -> Explanation:

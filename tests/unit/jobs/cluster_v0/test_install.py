@@ -72,6 +72,7 @@ KINDS = (
     resource("rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles", cluster=True),
     resource("packages.operators.coreos.com", "v1", "PackageManifest", "packagemanifests"),
     resource(OLM, "v1", "Operator", "operators", cluster=True),
+    resource(OLM, "v1", "OLMConfig", "olmconfigs", cluster=True),
     resource("coordination.k8s.io", "v1", "Lease", "leases"),
 )  # fmt: skip
 
@@ -764,6 +765,34 @@ def test_an_operator_that_watches_the_namespace_from_elsewhere_is_not_installed_
                                                       "home", spec={}))  # fmt: skip
             with pytest.raises(InputError, match="installed in namespace `home`"):
                 await install.plan(reader, options, Access())
+
+    run(story)
+
+
+def test_an_operator_that_watches_all_namespaces_is_not_installed_into_a_new_one() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            options = InstallOptions(
+                namespace="apps", package="cache", catalog="shelf", version="1.0.0"
+            )
+            for targets in ("home", "home,else", None):
+                twin = made("ClusterServiceVersion", "cache.v1.0.0", "home", spec={})
+                noted = {} if targets is None else {"olm.targetNamespaces": targets}
+                twin["metadata"]["annotations"] = noted
+                server.put("clusterserviceversions", twin)
+                await install.plan(reader, options, Access())
+
+            for targets in ("", "home,apps"):
+                twin["metadata"]["annotations"] = {"olm.targetNamespaces": targets}
+                server.put("clusterserviceversions", twin)
+                with pytest.raises(InputError, match="installed in namespace `home`"):
+                    await install.plan(reader, options, Access())
+
+            server.put("olmconfigs", {
+                "apiVersion": f"{OLM}/v1", "kind": "OLMConfig", "metadata": {"name": "cluster"},
+                "spec": {"features": {"disableCopiedCSVs": True}},
+            })  # fmt: skip
+            await install.plan(reader, options, Access())
 
     run(story)
 
@@ -1545,6 +1574,20 @@ def test_a_failed_upgrade_is_tried_again(phase: str) -> None:
             ]
 
     run(story)
+
+
+def test_a_refused_upgrade_says_that_olm_does_not_wait_for_olmkit() -> None:
+    refused = InputError("it does not fit", hint="change the OperatorGroup")
+    automatic = made("Subscription", "cache", spec={"installPlanApproval": "Automatic"})
+    for subscription in (automatic, made("Subscription", "cache", spec={})):
+        found = upgrade_plan.as_olm_approves(refused, subscription)
+        assert found.message == refused.message
+        first, warning = found.hint.split("; ")
+        assert first == refused.hint
+        assert "`kubectl patch subscription cache -n apps " in warning
+
+    manual = made("Subscription", "cache", spec={"installPlanApproval": "Manual"})
+    assert upgrade_plan.as_olm_approves(refused, manual) is refused
 
 
 def test_what_does_not_fit_is_refused_before_its_plan_is_approved() -> None:
