@@ -309,6 +309,8 @@ def _of_kinds(
     unserved: dict[tuple[str, str], list[str]] = {}
     for one in manifests:
         kind = (text(one.get("apiVersion")), objects.kind(one))
+        if kind[1] == kinds.CSV[1]:
+            continue  # OLM reads it by its kind, and creates it in its own version
         if kind in facts.unserved and kind[0].partition("/")[0] not in own:
             unserved.setdefault(kind, []).append(f"`{objects.name(one)}`")
     for (version, name), names in unserved.items():

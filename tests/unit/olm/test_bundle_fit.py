@@ -101,6 +101,13 @@ def test_a_bundle_that_fits_is_not_refused() -> None:
     assert causes(csv(minKubeVersion="1.30.0"), crd("v1", "v2"), facts=facts) == []
 
 
+@pytest.mark.parametrize("version", ["operators.coreos.com/v1", "example.com/v9", "v1"])
+def test_a_csv_of_another_group_or_version_fits_as_olm_reads_it_by_its_kind(version: str) -> None:
+    facts = replace(FACTS, unserved=UNSERVED | {(version, "ClusterServiceVersion")})
+
+    assert causes({**csv(), "apiVersion": version}, crd("v1"), facts=facts) == []
+
+
 @pytest.mark.parametrize(
     ("cause", "manifests", "changed", "says"),
     [

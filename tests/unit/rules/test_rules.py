@@ -59,6 +59,15 @@ def test_a_rule_finds_what_its_fixture_breaks(
         assert changes["line"] in [finding.at.line for finding in found if finding.at]
 
 
+@pytest.mark.parametrize("version", ["operators.coreos.com/v1", "example.com/v9", "v1"])
+def test_a_csv_of_another_group_or_version_is_only_warned_of(judge: Judge, version: str) -> None:
+    # OLM 0.46 on a cluster installs each of these; the CSV that it creates has its own version.
+    (found,) = judge({"csv": {"apiVersion": version}})
+
+    assert (found.rule, found.severity) == ("CSV031", Severity.WARNING)
+    assert f"`{version}`" in found.message
+
+
 @pytest.mark.parametrize("code", sorted(RULES))
 def test_a_rule_is_documented(code: str) -> None:
     doc = RULES[code].doc
