@@ -22,12 +22,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Final, Protocol
 
-from aiohttp import web
-
 from olmkit.base import names
 from olmkit.catalog.serve import metas as metas_
 from olmkit.catalog.serve.metas import BadQueryError, LineIndex, Metas, Span
 from olmkit.edges.network import metrics_page
+from olmkit.edges.network.server_library import web
 
 Read = Callable[[int, int], bytes | memoryview]
 

@@ -21,13 +21,12 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, M
 from typing import Any
 from urllib.parse import urlsplit
 
-import aiohttp
-
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.edges.cluster import failures, watch_stream
 from olmkit.edges.cluster.kubeconfig import ClusterConfig
 from olmkit.edges.cluster.sent_requests import FAILED, Observer, SentRequests, Tracer
 from olmkit.edges.network import proxies, urls, web
+from olmkit.edges.network.http_library import aiohttp
 from olmkit.kube.api import (
     ClusterError,
     TooLargeResourceVersion,

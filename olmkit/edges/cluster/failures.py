@@ -17,8 +17,7 @@ import ssl
 from collections.abc import Mapping
 from typing import Any, Final
 
-import aiohttp
-
+from olmkit.edges.network.http_library import aiohttp
 from olmkit.kube.api import ClusterError, Forbidden, NotKubernetes, Unauthorized, Unreachable
 
 _PLAIN_TO_TLS: Final = "Client sent an HTTP request to an HTTPS server"

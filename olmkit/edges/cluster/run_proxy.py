@@ -17,11 +17,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from aiohttp import web
-
 from olmkit.base.diagnostics import OlmkitError
 from olmkit.edges.cluster.connection import Connection
 from olmkit.edges.network.http_server import HttpServer
+from olmkit.edges.network.server_library import web
 
 _LOG = logging.getLogger(__name__)
 _PREFIX = "/run/"

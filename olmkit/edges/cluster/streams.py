@@ -13,8 +13,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncGenerator
 
-import aiohttp
-
+from olmkit.edges.network.http_library import aiohttp
 from olmkit.kube.api import ClusterError, Unreachable
 
 INPUT_PROTOCOLS = ("v5.channel.k8s.io",)

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from olmkit.base.diagnostics import InputError
 from olmkit.base.streams import closing
@@ -92,6 +92,33 @@ class ImageFiles:
         if self.is_bundle or CONFIGS_LABEL in self.labels:
             return ""
         return _clean(self.labels.get(DATABASE_LABEL, ""))
+
+
+class Connections:
+    """The HTTP client that images read together share, made when the first of them needs it.
+
+    An asynchronous context manager. A connection to a registry then serves for several images,
+    and with TLS each costs as much as a small pull.
+    """
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+        self._web: Web | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        if self._web is not None:
+            await self._web.__aexit__(None, None, None)
+
+    def web(self) -> Web:
+        """The client."""
+        if self._web is None:
+            from olmkit.edges.network.web import Web
+
+            self._web = Web(web_options(self._access))
+        return self._web
 
 
 def parse(text: str) -> AnyReference:
@@ -236,7 +263,9 @@ async def read_catalog_tree(text: str, access: Access) -> ImageFiles:
     return replace(found, tree=index_database.catalog_tree(data, text))
 
 
-async def read_tree(text: str, access: Access) -> ImageFiles:
+async def read_tree(
+    text: str, access: Access, connections: Connections | None = None
+) -> ImageFiles:
     """The files of a bundle or a catalog, whichever it is.
 
     See `ImageFiles.is_bundle`, and `ImageFiles.database` for a catalog that is not in files.
@@ -244,7 +273,7 @@ async def read_tree(text: str, access: Access) -> ImageFiles:
     source = parse(text)
     if isinstance(source, FolderReference):
         return ImageFiles(source=source, tree=disk.read_tree(local_path(source.folder)))
-    found = await _read_image(source, access, _any_folders)
+    found = await _read_image(source, access, _any_folders, connections)
     return found if found.is_bundle else _catalog_part(found)
 
 
@@ -273,8 +302,12 @@ async def _read_image(
     reference: ImageReference,
     access: Access,
     folders: Callable[[Mapping[str, str], ImageReference], Sequence[str]],
+    connections: Connections | None = None,
 ) -> ImageFiles:
-    async with open_store(reference, access) as store:
+    web = None
+    if connections is not None and isinstance(reference, Reference):
+        web = connections.web()
+    async with open_store(reference, access, web=web) as store:
         root = await store.resolve(selector(reference))
         image = await look_at(store, root, access)
         labels = image.config.labels

@@ -13,9 +13,8 @@ import ssl
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from aiohttp import http_exceptions, web
-
 from olmkit.base.diagnostics import ConfigurationError
+from olmkit.edges.network.server_library import http_exceptions, web
 
 _LOG = logging.getLogger(__name__)
 _MAX_HEADER = 1 << 20

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import quote, unquote
 
-from aiohttp import web
+from olmkit.edges.network.server_library import web
 
 Render = Callable[[], bytes]
 Find = Callable[[str], Render | None]

@@ -7,10 +7,9 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from aiohttp import web
-
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.edges.network.http_server import HttpServer
+from olmkit.edges.network.server_library import web
 
 _LOG = logging.getLogger(__name__)
 _LARGEST = 64 * 1024  # bytes of a value

@@ -6,7 +6,7 @@ import gzip
 from collections.abc import Callable
 from typing import Final
 
-from aiohttp import web
+from olmkit.edges.network.server_library import web
 
 Expose = Callable[[str], tuple[bytes, str]]
 """`Accept` header → body and content type."""

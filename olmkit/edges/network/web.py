@@ -19,13 +19,13 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self, TypeVar
 
-import aiohttp
 from yarl import URL
 
 from olmkit.base.diagnostics import ConfigurationError, OlmkitError, RemoteError
 from olmkit.base.streams import closing
 from olmkit.edges.network import proxies, urls
 from olmkit.edges.network.header_values import parse_retry_after
+from olmkit.edges.network.http_library import aiohttp
 from olmkit.edges.network.pace import Deadline, Pace, TooSlow
 
 T = TypeVar("T")

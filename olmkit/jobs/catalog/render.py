@@ -34,7 +34,7 @@ from olmkit.jobs.catalog.local import MAX_CATALOG_FILE
 from olmkit.oci.reference import AnyReference, InvalidReferenceError, Reference
 
 if TYPE_CHECKING:
-    from olmkit.edges.images.transports import ImageFiles
+    from olmkit.edges.images.transports import Connections, ImageFiles
 
 # opm does not render such a file either.
 TEMPLATES: Final = frozenset({"olm.composite", *SCHEMAS.values()})
@@ -75,10 +75,15 @@ class BundleRead:
 
 
 async def read_bundle(
-    reference: str, options: RenderOptions, *, remote: bool = False
+    reference: str,
+    options: RenderOptions,
+    *,
+    remote: bool = False,
+    connections: Connections | None = None,
 ) -> BundleRead:
     """The bundle in a folder or an image, or only in an image if `remote`.
 
+    Several that are read together may share `connections`.
     Raises `InputError` when there is none.
     """
     _check_image(options.image)
@@ -86,7 +91,7 @@ async def read_bundle(
     path = None if remote else _path(reference)
     if path is not None:
         return _read(disk.read_tree(path), reference, chosen)
-    found = await _pull(reference, options.access)
+    found = await _pull(reference, options.access, connections)
     if not found.is_bundle:
         raise InputError(f"`{reference}` is a catalog, where a bundle is needed")
     return _read(found.tree, reference, chosen, _pull_spec(found.source, reference))
@@ -105,14 +110,16 @@ async def read_each(
     chosen = _RenderOptions(options.image, options.level)
     gate = asyncio.Semaphore(_PULLS)
 
+    connections = _connections(options.access)
+
     async def read(reference: str) -> BundleRead | Rendered | OlmkitError:
         async with gate:
             try:
-                return await _read_one(reference, chosen, options.access)
+                return await _read_one(reference, chosen, options.access, connections)
             except OlmkitError as error:
                 return error
 
-    async with asyncio.TaskGroup() as tasks:
+    async with connections, asyncio.TaskGroup() as tasks:
         running = [tasks.create_task(read(reference)) for reference in references]
     parts = [task.result() for task in running]
     errors = [part for part in parts if isinstance(part, OlmkitError)]
@@ -157,14 +164,14 @@ class _RenderOptions:
 
 
 async def _read_one(
-    reference: str, chosen: _RenderOptions, access: Access
+    reference: str, chosen: _RenderOptions, access: Access, connections: Connections
 ) -> BundleRead | Rendered:
     path = _path(reference)
     if path is not None:
         if _is_bundle_folder(path):
             return _read(disk.read_tree(path), reference, chosen)
         return _catalog(path, chosen)
-    found = await _pull(reference, access)
+    found = await _pull(reference, access, connections)
     if found.is_bundle:
         return _read(found.tree, reference, chosen, _pull_spec(found.source, reference))
     return _image(found, reference, chosen)
@@ -323,26 +330,37 @@ async def _images(
 ) -> dict[int, Rendered | OlmkitError]:
     import asyncio  # as above
 
+    if not references:
+        return {}
     gate = asyncio.Semaphore(_PULLS)
+    connections = _connections(access)
 
     async def pulled(reference: str) -> Rendered | OlmkitError:
         async with gate:
             try:
-                found = await _pull(reference, access)
+                found = await _pull(reference, access, connections)
             except OlmkitError as error:
                 return error
         return _attempt(lambda: _image(found, reference, chosen))
 
-    async with asyncio.TaskGroup() as tasks:
+    async with connections, asyncio.TaskGroup() as tasks:
         made = {index: tasks.create_task(pulled(text)) for index, text in references}
     return {index: task.result() for index, task in made.items()}
 
 
-async def _pull(reference: str, access: Access) -> ImageFiles:
+def _connections(access: Access) -> Connections:
+    from olmkit.edges.images import transports  # as below
+
+    return transports.Connections(access)
+
+
+async def _pull(
+    reference: str, access: Access, connections: Connections | None = None
+) -> ImageFiles:
     from olmkit.edges.images import transports  # what reads folders alone needs no HTTP
 
     try:
-        return await transports.read_tree(reference, access)
+        return await transports.read_tree(reference, access, connections)
     except InvalidReferenceError as error:
         error.hint = error.hint or "name a folder that exists, or an image with its registry"
         raise

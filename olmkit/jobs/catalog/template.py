@@ -118,7 +118,12 @@ async def _pulled(
     named: Mapping[str, Location], access: Access
 ) -> tuple[Mapping[str, RenderedBundle], tuple[Diagnostic, ...]]:
     """The bundle of each image; `InputError` with all images that have none."""
+    if not named:
+        return {}, ()
+    from olmkit.edges.images.transports import Connections  # as `render` does
+
     gate = asyncio.Semaphore(_PULLS)
+    connections = Connections(access)
 
     async def pull(image: str) -> render.BundleRead | OlmkitError:
         async with gate:
@@ -126,11 +131,14 @@ async def _pulled(
                 if not image:
                     raise InvalidReferenceError("the image is empty")
                 Reference.parse(image)
-                return await render.read_bundle(image, RenderOptions(access=access), remote=True)
+                options = RenderOptions(access=access)
+                return await render.read_bundle(
+                    image, options, remote=True, connections=connections
+                )
             except OlmkitError as error:
                 return error
 
-    async with asyncio.TaskGroup() as tasks:
+    async with connections, asyncio.TaskGroup() as tasks:
         running = {image: tasks.create_task(pull(image)) for image in named}
     read: dict[str, RenderedBundle] = {}
     notes: list[Diagnostic] = []

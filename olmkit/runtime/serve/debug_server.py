@@ -12,10 +12,9 @@ import ipaddress
 from collections.abc import Awaitable, Callable
 from urllib.parse import urlsplit
 
-from aiohttp import web
-
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.edges.network.http_server import HttpServer
+from olmkit.edges.network.server_library import web
 from olmkit.runtime import dump
 from olmkit.runtime.manager import Manager
 

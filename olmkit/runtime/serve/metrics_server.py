@@ -15,11 +15,10 @@ import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Generic, TypeVar
 
-from aiohttp import web
-
 from olmkit.base.diagnostics import OlmkitError
 from olmkit.edges.network import metrics_page
 from olmkit.edges.network.http_server import HttpServer
+from olmkit.edges.network.server_library import web
 from olmkit.kube.api import Cluster, ClusterError
 from olmkit.kube.objects import Manifest
 from olmkit.runtime.metrics import Registry

@@ -13,9 +13,8 @@ import functools
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 
-from aiohttp import web
-
 from olmkit.edges.network.http_server import HttpServer
+from olmkit.edges.network.server_library import web
 from olmkit.runtime.manager import Manager
 from olmkit.runtime.watch.cache import Cache
 

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from aiohttp import web
 
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.edges.network.http_server import HttpServer
+from olmkit.edges.network.server_library import web
 from olmkit.kube.objects import Manifest
 from olmkit.runtime.metrics import Registry
 from olmkit.runtime.serve import certificates, webhook_admission

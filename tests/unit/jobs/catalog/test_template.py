@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from olmkit.base.diagnostics import InputError, RemoteError
 from olmkit.catalog.bundles.migrate import Level
 from olmkit.edges.images.access_settings import Access
+from olmkit.edges.network.web import Web, WebOptions
 from olmkit.jobs.catalog import template
 from olmkit.jobs.catalog.render import Rendered
 from olmkit.jobs.catalog.template import TemplateOptions
@@ -72,3 +74,29 @@ def test_a_folder_is_not_an_image(tmp_path: Path) -> None:
 
     with pytest.raises(InputError, match="cannot render the bundle of image"):
         render(semver(str(tmp_path / "bundle")))
+
+
+def test_images_of_one_registry_share_connections(
+    tmp_path: Path, vectors: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clients: list[Web] = []
+    begin = Web.__init__
+
+    def count(self: Web, options: WebOptions, **named: Any) -> None:
+        begin(self, options, **named)
+        clients.append(self)
+
+    with RegistryServer(folder=tmp_path / "registry") as server:
+        images = []
+        shutil.copytree(vectors / "rules/templates/bundles/pulley/1.0.0", tmp_path / "bundle")
+        for number in range(6):
+            image = f"{server.host}/templates/pulley-{number}:1.0.0"
+            options = PublishOptions(project=tmp_path, target=image, push=True)
+            asyncio.run(publish.build_bundle("bundle", options, Access()))
+            images.append(f"- schema: olm.bundle\n  image: {image}\n")
+        monkeypatch.setattr(Web, "__init__", count)
+
+        rendered = render(f"schema: olm.template.basic\nentries:\n{''.join(images)}")
+
+    assert len(rendered.blobs) == 6
+    assert len(clients) == 1

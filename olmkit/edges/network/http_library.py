@@ -1,0 +1,66 @@
+"""The HTTP library, imported without the authorities that this system trusts.
+
+aiohttp makes two TLS contexts when it is imported, and reads all the system's authorities for each:
+a fifth of the time of its import, and 2 MB. Most processes need none of them: their registry is on
+loopback, their API server has its own authority, or they only serve. So the contexts read the
+authorities when they make their first connection; whoever uses aiohttp's defaults in the same
+process has the same trust as before.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ssl
+from collections.abc import Iterator
+from typing import Any
+
+__all__ = ["aiohttp"]
+
+
+class _Later(ssl.SSLContext):
+    """A context that reads the system's authorities before it is used."""
+
+    def wrap_bio(self, *given: Any, **named: Any) -> ssl.SSLObject:
+        _read(self)
+        return self.wrap_bio(*given, **named)
+
+    def wrap_socket(self, *given: Any, **named: Any) -> ssl.SSLSocket:
+        _read(self)
+        return self.wrap_socket(*given, **named)
+
+    def get_ca_certs(self, *given: Any, **named: Any) -> Any:
+        _read(self)
+        return self.get_ca_certs(*given, **named)
+
+    def cert_store_stats(self) -> dict[str, int]:
+        _read(self)
+        return self.cert_store_stats()
+
+
+def _read(context: ssl.SSLContext) -> None:
+    # It is an ordinary context from now on.
+    context.__class__ = ssl.SSLContext
+    context.load_default_certs()
+
+
+@contextlib.contextmanager
+def _later() -> Iterator[None]:
+    """While this is open, contexts that read the system's authorities do so later."""
+    load = ssl.SSLContext.load_default_certs
+
+    def defer(context: ssl.SSLContext, _purpose: object = None) -> None:
+        if type(context) is ssl.SSLContext:
+            context.__class__ = _Later
+
+    # One of the two is inherited from a class in C, so it is covered, and uncovered again.
+    ssl.SSLContext.load_default_certs = defer  # type: ignore[method-assign, assignment]
+    ssl.SSLContext.set_default_verify_paths = defer  # type: ignore[method-assign, assignment]
+    try:
+        yield
+    finally:
+        ssl.SSLContext.load_default_certs = load  # type: ignore[method-assign]
+        del ssl.SSLContext.set_default_verify_paths
+
+
+with _later():
+    import aiohttp

@@ -1,0 +1,107 @@
+"""The system's authorities are read for the first TLS connection, and count as ever."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from olmkit.runtime.serve import self_signed
+
+# Talks to a server of its own, so that the authorities of this process do not matter.
+_PROGRAM = """
+import asyncio, ssl, sys
+
+from aiohttp_first import aiohttp
+
+from olmkit.base.diagnostics import OlmkitError
+from olmkit.edges.network.server_library import web
+from olmkit.edges.network.web import Web, WebOptions
+
+
+async def hello(request):
+    return web.Response(text="hello")
+
+
+async def main():
+    contexts = aiohttp.connector._SSL_CONTEXT_VERIFIED, aiohttp.connector._SSL_CONTEXT_UNVERIFIED
+    print("read at import:", [type(one) is ssl.SSLContext for one in contexts])
+    server = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    server.load_cert_chain(*sys.argv[1:3])
+    application = web.Application()
+    application.router.add_get("/", hello)
+    runner = web.AppRunner(application)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=server).start()
+    url = f"https://localhost:{runner.addresses[0][1]}/"
+    try:
+        async with Web(WebOptions()) as client, client.send("GET", url) as reply:
+            print("ours:", (await reply.read(100)).decode())
+    except OlmkitError as error:
+        print("ours:", error.message.split(":")[0])
+    try:
+        async with aiohttp.ClientSession() as session, session.get(url) as response:
+            print("the library's:", await response.text())
+    except aiohttp.ClientError as error:
+        print("the library's:", type(error).__name__)
+    await runner.cleanup()
+    print("new contexts:", type(ssl.create_default_context()) is ssl.SSLContext)
+
+
+asyncio.run(main())
+"""
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> tuple[Path, Path]:
+    certificate, key = self_signed.make()
+    (tmp_path / "tls.crt").write_bytes(certificate)
+    (tmp_path / "tls.key").write_bytes(key)
+    return tmp_path / "tls.crt", tmp_path / "tls.key"
+
+
+def run(pair: tuple[Path, Path], authorities: Path, first: str) -> list[str]:
+    words = [sys.executable, "-c", _PROGRAM.replace("from aiohttp_first import aiohttp", first)]
+    done = subprocess.run(
+        [*words, *map(str, pair)],
+        env={**os.environ, "SSL_CERT_FILE": str(authorities), "SSL_CERT_DIR": os.devnull},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+OURS = "from olmkit.edges.network.http_library import aiohttp"
+
+
+def test_authorities_of_the_system_count_though_they_are_read_late(pair: tuple[Path, Path]) -> None:
+    assert run(pair, pair[0], OURS) == [
+        "read at import: [False, False]",
+        "ours: hello",
+        "the library's: hello",
+        "new contexts: True",
+    ]
+
+
+def test_who_is_not_among_them_is_refused(pair: tuple[Path, Path], tmp_path: Path) -> None:
+    (tmp_path / "none.crt").write_text("")
+    refused = run(pair, tmp_path / "none.crt", OURS)
+    assert refused[1].startswith("ours: ")
+    assert refused[1] != "ours: hello"
+    assert refused[2] == "the library's: ClientConnectorCertificateError"
+
+
+def test_a_process_that_imported_the_library_before_us_is_as_it_was(
+    pair: tuple[Path, Path],
+) -> None:
+    assert run(pair, pair[0], "import aiohttp") == [
+        "read at import: [True, True]",
+        "ours: hello",
+        "the library's: hello",
+        "new contexts: True",
+    ]
