@@ -72,7 +72,7 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As click does, with a suggestion for a name that does not exist."""
         if args[0].startswith("-") or (
-            self.get_command(ctx, args[0]) and not _is_of_operator_sdk(self.prefix, args)
+            self.get_command(ctx, args[0]) and not _is_of_a_reference(self.prefix, args)
         ):
             return super().resolve_command(ctx, args)
         from olmkit.cli.frame import other_names
@@ -98,16 +98,16 @@ class LazyGroup(click.Group):
         return COMMANDS[path].summary if path in COMMANDS else GROUPS.get(path, "")
 
 
-# Commands of ours that are groups of operator-sdk, and the names in them.
-_GROUPS_OF_OPERATOR_SDK: Mapping[str, tuple[str, ...]] = {
-    "generate": ("bundle", "kustomize", "packagemanifests"),
+# Commands of ours that are groups of operator-sdk or opm, and the names in them.
+_GROUPS_OF_REFERENCES: Mapping[str, tuple[str, ...]] = {
+    "generate": ("bundle", "dockerfile", "kustomize", "packagemanifests"),
     "run": ("bundle", "bundle-upgrade", "packagemanifests"),
 }
 
 
-def _is_of_operator_sdk(prefix: str, args: list[str]) -> bool:
-    """Whether a command line is one of operator-sdk, and not of our command with the same name."""
-    return not prefix and args[1:2] != [] and args[1] in _GROUPS_OF_OPERATOR_SDK.get(args[0], ())
+def _is_of_a_reference(prefix: str, args: list[str]) -> bool:
+    """Whether a command line is one of operator-sdk or opm, and not of our command of that name."""
+    return not prefix and args[1:2] != [] and args[1] in _GROUPS_OF_REFERENCES.get(args[0], ())
 
 
 # New objects before the next search for cycles. Python's 2,000 mean some fifty searches while a

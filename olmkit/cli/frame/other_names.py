@@ -44,6 +44,7 @@ KNOWN: Final[Mapping[str, str]] = {
     "convert-template": "catalog convert",
     "delete": "uninstall",
     "generate bundle": "bundle generate",
+    "generate dockerfile": "catalog build",
     "generate kustomize": "generate",
     "generate packagemanifests": "bundle generate",
     "help": "--help",

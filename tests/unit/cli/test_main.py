@@ -131,6 +131,16 @@ def test_what_is_suggested_exists() -> None:
             assert option in {name for one in _loaded(path).params for name in one.opts}
 
 
+@pytest.mark.parametrize("typed", other_names.KNOWN)
+def test_every_known_name_is_answered_with_what_does_the_same(
+    typed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.run(typed.split()) == 2
+    assert capsys.readouterr().err.endswith(
+        f"hint: did you mean `olmkit {other_names.KNOWN[typed]}`?\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("typed", "meant"),
     [
