@@ -294,7 +294,8 @@ def _place_of_option(error: click.ClickException, arguments: Sequence[str]) -> s
     command: click.Command = getattr(importlib.import_module(module), attribute)
     if not any(error.option_name in one.opts for one in command.params):
         return ""
-    return f"options follow the command: `olmkit {path} {error.option_name}`"
+    line = " ".join(("olmkit", path, error.option_name))
+    return f"options follow the command: `{line}`"
 
 
 def misuse_text(message: str, command: str, hint: str = "") -> str:

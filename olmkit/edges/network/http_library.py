@@ -3,7 +3,7 @@
 aiohttp makes two TLS contexts when it is imported, and reads all the system's authorities for each:
 a fifth of the time of its import, and 2 MB. Most processes need none of them: their registry is on
 loopback, their API server has its own authority, or they only serve. So the contexts read the
-authorities when they make their first connection; whoever uses aiohttp's defaults in the same
+authorities when they make their first connection; code that uses aiohttp's defaults in the same
 process has the same trust as before.
 """
 

@@ -11,7 +11,7 @@ import pytest
 
 from olmkit.runtime.serve import self_signed
 
-# Talks to a server of its own, so that the authorities of this process do not matter.
+# Talks to its own server, so that the authorities of this process do not matter.
 _PROGRAM = """
 import asyncio, ssl, sys
 
