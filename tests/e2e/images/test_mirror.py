@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -61,19 +62,58 @@ def digests(olmkit: Olmkit, host: str, prefix: str, names: list[str]) -> dict[st
     }
 
 
+def key_pair(folder: Path) -> tuple[Path, Path]:
+    """A private and a public key for signatures."""
+    private, public = folder / "key.pem", folder / "key.pub"
+    curve = ("-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256")
+    subprocess.run(["openssl", "genpkey", *curve, "-out", private], check=True)
+    subprocess.run(["openssl", "pkey", "-in", private, "-pubout", "-out", public], check=True)
+    return private, public
+
+
+def attach_sbom(skopeo: Callable[..., bytes], folder: Path, target: str) -> None:
+    """A bill of materials as cosign attaches it: an image under a tag of its subject."""
+    blobs = folder / "blobs" / "sha256"
+    blobs.mkdir(parents=True)
+
+    def blob(content: object, media_type: str) -> dict[str, object]:
+        data = json.dumps(content).encode()
+        digest = hashlib.sha256(data).hexdigest()
+        (blobs / digest).write_bytes(data)
+        return {"mediaType": media_type, "digest": f"sha256:{digest}", "size": len(data)}
+
+    manifest = {
+        "schemaVersion": 2,
+        "mediaType": "application/vnd.oci.image.manifest.v1+json",
+        "config": blob({}, "application/vnd.oci.image.config.v1+json"),
+        "layers": [blob({"bomFormat": "CycloneDX"}, "application/vnd.cyclonedx+json")],
+    }
+    entry = blob(manifest, str(manifest["mediaType"]))
+    index = {"schemaVersion": 2, "manifests": [entry]}
+    (folder / "index.json").write_text(json.dumps(index))
+    (folder / "oci-layout").write_text('{"imageLayoutVersion": "1.0.0"}')
+    skopeo("copy", "-q", "--dest-tls-verify=false", f"oci:{folder}", f"docker://{target}")
+
+
 def test_the_shipped_operator_crosses_an_air_gap(
-    root: Path, tmp_path: Path, olmkit: Olmkit, base_image: str, skopeo: Callable[..., bytes]
+    root: Path, tmp_path: Path, olmkit: Olmkit, operator_image: str, skopeo: Callable[..., bytes]
 ) -> None:
     usb = f"oci:{tmp_path / 'usb'}"
+    private, public = key_pair(tmp_path)
     with RegistryServer(folder=tmp_path / "first") as first:
-        catalog = furnish(first.host, root, tmp_path, olmkit, base_image)
+        catalog = furnish(first.host, root, tmp_path, olmkit, operator_image)
+        operator = f"shipped/memcached-operator@{operator_image.partition('@')[2]}"
+        olmkit("image", "sign", "--key", private, f"{first.host}/{operator}")
+        sbom = f"{operator.partition('@')[0]}:{operator.partition('@')[2].replace(':', '-')}.sbom"
+        attach_sbom(skopeo, tmp_path / "sbom", f"{first.host}/{sbom}")
         listed = olmkit("catalog", "images", catalog).splitlines()
         assert all("@sha256:" in image for image in listed)
         olmkit("image", "mirror", f"{first.host}/shipped/catalog:v1", usb)
-        names = ["shipped/catalog:v1", *(image.partition("/")[2] for image in listed)]
+        names = ["shipped/catalog:v1", sbom, *(image.partition("/")[2] for image in listed)]
         before = digests(olmkit, first.host, "", names)
         origin = first.host
 
+    # The first registry is off from here on.
     with RegistryServer(folder=tmp_path / "second") as second:
         made = json.loads(
             olmkit(
@@ -93,6 +133,9 @@ def test_the_shipped_operator_crosses_an_air_gap(
         assert olmkit("catalog", "images", catalog_image).splitlines() == listed
         raw = skopeo("inspect", "--tls-verify=false", "--raw", f"docker://{catalog_image}")
         assert json.loads(raw)["manifests"]
+        # What belongs to the image came along; the bill of materials is one of the names above.
+        copied = f"{second.host}/gap/{operator}"
+        assert olmkit("image", "verify", "--key", public, copied).strip() == copied
 
 
 def test_a_mirror_that_is_killed_continues(
