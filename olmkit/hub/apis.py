@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from olmkit.base import documents
+from olmkit.base.json import text as json_text
 from olmkit.hub import paths, schemas, stated
-from olmkit.hub.pages import Api, Descriptor, Example
+from olmkit.hub.pages import Api, Descriptor, Example, Link
 from olmkit.hub.records import Record
 from olmkit.hub.stated import Examples
 from olmkit.kube import objects
-from olmkit.kube.objects import GVK, mapping, sequence, text
+from olmkit.kube.objects import GVK, Manifest, mapping, sequence, text
 
+_NONE: Final[Mapping[GVK, Link]] = {}
 _DESCRIPTORS = ("specDescriptors", "statusDescriptors", "actionDescriptors")
 
 
@@ -24,7 +26,29 @@ def gvk(described: Mapping[str, Any], *, is_service: bool) -> GVK:
     return GVK(group, text(described.get("version")), text(described.get("kind")))
 
 
-def of_record(record: Record, examples: Examples) -> tuple[Api, ...]:
+def contents(record: Record, examples: Examples) -> Mapping[GVK, str]:
+    """A digest of what pages show of each API: most versions have the same as the one before."""
+    internal = stated.internal(record)
+    crds = record.crds
+    found: dict[GVK, str] = {}
+    for described, is_service in record.owned():
+        kind = gvk(described, is_service=is_service)
+        name = text(described.get("name"))
+        crd = crds.get(name)
+        parts = [
+            described,
+            list(_of_kind(kind, examples)),
+            schemas.digest(crd) if crd is not None else "",
+            name in internal,
+        ]
+        found.setdefault(kind, paths.digest(json_text.compact(parts)))
+    return found
+
+
+def of_record(
+    record: Record, examples: Examples, same: Mapping[GVK, Link] = _NONE
+) -> tuple[Api, ...]:
+    """What the bundle provides; of what is the `same` in another version, the name only."""
     internal = stated.internal(record)
     crds = record.crds
     made: dict[GVK, Api] = {}
@@ -34,6 +58,7 @@ def of_record(record: Record, examples: Examples) -> tuple[Api, ...]:
         crd = crds.get(name)
         served = dict(schemas.versions(crd)) if crd is not None else {}
         is_shown = crd is not None and found.version in served
+        other = same.get(found)
         made.setdefault(
             found,
             Api(
@@ -42,18 +67,24 @@ def of_record(record: Record, examples: Examples) -> tuple[Api, ...]:
                 version=found.version,
                 kind=found.kind,
                 display_name=text(described.get("displayName")) or found.kind or name,
-                description=text(described.get("description")),
+                description=text(described.get("description")) if other is None else "",
                 href=paths.kind(found.group, found.kind),
                 schema_href=paths.crd(schemas.digest(crd), found.version)
                 if crd is not None and is_shown
                 else "",
-                resources=tuple(_resources(described)),
-                descriptors=tuple(_descriptors(described)),
-                examples=tuple(_examples(found, examples)),
+                resources=tuple(_resources(described)) if other is None else (),
+                descriptors=tuple(_descriptors(described)) if other is None else (),
+                examples=tuple(_examples(found, examples)) if other is None else (),
                 internal=name in internal,
+                same_as=other,
             ),
         )
     return tuple(made.values())
+
+
+def anchor(kind: str, version: str) -> str:
+    """The place of an API on the page of a version, as an address names it."""
+    return f"api-{paths.query(kind)}-{paths.query(version)}"
 
 
 def kinds(record: Record) -> tuple[GVK, ...]:
@@ -83,7 +114,12 @@ def _descriptors(described: Mapping[str, Any]) -> Iterator[Descriptor]:
 
 
 def _examples(found: GVK, examples: Examples) -> Iterator[Example]:
+    for one in _of_kind(found, examples):
+        yield Example(name=objects.name(one), yaml=documents.dump(one).decode())
+
+
+def _of_kind(found: GVK, examples: Examples) -> Iterator[Manifest]:
     wanted = f"{found.group}/{found.version}" if found.group else found.version
     for one in examples.objects:
         if objects.kind(one) == found.kind and text(one.get("apiVersion")) == wanted:
-            yield Example(name=objects.name(one), yaml=documents.dump(one).decode())
+            yield one

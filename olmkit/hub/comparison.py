@@ -179,7 +179,7 @@ def _short(value: str) -> str:
 
 @dataclass(slots=True)
 class Facts:
-    """The facts of the versions of a package, added from the oldest to the newest."""
+    """The facts of the versions of a package, added in the order of their versions."""
 
     versions: list[tuple[str, frozenset[Fact]]] = field(default_factory=list)
     without_fields: bool = False

@@ -295,11 +295,8 @@ def _after(place: str, *, is_head: bool) -> str:
 
 
 def _removal(wanted: _Wanted, place: str) -> str:
-    bundle = shlex.quote(wanted.bundle)
-    return (
-        f"kubectl -n {place} delete subscription {wanted.package}\n"
-        f"kubectl -n {place} delete csv {bundle}"
-    )
+    bundle = shlex.quote(f"csv/{wanted.bundle}")
+    return f"kubectl -n {place} delete subscription/{wanted.package} {bundle}"
 
 
 def refusal_of_v1(record: Record) -> tuple[str, ...]:

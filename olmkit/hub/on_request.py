@@ -23,7 +23,7 @@ from olmkit.hub.pages import ErrorPage, ListPage, Tile
 
 Make = Callable[[], bytes]
 
-_OVERVIEW: Final = ("package.json", "badge.svg", "graph/index.html", "graph/graph.svg",
+_OVERVIEW: Final = ("package.json", "badge.svg", "menus.js", "graph/index.html", "graph/graph.svg",
                     "graph/graph.mmd", "graph/graph.dot")  # fmt: skip
 _COMPARISON: Final = ("compare/index.html", "compare/facts.js")
 _VERSION: Final = (INDEX, "bundle.json")

@@ -16,13 +16,22 @@ from olmkit.bundle.summary import summary as summaries
 from olmkit.bundle.summary.summary import BundleSummary
 from olmkit.catalog.blobs import properties
 from olmkit.catalog.model import Bundle, Channel, Entry, Package
-from olmkit.hub import apis, comparison, facts, installs, paths, permissions, stated, upgrades
+from olmkit.hub import (
+    apis,
+    comparison,
+    facts,
+    installs,
+    menus,
+    paths,
+    permissions,
+    stated,
+    upgrades,
+)
 from olmkit.hub.installs import Where
 from olmkit.hub.looks import markdown
 from olmkit.hub.looks.text import shortened
 from olmkit.hub.pages import (
     Badge,
-    ChannelChoice,
     Compare,
     CompareGroup,
     CompareItem,
@@ -32,19 +41,19 @@ from olmkit.hub.pages import (
     Image,
     Install,
     Link,
+    Menus,
     Newer,
     OperatorPage,
-    VersionChoice,
     VersionRow,
 )
 from olmkit.hub.records import Record
 from olmkit.kube.objects import GVK, mapping, text
 
 _SUMMARY: Final = 200  # characters
-_MENU: Final = 5  # versions in the menu on each side of the shown version
 _SEARCHED: Final = 6000  # characters of a description that the search reads
 _HOPS: Final = 60  # versions from which an operator page shows the upgrades; the graph shows all
 _NEAR: Final = 30  # rows of the table of versions on each side of the shown version
+_NONE: Final[Mapping[GVK, Link]] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +90,7 @@ class Shared:
     unread: Mapping[str, str] = field(default_factory=dict)
     lifecycle: Mapping[str, Any] = field(default_factory=dict)
     kinds: frozenset[str] = frozenset()
+    menus: Menus | None = None
 
     def has_page_of(self, group: str, kind: str) -> bool:
         """Whether a kind has a page: those of the shown version, and what others state."""
@@ -89,11 +99,17 @@ class Shared:
 
 
 def page(
-    record: Record, changes: Compare | None, shared: Shared, *, is_first: bool
+    record: Record,
+    changes: Compare | None,
+    shared: Shared,
+    *,
+    is_first: bool,
+    same: Mapping[GVK, Link] = _NONE,
 ) -> OperatorPage:
     """The page of a bundle with its `changes` from what it replaces.
 
-    `is_first`: it is that of the package.
+    `is_first`: it is that of the package. `same` are pages of other versions that have the same
+    contents of an API.
     """
     package = shared.package
     bundle = record.bundle
@@ -121,12 +137,12 @@ def page(
         notices=tuple(_notices(record, shared, channel)),
         newer=_newer(bundle, channel, shared),
         good=_good(bundle, channel, shared),
-        channels=(choices := _channels(shared, channel, bundle)),
-        versions_of_channel=_versions(shared, choices, bundle),
+        channel=channel.name if channel is not None else "",
+        menus=shared.menus,
         install=_install(record, shared, channel, head),
         apis=tuple(
             one if shared.has_page_of(one.group, one.kind) else replace(one, href="")
-            for one in apis.of_record(record, examples)
+            for one in apis.of_record(record, examples, same)
         ),
         examples_error=examples.error,
         examples_raw=examples.raw,
@@ -232,7 +248,7 @@ def _newer(bundle: Bundle, channel: Channel | None, shared: Shared) -> Newer | N
     return Newer(
         channel=channel.name,
         version=str(head.bundle.version or head.name),
-        href=_href(shared, head.name, channel),
+        href=menus.href(shared.package, shared.base, head.name, channel),
     )
 
 
@@ -247,70 +263,9 @@ def _good(bundle: Bundle, channel: Channel | None, shared: Shared) -> Newer | No
                 return Newer(
                     channel=one.name,
                     version=str(found.version or found.name),
-                    href=_href(shared, found.name, one),
+                    href=menus.href(shared.package, shared.base, found.name, one),
                 )
     return None
-
-
-def _href(shared: Shared, bundle: str, channel: Channel) -> str:
-    """The page of a bundle; with its channel, unless that is the default one."""
-    path = paths.bundle(shared.base, shared.package.name, bundle)
-    if channel.name == shared.package.default_channel:
-        return path
-    return f"{path}?channel={paths.query(channel.name)}"
-
-
-def _channels(shared: Shared, current: Channel | None, bundle: Bundle) -> tuple[ChannelChoice, ...]:
-    made = []
-    for channel in upgrades.channels(shared.package):
-        head = upgrades.head(channel)
-        if head is None or head.bundle is None:
-            continue
-        default = " (default)" if channel.name == shared.package.default_channel else ""
-        gone = ", deprecated" if channel.deprecation is not None else ""
-        version = str(head.bundle.version or head.name)
-        made.append(
-            ChannelChoice(
-                name=channel.name,
-                label=f"{channel.name}: {version}{default}{gone}",
-                href=_href(shared, head.name, channel),
-                head=head.name,
-                version=version,
-                current=channel is current,
-                has=bundle.name in channel.entries,
-                deprecation=channel.deprecation,
-            )
-        )
-    return tuple(made)
-
-
-def _versions(
-    shared: Shared, channels: Sequence[ChannelChoice], bundle: Bundle
-) -> tuple[VersionChoice, ...]:
-    """The versions near the bundle in the channels that have it: with all, pages would be large."""
-    shown = [(place, one.name) for place, one in enumerate(channels) if one.has]
-    names = {name for _, name in shown}
-    listed = [
-        one
-        for one in upgrades.bundles(shared.package)
-        if any(channel.name in names for channel in shared.members.get(one.name, ()))
-    ]
-    middle = next((place for place, one in enumerate(listed) if one is bundle), 0)
-    made = []
-    for one in listed[max(0, middle - _MENU) : middle + _MENU + 1]:
-        of = {channel.name for channel in shared.members.get(one.name, ())}
-        places = tuple(place for place, name in shown if name in of)
-        if places:
-            made.append(
-                VersionChoice(
-                    label=str(one.version or one.name),
-                    bundle=one.name,
-                    href=paths.bundle(shared.base, shared.package.name, one.name),
-                    channels=places,
-                    current=one.name == bundle.name,
-                )
-            )
-    return tuple(made)
 
 
 def _near(rows: Sequence[VersionRow], name: str) -> tuple[VersionRow, ...]:

@@ -5,7 +5,7 @@ A version whose page cannot be made gets one that says why; the others do not ch
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
@@ -20,6 +20,7 @@ from olmkit.hub import (
     feeds,
     icons,
     installs,
+    menus,
     operators,
     paths,
     records,
@@ -38,6 +39,7 @@ from olmkit.hub.pages import (
     CrdPage,
     ErrorPage,
     GraphPage,
+    Link,
     Page,
     Provider,
     ReportItem,
@@ -170,8 +172,8 @@ class PackagePages:
             yield Part(*found)
 
     def versions(self) -> Iterator[Part]:
-        """The pages of all versions, with what only they need, from the oldest to the newest."""
-        for bundle in reversed(upgrades.bundles(self._wanted.package)):
+        """The pages of all versions, with what only they need, from the newest to the oldest."""
+        for bundle in upgrades.bundles(self._wanted.package):
             yield from self.version(bundle)
 
     def version(self, bundle: Bundle) -> Iterator[Part]:
@@ -189,11 +191,11 @@ class PackagePages:
     def histories(self) -> Iterator[Part]:
         """The comparison and the feed, of the `versions` that were made before."""
         yield from _comparison(self._versions.compared, self._shared, self._name)
-        feed = Feed(name=self._name, entries=tuple(reversed(self._versions.entries)))
+        feed = Feed(name=self._name, entries=tuple(self._versions.entries))
         yield Part(f"{self._wanted.path}{feeds.FILE}", feed)
 
     def overview(self) -> Iterator[Part]:
-        """The graph of upgrades, the badge and the data of the package."""
+        """The graph of upgrades, the badge, the menus and the data of the package."""
         wanted, package = self._wanted, self._wanted.package
         graph = paths.graph(wanted.base, package.name)
         page = GraphPage(
@@ -208,6 +210,9 @@ class PackagePages:
         )
         yield Part(graph, page)
         yield from _pictures(wanted, self._first)
+        if self._shared.menus is not None:
+            script = menus.script(self._shared.menus).encode("utf-8", "replace")
+            yield Part(self._shared.menus.file, script)
         yield Part(f"{wanted.path}package.json", Data(_package_data(package, self._first)))
 
 
@@ -237,12 +242,13 @@ def _shared(wanted: Wanted, first: Record, *, is_whole: bool = False) -> Shared:
     package = wanted.package
     fields = records.package_fields(package)
     icon = icons.of_package(fields, first.csv)
+    members = upgrades.members(package)
     return Shared(
         package=package,
         base=wanted.base,
         fields=fields,
         icon=icon[0] if icon is not None else None,
-        members=upgrades.members(package),
+        members=members,
         rows=upgrades.rows(package, wanted.base) if is_whole else (),
         hops=upgrades.hops(package, wanted.base) if is_whole else (),
         where=wanted.where,
@@ -250,11 +256,12 @@ def _shared(wanted: Wanted, first: Record, *, is_whole: bool = False) -> Shared:
         unread=wanted.unread,
         lifecycle=wanted.lifecycle,
         kinds=frozenset(one.href for one in apis.of_record(first, stated.Examples())),
+        menus=menus.of_package(package, wanted.base, members) if is_whole else None,
     )
 
 
 class _Versions:
-    """Makes the files of versions, from the oldest to the newest."""
+    """Makes the files of versions, from the newest to the oldest."""
 
     def __init__(self, wanted: Wanted, shared: Shared, known: Container[str]) -> None:
         self.compared = Facts()
@@ -262,7 +269,9 @@ class _Versions:
         self._wanted = wanted
         self._shared = shared
         self._known = known
-        self._read = lru_cache(maxsize=_KEPT)(lambda one: contents(records.of_bundle(one)))
+        self._record = lru_cache(maxsize=_KEPT)(records.of_bundle)
+        self._read = lru_cache(maxsize=_KEPT)(lambda one: contents(self._record(one)))
+        self._same = _SameApis(wanted, self._record)
         # Of the last version only: the fields of many versions would fill the memory.
         self._crds: dict[str, CrdPage] = {}
 
@@ -272,7 +281,8 @@ class _Versions:
         record = found.record
         replaced = _before(bundle, shared)
         changes = compare(self._read(replaced), found) if replaced is not None else None
-        page = operators.page(record, changes, shared, is_first=False)
+        same = self._same.of(bundle)
+        page = operators.page(record, changes, shared, is_first=False, same=same)
         yield Part(page.href, page)
         yield Part(f"{page.href}bundle.json", Data(_bundle_data(record, shared)))
         self.entries.append(self._entry(record, page.href))
@@ -311,6 +321,41 @@ class _Versions:
             for path, page in schemas.pages(crd, self._crds):
                 has_page = self._shared.has_page_of(page.group, page.kind)
                 yield path, page if has_page else replace(page, kind_href="")
+
+
+class _SameApis:
+    """Where the contents of an API are: on the page of the newest version that has them."""
+
+    def __init__(self, wanted: Wanted, read: Callable[[Bundle], Record]) -> None:
+        self._wanted = wanted
+        self._read = read
+        self._listed = upgrades.bundles(wanted.package)
+        self._next = 0  # the place of the newest version that was not looked at
+        self._found: dict[str, tuple[Bundle, Link]] = {}
+        self._contents: dict[str, Mapping[GVK, str]] = {}
+
+    def of(self, bundle: Bundle) -> Mapping[GVK, Link]:
+        """The APIs of a version that are the same in a newer one, and where they are."""
+        while bundle.name not in self._contents:
+            self._add(self._listed[self._next])
+            self._next += 1
+        links_ = {kind: self._found[one] for kind, one in self._contents[bundle.name].items()}
+        return {kind: link for kind, (of, link) in links_.items() if of is not bundle}
+
+    def _add(self, bundle: Bundle) -> None:
+        try:
+            record = self._read(bundle)
+            found = apis.contents(record, stated.examples(record))
+        except Exception:  # the page of the version says so
+            found = {}
+        self._contents[bundle.name] = found
+        path = paths.bundle(self._wanted.base, bundle.package, bundle.name)
+        for kind, contents_ in found.items():
+            link = Link(
+                label=str(bundle.version or bundle.name),
+                href=f"{path}#{apis.anchor(kind.kind, kind.version)}",
+            )
+            self._found.setdefault(contents_, (bundle, link))
 
 
 def _comparison(found: Facts, shared: Shared, display_name: str) -> Iterator[Part]:

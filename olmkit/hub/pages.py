@@ -143,30 +143,36 @@ class ListPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelChoice:
-    """A channel in the menu of a page; `href` leads to its `head`, a bundle of `version`.
-
-    `has`: the shown bundle is in the channel. `deprecation` is the message, if there is one.
-    """
+    """A channel in the menu of a package; `href` leads to its `head`, a bundle of `version`."""
 
     name: str
     label: str
     href: str
     head: str
     version: str
-    current: bool = False
-    has: bool = False
-    deprecation: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VersionChoice:
-    """A version in the menu of a page; `channels` are places in the menu of channels."""
+    """A version in a menu; `channels` are places in the menu of channels."""
 
     label: str
     bundle: str
     href: str
     channels: tuple[int, ...] = ()
     current: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Menus:
+    """The menus of channels and versions, which the pages of a package share as a script, `file`.
+
+    Without a script, the table of versions and the page of the graph have the same links.
+    """
+
+    file: str
+    channels: tuple[ChannelChoice, ...]
+    versions: tuple[VersionChoice, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -272,7 +278,11 @@ class Descriptor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Api:
-    """An API that the version provides, with its examples."""
+    """An API that the version provides, with its examples.
+
+    With `same_as`, it is the same in another version, whose page has its description, fields and
+    examples; they are empty here.
+    """
 
     name: str
     group: str
@@ -286,6 +296,7 @@ class Api:
     descriptors: tuple[Descriptor, ...] = ()
     examples: tuple[Example, ...] = ()
     internal: bool = False
+    same_as: Link | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -420,8 +431,8 @@ class OperatorPage:
     notices: tuple[str, ...]
     newer: Newer | None
     good: Newer | None
-    channels: tuple[ChannelChoice, ...]
-    versions_of_channel: tuple[VersionChoice, ...]
+    channel: str
+    menus: Menus | None
     install: Install
     apis: tuple[Api, ...]
     examples_error: str

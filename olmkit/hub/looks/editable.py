@@ -1,6 +1,6 @@
 """Instructions with marks around what a reader may change: namespaces, channel, approval.
 
-Each mark is a `span` with `data-edit`, whose text the script of the page replaces. So the text is
+Each mark is a `u` with `data-e`, whose text the script of the page replaces. So the text is
 complete without a script, and what is copied is what is shown. Some marks have text in some cases
 only: `pin` for a version that is not the head of the channel, `manual` and `approve` for manual
 approval, `place` for a namespace that is not shared. The script has the texts of the last three.
@@ -24,7 +24,7 @@ _WATCHED: Final = {"my-namespace": "watched", "my-other-namespace": "watched-2"}
 # Private characters open and close a mark while the text is coloured and escaped.
 _CLOSE: Final = "\ue000"
 _KINDS: Final = (
-    "namespace",
+    "ns",
     "watched",
     "watched-2",
     "channel",
@@ -83,7 +83,7 @@ def olmkit(variant: Variant, install: Install) -> list[Markup]:
     pin = f" --version {shlex.quote(install.version)}"
     text = _PRIVATE.sub("\ufffd", variant.olmkit).replace(pin, "").replace(_MANUAL, "")
     text = _after_word(text, "--channel", shlex.quote(install.channel), "channel")
-    text = _after_word(text, "-n", variant.namespace, "namespace")
+    text = _after_word(text, "-n", variant.namespace, "ns")
     for name, kind in _WATCHED.items():
         text = re.sub(rf"(?<=[=,]){name}(?![\w-])", _mark(kind, name), text)
     text += _mark("pin", "" if install.is_head else pin)
@@ -95,7 +95,7 @@ def olmkit(variant: Variant, install: Install) -> list[Markup]:
 def after(variant: Variant, install: Install) -> list[Markup]:
     """The commands that follow: to watch, and to approve where that is manual."""
     watch = _PRIVATE.sub("\ufffd", variant.after).partition("\n")[0]
-    watch = _after_word(watch, "-n", variant.namespace, "namespace")
+    watch = _after_word(watch, "-n", variant.namespace, "ns")
     if variant.olm != "v0":
         return _words(watch)
     approve = f"\nkubectl -n {variant.namespace}{_APPROVE}"
@@ -105,7 +105,7 @@ def after(variant: Variant, install: Install) -> list[Markup]:
 def removal(variant: Variant) -> list[Markup]:
     """The commands that remove the operator."""
     text = _PRIVATE.sub("\ufffd", variant.removal)
-    return _words(_after_word(text, "-n", variant.namespace, "namespace"))
+    return _words(_after_word(text, "-n", variant.namespace, "ns"))
 
 
 def _lines(text: str, variant: Variant, install: Install) -> list[str]:
@@ -135,9 +135,9 @@ def _rules(variant: Variant) -> Iterator[tuple[str, str, str]]:
     """Kind, pattern of the line with the value as its second group, name of the mark."""
     place = rf"('?{re.escape(variant.namespace)}'?)"
     for kind in _NAMESPACED:
-        yield kind, rf"(\s*(?:- )?namespace: ){place}", "namespace"
-    yield "Namespace", rf"(  name: ){place}", "namespace"
-    yield "OperatorGroup", rf"(\s*- ){place}", "namespace"
+        yield kind, rf"(\s*(?:- )?namespace: ){place}", "ns"
+    yield "Namespace", rf"(  name: ){place}", "ns"
+    yield "OperatorGroup", rf"(\s*- ){place}", "ns"
     for name, mark in _WATCHED.items():
         yield "OperatorGroup", rf"(\s*- )({name})", mark
     yield "Subscription", r"(  channel: )(.+)", "channel"
@@ -182,5 +182,5 @@ def _marked(text: str, pin: str) -> str:
     for kind, char in _OPEN.items():
         is_hidden = kind == "pin" and char + _CLOSE in text
         more = f' data-text="{html.escape(clean(pin))}"' if is_hidden else ""
-        text = text.replace(char, f'<span data-edit="{kind}"{more}>')
-    return text.replace(_CLOSE, "</span>")
+        text = text.replace(char, f"<u data-e={kind}{more}>")
+    return text.replace(_CLOSE, "</u>")

@@ -2,13 +2,13 @@
 
 The manifests for each mode and platform share most of their lines. Written one after the other
 they are ten times as large. So the variants of an OLM generation become one block, in which
-elements with `data-platform` and `data-mode` have what only some variants have; the style sheet
+elements with `data-p` and `data-m` have what only some platforms and modes have; the style sheet
 shows those that fit the chosen buttons. A page is complete without a script.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -20,6 +20,18 @@ from olmkit.hub.looks.text import clean, code
 from olmkit.hub.pages import Install, Variant
 
 _CHOICES: Final = ("olm", "platform", "mode")
+# The choices as attributes have them: short, since a page has some hundred of them.
+_CODES: Final = {
+    "v0": "0",
+    "v1": "1",
+    "v1-account": "2",
+    "kubernetes": "k",
+    "openshift": "o",
+    "AllNamespaces": "a",
+    "MultiNamespace": "m",
+    "SingleNamespace": "s",
+    "OwnNamespace": "o",
+}
 
 
 class Block(NamedTuple):
@@ -81,12 +93,12 @@ def _blocks(install: Install) -> tuple[Block, ...]:
 
 def _block(variants: Sequence[Variant], install: Install) -> Block:
     first = variants[0]
-    generations = " ".join(dict.fromkeys(one.olm for one in variants))
-    attributes = Markup(' data-olm="{}"').format(generations) if generations else Markup()
+    generations = dict.fromkeys(one.olm for one in variants if one.olm)
+    attributes = Markup(_attribute("olm", generations) if generations else "")  # noqa: S704
     if first.refusal:
         return Block(first.olm == "v0", attributes, escape(clean(first.title)), first.refusal)
 
-    def text(pieces: Callable[[Variant], Sequence[str]], tag: str = "span") -> Markup:
+    def text(pieces: Callable[[Variant], Sequence[str]], tag: str = "u") -> Markup:
         return _merged(variants, [pieces(one) for one in variants], tag)
 
     return Block(
@@ -168,4 +180,9 @@ def _attributes(variants: Sequence[Variant], of: frozenset[int]) -> Iterator[str
         values = dict.fromkeys(str(getattr(one, name)) for one in variants)
         chosen = dict.fromkeys(str(getattr(variants[place], name)) for place in sorted(of))
         if len(chosen) < len(values):
-            yield Markup(' data-{}="{}"').format(name, " ".join(chosen))
+            yield _attribute(name, chosen)
+
+
+def _attribute(name: str, chosen: Iterable[str]) -> str:
+    codes = " ".join(_CODES.get(one, "-") for one in chosen)
+    return f' data-{name[0]}="{codes}"' if " " in codes else f" data-{name[0]}={codes}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import json
 import runpy
@@ -14,7 +15,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
-from olmkit.hub import comparison
+from olmkit.hub import comparison, menus
 from olmkit.hub.comparison import Fact
 from olmkit.hub.looks import environment, files, pages
 
@@ -38,6 +39,9 @@ def write_site(folder: Path, *, hostile: bool = False) -> None:
     (folder / "index.js").write_text(files.index_script(json.dumps(search)), "utf-8")
     words = json.dumps([change(text) for text in sample["DESCRIPTIONS"]])
     (folder / "descriptions.js").write_text(files.descriptions_script(words), "utf-8")
+    listed = change(sample["menus"]()) if hostile else sample["menus"]()
+    script = menus.script(dataclasses.replace(listed, file=sample["menus"]().file))
+    (folder / f"p/{sample['NAME']}/menus.js").write_text(script, "utf-8")
     facts = comparison.Facts()
     for bundle, found in sample["facts"]():
         changed = {Fact(one.area, change(one.key), change(one.value)) for one in found}

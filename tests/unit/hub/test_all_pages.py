@@ -123,7 +123,10 @@ def test_the_shipped_catalog_has_all_pages_and_no_failure(shipped: Site) -> None
 def test_links_lead_to_pages_that_exist(shipped: Site) -> None:
     page = operator(shipped, "p/memcached-operator/")
     listed = [page.href, page.graph_href]
-    listed += [one.href for one in (*page.channels, *page.versions, *page.versions_of_channel)]
+    assert page.menus is not None
+    listed += [
+        one.href for one in (*page.menus.channels, *page.menus.versions, *page.versions)
+    ]
     listed += [one for api in page.apis for one in (api.href, api.schema_href)]
     assert [one for one in listed if one and one not in shipped.pages] == []
     assert page.icon is None or page.icon in shipped.files
@@ -150,7 +153,8 @@ def test_an_older_version_is_pinned_and_approved_by_hand() -> None:
     head = operator(site, "p/cache/")
     assert "startingCSV" not in head.install.variants[0].yaml
     assert head.version == "1.1.0"
-    assert [one.label for one in head.channels] == ["stable: 1.1.0 (default)"]
+    assert head.menus is not None
+    assert [one.label for one in head.menus.channels] == ["stable: 1.1.0 (default)"]
 
 
 def test_icons_are_recognised_by_their_bytes() -> None:
@@ -287,8 +291,9 @@ def test_heads_channels_and_deprecations_of_real_catalogs_equal_the_model(
         head = links.head(channel)
         assert head is not None
         assert (page.bundle, page.version) == (head.name, str(head.version))
-        assert page.channels[0].label.startswith(f"{package.default_channel}: ")
-        assert len(page.channels) == len(package.channels)
+        assert page.menus is not None
+        assert page.menus.channels[0].label.startswith(f"{package.default_channel}: ")
+        assert len(page.menus.channels) == len(package.channels)
         shown = {one.what: one.message for one in page.deprecations}
         assert shown.get(f"Package {package.name}") == package.deprecation
         graph = site.data[f"{paths.package('', package.name)}package.json"]
@@ -302,7 +307,8 @@ def test_a_channel_is_encoded_in_addresses() -> None:
     listed = blobs("cache")
     listed.append({**listed[1], "name": "a b/c", "entries": [{"name": "cache.v1.0.0"}]})
     page = operator(site_of(("demo", catalog_of(*listed))), "p/cache/")
-    shown = {one.name: one.href for one in page.channels}
+    assert page.menus is not None
+    shown = {one.name: one.href for one in page.menus.channels}
     assert shown["stable"] == "p/cache/cache.v1.1.0/"
     assert shown["a b/c"] == "p/cache/cache.v1.0.0/?channel=a%20b%2Fc"
 
@@ -450,7 +456,7 @@ def test_platforms_have_their_namespaces_of_catalogs() -> None:
     assert "sourceNamespace: olm\n" in found["kubernetes"].yaml
     assert "sourceNamespace: openshift-marketplace\n" in found["openshift"].yaml
     assert found["openshift"].namespace == "openshift-operators"
-    assert "delete subscription cache" in found["openshift"].removal
+    assert "delete subscription/cache csv/cache.v1.1.0" in found["openshift"].removal
     assert "-n openshift-operators" in found["openshift"].removal
 
 
@@ -527,11 +533,14 @@ def test_a_bundle_in_two_channels_has_one_page_with_both() -> None:
     listed.append({**listed[1], "name": "fast", "entries": [{"name": "cache.v1.1.0"}]})
     site = site_of(("demo", catalog_of(*listed)))
     page = operator(site, "p/cache/cache.v1.1.0/")
-    assert [one.name for one in page.channels if one.has] == ["stable", "fast"]
+    assert page.menus is not None
+    assert [one.name for one in page.menus.channels] == ["stable", "fast"]
+    places = {one.bundle: one.channels for one in page.menus.versions}
+    assert places == {"cache.v1.1.0": (0, 1), "cache.v1.0.0": (0,)}
     row = next(one for one in page.versions if one.bundle == "cache.v1.1.0")
     assert row.channels == ("stable", "fast")
     old = operator(site, "p/cache/cache.v1.0.0/")
-    assert [one.name for one in old.channels if one.has] == ["stable"]
+    assert old.channel == "stable"
 
 
 def test_images_and_permissions_are_listed(shipped: Site) -> None:

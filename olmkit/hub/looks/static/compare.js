@@ -1,5 +1,5 @@
-// The comparison of two versions: their facts are those of the oldest version and, for each version,
-// what it has more and less than the one before. Text is only ever set with textContent.
+// The comparison of two versions: their facts are those of the first version listed and, for each
+// version, what it has more and less than the one listed before. Text is only ever set with textContent.
 (function () {
   "use strict";
   const one = (selector, from) => (from || document).querySelector(selector);

@@ -9,6 +9,8 @@
   // Theme: the opposite of what is shown, stored.
   const theme = one("#theme");
   if (theme) {
+    const sun = '<svg viewBox="0 0 24 24" aria-hidden="true"><circle cx="12" cy="12" r="4.2"/><path d="M12 2.8v2.4M12 18.8v2.4M2.8 12h2.4M18.8 12h2.4M5.5 5.5l1.7 1.7M16.8 16.8l1.7 1.7M5.5 18.5l1.7-1.7M16.8 7.2l1.7-1.7"/></svg>';
+    theme.append(new DOMParser().parseFromString(sun, "text/html").body.firstChild);
     const dark = () => root.dataset.theme ? root.dataset.theme === "dark"
       : matchMedia("(prefers-color-scheme: dark)").matches;
     const label = () => theme.setAttribute("aria-pressed", String(dark()));
@@ -21,8 +23,12 @@
   }
 
   // Copy and download.
-  const live = one("#live");
-  const announce = (text) => { if (live) { live.textContent = ""; setTimeout(() => { live.textContent = text; }, 30); } };
+  const live = document.createElement("div");
+  live.id = "live";
+  live.className = "visually-hidden";
+  live.setAttribute("role", "status");
+  document.body.append(live);
+  const announce = (text) => { live.textContent = ""; setTimeout(() => { live.textContent = text; }, 30); };
   async function copy(text) {
     try {
       await navigator.clipboard.writeText(text);
@@ -83,6 +89,16 @@
       bar.append(save);
     }
     box.append(bar);
+  }
+
+  for (const button of all("[data-copy]")) {
+    const label = button.textContent;
+    button.addEventListener("click", async () => {
+      const done = await copy(all(button.dataset.copy).map((node) => node.textContent).join("\n") + "\n");
+      button.textContent = done ? "Copied" : "Cannot copy; select the text";
+      announce(button.textContent);
+      setTimeout(() => { button.textContent = label; }, 1800);
+    });
   }
 
   // Menus that navigate: the choice is a link of this page.

@@ -19,7 +19,7 @@ from olmkit.hub.looks import badge, environment, files, pages
 SAMPLE = runpy.run_path(str(Path(__file__).parents[3] / "fixtures" / "hub_pages.py"))
 PAGES: dict[str, v.Page] = SAMPLE["pages"]()
 OPERATOR: Any = PAGES["p/memcached-operator/"]
-OURS = {"theme.js", "hub.js", "index.js", "operator.js", "compare.js", "facts.js"}
+OURS = {"theme.js", "hub.js", "index.js", "operator.js", "compare.js", "facts.js", "menus.js"}
 VOID = {"meta", "link", "img", "input", "br", "hr", "rect", "circle", "path"}
 
 
@@ -133,7 +133,7 @@ def test_links_work_from_disk_and_are_short_on_a_server() -> None:
     assert 'href="./p/memcached-operator/"' in served
     assert "index.html" not in served
     operator = _html("p/memcached-operator/", PAGES["p/memcached-operator/"])
-    assert "../../p/memcached-operator/index.html?channel=candidate" in operator
+    assert "../../p/memcached-operator/graph/index.html" in operator
 
 
 def test_what_the_catalog_does_not_carry_is_not_called_none() -> None:
@@ -197,7 +197,7 @@ def test_the_shared_files_request_nothing_from_elsewhere() -> None:
 
 def test_the_data_block_of_an_operator_is_its_own_json() -> None:
     for page in (OPERATOR, SAMPLE["hostile"](OPERATOR)):
-        text = _html("p/memcached-operator/", page)
+        text = pages.html(page, site="x", root="../../", path="p/memcached-operator/")
         (block,) = re.findall(r'<script type="application/ld\+json">(.*?)</script>', text)
         assert "<" not in block
         found = json.loads(block)
