@@ -63,6 +63,12 @@ _BROAD_ACCOUNT: Final = (
 # Names that need quotes neither in YAML nor in a shell, and are not changed in HTML.
 _PLAIN_BUNDLE: Final = re.compile(r"[a-z][a-z0-9-]*\.v?\d+\.\d+\.\d+[a-z0-9.-]*", re.ASCII)
 _PLAIN_VERSION: Final = re.compile(r"\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?", re.ASCII)
+_PLAIN_PACKAGE: Final = re.compile(r"[a-z][a-z0-9-]{0,38}[a-z0-9]", re.ASCII)
+_PLAIN_CHANNEL: Final = re.compile(r"[a-z][a-z0-9.-]*[a-z0-9]", re.ASCII)
+# Not plain: constants of YAML, and names that are those of namespaces, too.
+_NOT_PLAIN: Final = frozenset(
+    ("on", "no", "yes", "off", "true", "false", "null", "operators", "openshift-operators")
+)
 _V1_REFUSING: Final = ("olm.package.required", "olm.gvk.required", "olm.constraint")
 
 
@@ -82,9 +88,9 @@ class Where:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Wanted:
-    """What the instructions are made of: equal for most versions of a package.
+    """What the instructions are made of: equal for most versions and many packages.
 
-    `bundle` and `version` are names or their stand-ins. `suggested` and `account` are
+    `bundle`, `version`, `package` and `channel` are names or their stand-ins. `suggested` and `account` are
     objects as JSON, since that can be compared fast; empty if there are none.
     """
 
@@ -112,15 +118,18 @@ def of_record(
             notes=("The name of the package or channel is not valid, so OLM cannot install it.",)
         )
     suggested, note = stated.namespace(record)
-    bundle, version = stand_ins(record.bundle.name, record.version)
+    written = stand_ins(record.bundle.name, record.version, package, channel.name)
+    if record.has_manifests:  # the names of their roles depend on that of the package
+        written = (*written[:2], package, written[3])
+    bundle, version, named, of = written
     refusal = refusal_of_v1(record)
-    place = suggested or install_objects.namespace(_label(package))
-    account = () if refusal else _account(record, package, objects.name(place))
+    place = suggested or install_objects.namespace(_label(named))
+    account = () if refusal else _account(record, named, objects.name(place))
     wanted = _Wanted(
         bundle=bundle,
         version=version,
-        package=package,
-        channel=channel.name,
+        package=named,
+        channel=of,
         is_head=record.bundle.name == head,
         where=where,
         suggested=json.dumps(suggested) if suggested is not None else "",
@@ -140,10 +149,11 @@ def of_record(
             _picker("mode", "Watched namespaces", [(mode, _MODES[mode]) for mode in modes]),
         ),
         templates=templates,
-        written=(bundle, version),
+        written=written,
         notes=tuple(_notes(wanted, note)),
         first_object=documents.dump(first).decode() if first is not None else "",
         publisher_text=record.annotations.get("artifacthub.io/install", ""),
+        package=package,
         channel=channel.name,
         bundle=record.bundle.name,
         version=record.version,
@@ -152,11 +162,15 @@ def of_record(
     )
 
 
-def stand_ins(bundle: str, version: str) -> tuple[str, str]:
-    """The stand-ins of the names, if the names need quotes nowhere; else the names."""
+def stand_ins(bundle: str, version: str, package: str, channel: str) -> tuple[str, str, str, str]:
+    """The stand-ins of the names that need quotes nowhere; else the names."""
     if _PLAIN_BUNDLE.fullmatch(bundle) and _PLAIN_VERSION.fullmatch(version):
-        return STAND_INS
-    return bundle, version
+        bundle, version = STAND_INS[:2]
+    if _PLAIN_PACKAGE.fullmatch(package) and package not in _NOT_PLAIN:
+        package = STAND_INS[2]
+    if _PLAIN_CHANNEL.fullmatch(channel) and channel not in _NOT_PLAIN:
+        channel = STAND_INS[3]
+    return bundle, version, package, channel
 
 
 @lru_cache(maxsize=128)

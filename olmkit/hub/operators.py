@@ -52,6 +52,8 @@ from olmkit.kube.objects import GVK, mapping, text
 _SUMMARY: Final = 200  # characters
 _SEARCHED: Final = 6000  # characters of a description that the search reads
 _HOPS: Final = 60  # versions from which an operator page shows the upgrades; the graph shows all
+_NO_EDGE: Final = "no-upgrade-edge"
+_FEW: Final = 6  # rows of a table that are always all shown
 _NEAR: Final = 30  # rows of the table of versions on each side of the shown version
 _NONE: Final[Mapping[GVK, Link]] = {}
 
@@ -151,7 +153,8 @@ def page(
         permissions=permissions.of_record(record),
         permissions_of_olm=permissions.OF_OLM,
         images=tuple(_images(record)),
-        versions=_near(shared.rows, bundle.name),
+        versions=_rows(shared, bundle.name, channel, head),
+        version_count=len(shared.rows),
         hops=shared.hops[:_HOPS] if is_first else (),
         graph_href=paths.graph(shared.base, package.name),
         compare=changes,
@@ -268,6 +271,17 @@ def _good(bundle: Bundle, channel: Channel | None, shared: Shared) -> Newer | No
     return None
 
 
+def _rows(
+    shared: Shared, name: str, channel: Channel | None, head: Entry | None
+) -> tuple[VersionRow, ...]:
+    """The rows of the table: around a head; else this version and the heads of its channels."""
+    if channel is None or head is None or head.name == name or len(shared.rows) <= _FEW:
+        return _near(shared.rows, name)
+    heads = {one.name for one in map(upgrades.head, shared.members[name]) if one is not None}
+    kept = tuple(one for one in shared.rows if one.bundle == name or one.bundle in heads)
+    return _near(kept, name)
+
+
 def _near(rows: Sequence[VersionRow], name: str) -> tuple[VersionRow, ...]:
     """The rows around a version: the graph page has all, and pages stay small."""
     place = next((index for index, row in enumerate(rows) if row.bundle == name), 0)
@@ -348,6 +362,8 @@ def compare(before: Contents, after: Contents) -> Compare | None:
         return None
     groups: dict[str, list[CompareItem]] = {}
     for change in found.changes:
+        if change.rule == _NO_EDGE:
+            continue  # the channel has the edge
         groups.setdefault(comparison.title(change.area), []).append(_item(change))
     return Compare(
         label=before.record.version or before.record.bundle.name,

@@ -213,8 +213,13 @@ class Variant:
     namespace: str = ""
 
 
-STAND_INS: Final = ("stand-in.of-the-bundle", "0.0.0-stand-in.of-the-version")
-"""Stand-ins of the names of bundle and version: plain in YAML, shell and HTML, as they are."""
+STAND_INS: Final = (
+    "stand-in.of-the-bundle",
+    "0.0.0-stand-in.of-the-version",
+    "stand-in-of-the-package",
+    "stand-in-of-the-channel",
+)
+"""Stand-ins of the names of bundle, version, package and channel: plain in YAML, shell and HTML."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,17 +227,19 @@ class Install:
     """How to install, use and remove one version.
 
     The manifests name `channel`, and `bundle` unless it is the head of that channel. `templates`
-    are the variants with `written` for the names of bundle and version: `STAND_INS`, so that many
-    versions of a package share them, or the names themselves when those are not plain.
+    are the variants with `written` for the names of bundle, version, package and channel:
+    `STAND_INS`, so that many versions and packages share them, or the names themselves when those
+    are not plain.
     """
 
     pickers: tuple[Picker, ...] = ()
     templates: tuple[Variant, ...] = ()
-    written: tuple[str, str] = ("", "")
+    written: tuple[str, str, str, str] = ("", "", "", "")
     notes: tuple[str, ...] = ()
     first_object: str = ""
     publisher_text: str = ""
     removal_text: str = ""
+    package: str = ""
     channel: str = ""
     bundle: str = ""
     version: str = ""
@@ -240,7 +247,7 @@ class Install:
 
     @property
     def variants(self) -> tuple[Variant, ...]:
-        """The instructions as they are printed, with the names of bundle and version."""
+        """The instructions as they are printed, with the names that are meant."""
         return tuple(
             replace(
                 one,
@@ -249,14 +256,17 @@ class Install:
                 olmkit=self.named(one.olmkit),
                 after=self.named(one.after),
                 removal=self.named(one.removal),
+                namespace=self.named(one.namespace),
             )
             for one in self.templates
         )
 
     def named(self, text: str) -> str:
-        """A text of `templates` with the names of bundle and version."""
-        for written, name in zip(self.written, (self.bundle, self.version), strict=True):
-            text = text.replace(written, name) if written else text
+        """A text of `templates` with the names that are meant."""
+        names = (self.bundle, self.version, self.package, self.channel)
+        for written, name in zip(self.written, names, strict=True):
+            if written and written != name:
+                text = text.replace(written, name)
         return text
 
 
@@ -443,6 +453,7 @@ class OperatorPage:
     permissions_of_olm: str
     images: tuple[Image, ...]
     versions: tuple[VersionRow, ...]
+    version_count: int
     hops: tuple[Hops, ...]
     graph_href: str
     compare: Compare | None

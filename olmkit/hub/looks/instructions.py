@@ -61,10 +61,10 @@ class _Piece(NamedTuple):
 
 def blocks(install: Install) -> Iterator[Block]:
     """The instructions of a version as they are shown."""
-    bundle, version = install.written
+    bundle, version, _, channel = install.written
     template = Install(
         templates=install.templates,
-        channel=install.channel,
+        channel=channel or install.channel,
         is_head=install.is_head,
         bundle=bundle or install.bundle,
         version=version or install.version,

@@ -528,6 +528,68 @@ def test_links_of_real_catalogs_lead_to_pages(name: str, cases: Path) -> None:
         assert [link for link in links_ if link and link not in site.pages] == []
 
 
+def many_versions(count: int) -> list[dict[str, Any]]:
+    """`cache` with versions from 1.0.0 on, each of which replaces the one before it."""
+    package, channel, first, _ = blobs("cache")
+    versions = [f"1.{number}.0" for number in range(count)]
+    entries = [{"name": f"cache.v{one}"} for one in versions]
+    for entry, before in zip(entries[1:], entries, strict=False):
+        entry["replaces"] = before["name"]
+    made = []
+    for one in versions:
+        identity = {"type": "olm.package", "value": {"packageName": "cache", "version": one}}
+        properties = [identity, *first["properties"][1:]]
+        made.append({**first, "name": f"cache.v{one}", "properties": properties})
+    return [package, {**channel, "entries": entries}, *made]
+
+
+def test_a_page_of_an_older_version_does_not_repeat_a_long_table() -> None:
+    listed = many_versions(100)
+    listed.append({**listed[1], "name": "old", "entries": [{"name": "cache.v1.50.0"},
+                   {"name": "cache.v1.51.0", "replaces": "cache.v1.50.0"}]})  # fmt: skip
+    site = site_of(("demo", catalog_of(*listed)))
+    old = operator(site, "p/cache/cache.v1.50.0/")
+    assert [one.label for one in old.versions] == ["1.99.0", "1.51.0", "1.50.0"]
+    assert old.version_count == 100
+    head = operator(site, "p/cache/")
+    assert "1.98.0" in [one.label for one in head.versions]
+
+
+def test_apis_that_are_the_same_in_several_versions_are_on_the_page_of_the_newest() -> None:
+    def owned(description: str) -> dict[str, Any]:
+        described = {"name": "caches.example.com", "kind": "Cache", "version": "v1"}
+        return {"owned": [{**described, "description": description}]}
+
+    listed = many_versions(4)
+    for number, description in enumerate(("old", "new", "new", "old")):
+        metadata = {**listed[2 + number]["properties"][1]["value"]}
+        metadata["crdDescriptions"] = owned(description)
+        identity = listed[2 + number]["properties"][0]
+        listed[2 + number]["properties"] = [
+            identity,
+            {"type": "olm.csv.metadata", "value": metadata},
+        ]
+    site = site_of(("demo", catalog_of(*listed)))
+    found = {}
+    for number in range(4):
+        (api,) = operator(site, f"p/cache/cache.v1.{number}.0/").apis
+        found[number] = api.same_as and (api.same_as.label, api.same_as.href)
+        assert bool(api.description) is (api.same_as is None)
+    assert found == {
+        0: ("1.3.0", "p/cache/cache.v1.3.0/#api-Cache-v1"),
+        1: ("1.2.0", "p/cache/cache.v1.2.0/#api-Cache-v1"),
+        2: None,
+        3: None,
+    }
+    assert operator(site, "p/cache/").apis[0].description == "old"
+
+
+def test_what_olm_metadata_does_not_carry_is_not_a_difference() -> None:
+    page = operator(site_of(("demo", catalog_of(*blobs("cache")))), "p/cache/cache.v1.1.0/")
+    assert page.compare is not None
+    assert [item.text for group in page.compare.groups for item in group.items] == []
+
+
 def test_a_bundle_in_two_channels_has_one_page_with_both() -> None:
     listed = blobs("cache")
     listed.append({**listed[1], "name": "fast", "entries": [{"name": "cache.v1.1.0"}]})

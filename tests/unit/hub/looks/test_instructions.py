@@ -111,11 +111,20 @@ def test_the_instructions_of_all_modes_are_small(tmp_path: Path) -> None:
         assert len(instructions(page).encode()) < MOST
 
 
-def test_versions_share_their_templates(shipped: list[OperatorPage]) -> None:
+def test_versions_and_packages_share_their_templates(tmp_path: Path) -> None:
     """Names that are not plain are written where they are needed, with the quotes they need."""
-    page = shipped[0]
+    page = operator_pages(write_catalog(tmp_path / "catalog"), Where(name="catalog"))[0]
     assert page.install.written == STAND_INS
-    assert page.install.bundle in page.install.variants[0].removal
-    assert installs.stand_ins("a.v1.0.0", "1.0.0") == STAND_INS
+    for name in ("cache.v1.1.0", "cache"):
+        assert name in page.install.variants[0].removal
+    plain = ("a.v1.0.0", "1.0.0", "cache", "stable-1.0")
+    assert installs.stand_ins(*plain) == STAND_INS
     for bundle, version in (("1.0.0", "1.0.0"), ("a b.v1.0.0", "1.0.0"), ("a.v1.0.0", "1.0.0+b")):
-        assert installs.stand_ins(bundle, version) == (bundle, version)
+        assert installs.stand_ins(bundle, version, *plain[2:])[:2] == (bundle, version)
+    for package, channel in (("on", "1.0"), ("operators", "a b"), ("a.b", "null"), ("n", "y")):
+        assert installs.stand_ins(*plain[:2], package, channel)[2:] == (package, channel)
+
+
+def test_roles_have_the_name_of_the_package(shipped: list[OperatorPage]) -> None:
+    page = shipped[0]
+    assert page.install.written == (*STAND_INS[:2], page.package, STAND_INS[3])
