@@ -90,8 +90,8 @@ class Where:
 class _Wanted:
     """What the instructions are made of: equal for most versions and many packages.
 
-    `bundle`, `version`, `package` and `channel` are names or their stand-ins. `suggested` and `account` are
-    objects as JSON, since that can be compared fast; empty if there are none.
+    `bundle`, `version`, `package` and `channel` are names or their stand-ins. `suggested` and
+    `account` are objects as JSON, since that can be compared fast; empty if there are none.
     """
 
     bundle: str

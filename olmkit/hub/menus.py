@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import Final
 
 from olmkit.catalog.model import Channel, Package
 from olmkit.hub import paths, upgrades
 from olmkit.hub.pages import ChannelChoice, Menus, VersionChoice
 
-FILE = "menus.js"
+FILE: Final = "menus.js"
 
 
 def of_package(package: Package, base: str, members: Mapping[str, tuple[Channel, ...]]) -> Menus:
-    """The menus; `members` are the channels of each bundle. Channels without a head are left out."""
+    """The menus, without channels that have no head; `members` are the channels of each bundle."""
     channels = []
     for channel in upgrades.channels(package):
         head = upgrades.head(channel)
@@ -60,7 +61,7 @@ def href(package: Package, base: str, bundle: str, channel: Channel) -> str:
 
 
 def script(menus: Menus) -> str:
-    """The menus as a script: pages opened from disk cannot fetch a file. Links are from its folder."""
+    """The menus as a script, with links from its folder: pages on disk cannot fetch a file."""
     folder = menus.file.removesuffix(FILE)
     value = {
         "channels": [

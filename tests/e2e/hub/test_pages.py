@@ -251,7 +251,7 @@ def test_the_channel_of_the_address_is_in_the_instructions(watched: Any, site: s
     shown = page.locator(".variant:visible")
     manifests = shown.locator("pre.yaml")
     expect(page.locator("#channel")).to_have_value(
-        "../../p/memcached-operator/index.html?channel=candidate"
+        f"{site}p/memcached-operator/index.html?channel=candidate"
     )
     expect(manifests).to_contain_text("channel: candidate", use_inner_text=True)
     # It is not the head of that channel.

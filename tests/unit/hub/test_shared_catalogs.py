@@ -92,7 +92,8 @@ def check_shown(package: Package, first: OperatorPage, where: str) -> None:
         assert first.bundle in heads, where
         assert any("heads" in one for one in first.notices), where
     if channel is not None and any(entry.bundle for entry in channel.entries.values()):
-        assert first.channels[0].name == package.default_channel, where
+        assert first.menus is not None
+        assert first.menus.channels[0].name == package.default_channel, where
 
 
 def check_channels(package: Package, data: Part, where: str) -> None:

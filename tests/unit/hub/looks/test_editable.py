@@ -28,7 +28,7 @@ def plain(pieces: list[Markup] | str) -> str:
 
 
 def marks(markup: str, kind: str) -> list[str]:
-    found = re.findall(rf'<u data-e={kind}(?: [^>]*)?>(.*?)</u>', markup, re.DOTALL)
+    found = re.findall(rf"<u data-e={kind}(?: [^>]*)?>(.*?)</u>", markup, re.DOTALL)
     return [plain(one) for one in found]
 
 

@@ -1,0 +1,1 @@
+window.hubMenus = {"channels":[{"head":"kettle.v1.1.0","href":"kettle.v1.1.0/","label":"stable: 1.1.0 (default)","name":"stable","version":"1.1.0"}],"versions":[{"bundle":"kettle.v1.1.0","href":"kettle.v1.1.0/","in":[0],"label":"1.1.0"},{"bundle":"kettle.v1.0.0","href":"kettle.v1.0.0/","in":[0],"label":"1.0.0"}]};
