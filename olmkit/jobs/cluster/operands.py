@@ -18,6 +18,7 @@ from olmkit.jobs.cluster.read import if_allowed
 from olmkit.jobs.cluster.wait import Report
 from olmkit.kube import objects
 from olmkit.kube.api import ClusterError, NotFound
+from olmkit.kube.crds.changes import definitions
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds
 from olmkit.olm.explain import explanation
@@ -117,6 +118,11 @@ def kind_of(crd: Manifest) -> tuple[str, str] | None:
     stored = [one for one in served if one.get("storage")]
     version = text((stored or served[-1:])[0].get("name"))
     return f"{text(spec.get('group'))}/{version}", text(mapping(spec.get("names")).get("kind"))
+
+
+async def has_converter(reader: ClusterObjects, crd: Manifest) -> bool:
+    """Whether what converts the objects of a CRD, if anything has to, can answer sometime."""
+    return not definitions.converts(crd) or await has_service(reader, crd)
 
 
 async def has_service(reader: ClusterObjects, crd: Manifest) -> bool:

@@ -16,7 +16,10 @@ from olmkit.jobs.cluster import operands as operand_objects
 from olmkit.jobs.cluster import write
 from olmkit.jobs.cluster.wait import Report, Timeouts
 from olmkit.jobs.cluster.write import Objects, Removed
+from olmkit.kube import objects
 from olmkit.kube.api import ClusterError
+from olmkit.kube.objects import Manifest
+from olmkit.olm import kinds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +63,11 @@ async def carry_out(
         gone += done.gone
         return replace(done, gone=gone)
 
+    if made.operands:
+        silent = [
+            crd for crd in _crds(made) if not await operand_objects.has_converter(reader, crd)
+        ]
+        await operand_objects.freed(reader, silent, report=report)
     try:
         done = await delete(operands=made.operands)
     except ClusterError as error:
@@ -77,3 +85,18 @@ async def carry_out(
         freed = await operand_objects.freed(reader, made.unread, report=report)
         done = await delete(operands=(*postponed, *freed))
     return done if done.left else await delete(*made.definitions)
+
+
+def _crds(made: OperatorRemoval) -> list[Manifest]:
+    """The CRDs that go with all their objects, and whose objects can be listed now.
+
+    That this command can list them is not enough: the garbage collector, which finishes their
+    deletion, requests another version than the one that is stored.
+    """
+    unread = {objects.name(crd) for crd in made.unread}
+    return [
+        one
+        for step in made.definitions
+        for one in step
+        if objects.kind(one) == kinds.CRD[1] and objects.name(one) not in unread
+    ]

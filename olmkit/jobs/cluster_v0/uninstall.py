@@ -31,6 +31,8 @@ from olmkit.olm import kinds
 from olmkit.olm.explain import explanation
 from olmkit.olm.explain.installs import explain
 
+_FOREGROUND = "foregroundDeletion"
+
 
 async def carry_out(
     reader: ClusterObjects, made: UninstallPlan, *, report: Report, timeouts: Timeouts
@@ -97,7 +99,7 @@ async def _hint(reader: ClusterObjects, left: tuple[Manifest, ...], made: Uninst
     """Who must remove which finalizer, why the operator does not, and what does instead."""
     held = await if_allowed(cluster_write.held_by(reader, left), ())
     if not held:
-        return ""
+        return await if_allowed(_collected(reader, left), "")
     names = ", ".join(f"`{name}`" for name in finalizers.of_operators(held[0]))
     is_of_olm = objects.kind(held[0]) == kinds.CSV[1]
     who = "OLM" if is_of_olm else "the operator"
@@ -107,6 +109,18 @@ async def _hint(reader: ClusterObjects, left: tuple[Manifest, ...], made: Uninst
     if not made.options.remove_finalizers:
         parts.append("`--remove-finalizers` does it instead")
     return "; ".join(parts)
+
+
+async def _collected(reader: ClusterObjects, left: tuple[Manifest, ...]) -> str:
+    """What waits for the garbage collector of the cluster, if anything does."""
+    for one in left:
+        found = await reader.current(one)
+        if found is not None and finalizers.contains(found, _FOREGROUND):
+            return (
+                f"{explanation.subject(one)} waits until the cluster's garbage collector has "
+                "deleted what it owns; read the log of kube-controller-manager"
+            )
+    return ""
 
 
 async def _trouble(reader: ClusterObjects, options: UninstallOptions) -> list[str]:

@@ -143,40 +143,6 @@ def test_what_does_not_fit_is_refused(
     assert says in found.message
 
 
-def converting(*crds: str) -> list[Manifest]:
-    return [{"type": "ConversionWebhook", "generateName": "c.kb.io", "conversionCRDs": list(crds)}]
-
-
-OWN_CRD = "caches.example.com"
-
-
-@pytest.mark.parametrize(
-    ("bundle", "says"),
-    [
-        (csv(modes=("OwnNamespace", "AllNamespaces"), webhookdefinitions=converting(OWN_CRD)),
-         "it has the conversion webhook `c.kb.io`, and supports `OwnNamespace`"),
-        (csv(modes=(), webhookdefinitions=converting(OWN_CRD)), "does not support `AllNamespaces`"),
-        (csv(modes=ONLY_ALL, webhookdefinitions=converting()), "`c.kb.io` names no CRD"),
-        (csv(modes=ONLY_ALL, webhookdefinitions=converting("others.example.com")),
-         "names the CRD `others.example.com`, which the bundle does not own"),
-    ],
-)  # fmt: skip
-def test_what_olm_refuses_of_conversion_webhooks_is_refused_before(
-    bundle: Manifest, says: str
-) -> None:
-    found = next(bundle_fit.refusals([bundle], replace(FACTS, group={})))
-    assert found.cause == "csv-invalid"
-    assert says in found.message
-    assert found.hint.startswith("correct the bundle")
-
-
-def test_conversion_of_own_crds_in_all_namespaces_is_accepted() -> None:
-    bundle = csv(modes=ONLY_ALL, webhookdefinitions=converting(OWN_CRD))
-    assert not list(bundle_fit.refusals([bundle], replace(FACTS, group={})))
-    bundle["spec"]["installModes"] = []  # OLM looks only at modes that are listed
-    assert not list(bundle_fit.refusals([bundle], replace(FACTS, group={})))
-
-
 def test_what_is_replaced_or_noted_is_not_another_owner() -> None:
     old = csv("cache.v1")
     other = group(name="o", namespace="else", provides="Cache.v1.example.com")

@@ -1267,6 +1267,33 @@ class NothingConverts(ClusterObjects):
         return await super().list(kind, namespace, labels=labels, fields=fields)
 
 
+@pytest.mark.parametrize("there", [False, True])
+def test_objects_that_only_this_command_can_read_go_without_conversion(there: bool) -> None:
+    # A list in the version of storage needs no conversion; that of the garbage collector does.
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            server.put("customresourcedefinitions", crd_of_caches(conversion=WEBHOOK))
+            server.put("caches", a_cache())
+            service = WEBHOOK["webhook"]["clientConfig"]["service"]
+            if there:
+                server.put("services", made("Service", service["name"], service["namespace"])
+                           | {"apiVersion": "v1"})  # fmt: skip
+            plan = await uninstall_plan.plan(reader, BOTH)
+            assert plan.unread == ()
+            said: list[str] = []
+            short = replace(QUICK, seconds=0.3)
+            done = await uninstall.carry_out(reader, plan, report=said.append, timeouts=short)
+
+            off = "switching off the conversion of CustomResourceDefinition caches.example.com"
+            assert (off in said) is not there
+            if not there:
+                assert said.index(off) < said.index("deleting Cache apps/mine")
+            # The collector of garbage is not here: the object waits for it.
+            assert "waits until the cluster's garbage collector" in done.hint
+
+    run(story)
+
+
 def test_a_conversion_webhook_that_is_gone_does_not_hold_up_an_uninstall() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (plain, server, _):
