@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import runpy
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,14 @@ import pytest
 from olmkit.hub import all_pages, installs
 from olmkit.hub.all_pages import Source
 from olmkit.hub.installs import Where
+from olmkit.hub.looks import files
 from olmkit.hub.looks import pages as looks
 from olmkit.hub.pages import STAND_INS, OperatorPage
 from olmkit.jobs.catalog import catalogs
 
 ROOT = Path(__file__).resolve().parents[4]
-SHOWN = runpy.run_path(str(ROOT / "tests/fixtures/shown_instructions.py"))["shown"]
+_FIXTURE = runpy.run_path(str(ROOT / "tests/fixtures/shown_instructions.py"))
+SHOWN, CODES = _FIXTURE["shown"], _FIXTURE["CODES"]
 MOST = 13_000  # bytes for the instructions of a version
 
 
@@ -109,6 +112,25 @@ def test_the_instructions_of_all_modes_are_small(tmp_path: Path) -> None:
         assert_shown(page)
         # One after the other, the variants are more than three times as large.
         assert len(instructions(page).encode()) < MOST
+
+
+def test_the_style_sheet_hides_what_each_choice_does_not_have(tmp_path: Path) -> None:
+    """A choice without its rule would show the parts of all choices."""
+    css = files.shared()["hub.css"].decode()
+    page = operator_pages(write_catalog(tmp_path / "catalog"), Where(name="catalog"))[0]
+    seen = 0
+    for picker in page.install.pickers:
+        for choice in picker.choices:
+            chosen = rf'\[name="{picker.name}"\]\[value="{choice.value}"\]:checked\)'
+            (hidden,) = re.findall(rf"{chosen} (\S+?)(?:,| \{{)", css)
+            code = CODES[choice.value]
+            if picker.name == "platform":
+                assert hidden == f'[data-p="{"k" if code == "o" else "o"}"]'
+            else:
+                name = picker.name[0]
+                assert hidden == f'[data-{name}]:not([data-{name}~="{code}"])'
+            seen += 1
+    assert seen == 9
 
 
 def test_versions_and_packages_share_their_templates(tmp_path: Path) -> None:
