@@ -39,10 +39,10 @@ zpty -w shell 'setopt no_beep list_ambiguous auto_list'
 zpty -w shell 'source <(olmkit completion zsh); print ready-""now'
 zpty -r -m shell seen '*ready-now*'
 zpty -w -n shell $'@LINE@\t\t'
-repeat 200; do
-  zpty -r -t shell part && seen=$part && print -rn -- "$part"
-  sleep 0.05
-done
+# The shell reads this when it has shown all: it empties the line, and prints a word.
+zpty -w shell $'\x15print fin-""ished'
+zpty -r -m shell seen '*fin-ished*'
+print -rn -- "$seen"
 zpty -d shell
 """
 
@@ -74,7 +74,7 @@ def complete(tmp_path: Path, missing: Callable[[str], NoReturn]) -> Callable[[st
                 "TERM": "dumb",
                 "LC_ALL": "C.UTF-8",
             },
-            timeout=60,
+            timeout=300,
         )
         return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r|\x07", "", done.stdout)
 
