@@ -190,7 +190,9 @@ def test_what_a_plain_uninstall_leaves_goes_later_without_any_webhook(
 
     plain = typist.try_(*words, "-o", "json").json["result"]
     assert any(f"the Operator hub.{namespace}" in line for line in plain["stays"])
-    again = typist.try_(*words, code=1)
+    # On a busy machine the garbage collector leaves more to the next runs.
+    again = next(done for _ in range(20) if (done := typist.try_(*words, code=None)).code)
+    assert again.code == 1
     assert "`--delete-crds --delete-operands` removes that too" in again.err
     held = typist.try_(*words, *both, "--timeout", "20s", code=3)
     assert "removes the finalizer `hub.example.com/cleanup`" in held.err
