@@ -76,7 +76,6 @@ ELSEWHERE = {
     "olm/explain/explanation.py": "unit/olm/explain/test_installs.py",
     "olm/explain/*.py": "golden/why",
     "olm/kinds.py": "unit/olm/test_cluster_state.py",
-    "olm/webhook_fit.py": "unit/olm/test_bundle_fit.py",
     "olm/resolver/v1.py": "conformance/resolution/test_resolver_v1.py",
     "olm/resolver/conflicts.py": "conformance/resolution/test_conflicts.py",
     "olm/resolver/report.py": "conformance/resolution/test_conflicts.py",
