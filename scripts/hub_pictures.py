@@ -13,7 +13,7 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from olmkit.hub import comparison
+from olmkit.hub import comparison, menus
 from olmkit.hub import pages as values
 from olmkit.hub.looks import files, pages
 
@@ -84,6 +84,8 @@ def write_site(folder: Path) -> None:
         facts.add(bundle, frozenset(found))
     script = comparison.script(facts.data())
     (folder / COMPARISON).with_name("facts.js").write_text(script, "utf-8")
+    listed = sample["menus"]()
+    (folder / listed.file).write_text(menus.script(listed), "utf-8")
     (folder / files.FOLDER).mkdir()
     for name, data in files.shared().items():
         (folder / files.FOLDER / name).write_bytes(data)

@@ -117,7 +117,7 @@ def test_everything_is_legible_without_a_script(browser: Browser, site: str) -> 
     page.locator(".choices label", has_text="Own namespace").click()
     shown = page.locator(".variant:visible")
     expect(shown).to_have_count(1)
-    expect(shown).to_contain_text("OLM v0 on openshift, OwnNamespace", use_inner_text=True)
+    expect(shown).to_contain_text("OLM v0 on OpenShift: own namespace", use_inner_text=True)
     page.locator(".choices label", has_text="OLM v1").click()
     expect(page.locator(".variant:visible")).to_contain_text(
         "OLM v1 cannot install this version", use_inner_text=True
