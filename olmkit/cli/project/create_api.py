@@ -9,6 +9,7 @@ import click
 from click.core import ParameterSource
 
 from olmkit.base.diagnostics import ConfigurationError
+from olmkit.base.tree import ChangeKind
 from olmkit.cli.frame import option_values
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.registry_options import registry_options
@@ -18,6 +19,7 @@ from olmkit.cli.project.scaffolding import dry_run_option, free_kind_options
 if TYPE_CHECKING:
     from olmkit.edges.images.access_settings import Access
     from olmkit.jobs.project.charts import ChartReference
+    from olmkit.jobs.project.scaffold import ScaffoldResult
 
 _OF_PYTHON = (
     *("resource", "controller", "image", "image_container_command", "image_container_port"),
@@ -148,7 +150,8 @@ def create(
         made = project.create_watched_api(
             app.project, wanted, access, os.environ, opened=opened, dry_run=dry_run
         )
-        scaffolding.emit(app, app.run(made), dry_run=dry_run)
+        following = "`make install run` creates the CRD in the cluster and starts the operator"
+        scaffolding.emit(app, app.run(made), dry_run=dry_run, following=following)
         return
     _refuse(_OF_WATCHED, "pass `--plugins helm` or `--plugins ansible`")
     for name in ("version", "kind"):
@@ -166,7 +169,16 @@ def create(
         raise ConfigurationError("command, port and user belong to an image: `--image …`")
     request = ApiRequest(deploy=deploy, **given)
     result = project.create_api(app.project, request, opened=opened, dry_run=dry_run)
-    scaffolding.emit(app, result, dry_run=dry_run)
+    scaffolding.emit(app, result, dry_run=dry_run, following=_following(result))
+
+
+def _following(result: ScaffoldResult) -> str:
+    """What an author does next: the types, when they are new."""
+    made = sorted(one.path for one in result.changes if one.kind is ChangeKind.CREATE)
+    types = [path for path in made if "/api/" in f"/{path}" and not path.endswith("__init__.py")]
+    if not types:
+        return ""
+    return f"describe the kind in `{types[0]}`, then run `olmkit generate`"
 
 
 def _chart(text: str, repository: str, version: str) -> ChartReference | None:

@@ -97,4 +97,11 @@ def init(
         ci="" if ci == "none" else ci,
     )
     result = project.init(folder, request, language=language, dry_run=dry_run)
-    scaffolding.emit(app, result, dry_run=dry_run)
+    scaffolding.emit(app, result, dry_run=dry_run, following=_following(folder, language))
+
+
+def _following(folder: Path, language: str) -> str:
+    kind = "--group GROUP --version v1alpha1 --kind KIND"
+    command = "olmkit create api " + ("--helm-chart CHART" if language == "helm" else kind)
+    place = "" if folder == Path() else f"in `{folder}`, "
+    return f"{place}add a kind with `{command}`"

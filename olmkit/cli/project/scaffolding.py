@@ -63,8 +63,11 @@ def _more() -> list[Callable[..., Any]]:
     ]
 
 
-def emit(app: App, result: ScaffoldResult, *, dry_run: bool) -> None:
-    """The files that were made or changed, and what only the author can do."""
+def emit(app: App, result: ScaffoldResult, *, dry_run: bool, following: str = "") -> None:
+    """The files that were made or changed, and what only the author can do.
+
+    `following` is what comes next, once something was written.
+    """
     app.emit(
         {"changes": output.changes_json(result.changes)},
         text=lambda: app.told(
@@ -73,3 +76,5 @@ def emit(app: App, result: ScaffoldResult, *, dry_run: bool) -> None:
         ),
         diagnostics=result.diagnostics,
     )
+    if following and result.changes and not dry_run and not app.is_json:
+        app.terminal.note(f"next: {following}")
