@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.olmkit-ready
 PYTEST := $(BIN)/python -m pytest
 WORKERS ?= 2
+# Each has a cluster of its own, and waits for it half of the time.
+E2E_WORKERS ?= 3
 
 .PHONY: help demo test check fix golden shipped e2e cluster cluster-down hub lock docs man site dist release-check release-notes wheel-test image bench clean
 .DEFAULT_GOAL := help
@@ -59,7 +61,7 @@ wheel-test: $(STAMP) ## install the wheel in a new environment of each Python he
 e2e: $(STAMP) ## against real servers: registry, Docker engine, a cluster with OLM (built once, half an hour)
 	@sh scripts/system-packages --e2e
 	@sh scripts/build-programs >/dev/null || [ -z "$(CI)" ]
-	$(PYTEST) -q -n $(WORKERS) --dist loadfile --e2e tests/e2e tests/conformance/apiserver
+	$(PYTEST) -q -n $(E2E_WORKERS) --dist loadfile --e2e tests/e2e tests/conformance/apiserver
 
 cluster: $(STAMP) ## a real cluster with OLM, left running for hand work; says how to reach it
 	@sh scripts/system-packages --e2e

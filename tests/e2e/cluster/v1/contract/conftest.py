@@ -334,9 +334,10 @@ class Stage:
         return _QUICK if self.is_double else _PATIENT
 
     @property
-    def soon(self) -> Timeouts:
-        """For what does not succeed; long enough for a pod that starts to fail."""
-        return replace(self.timeouts, seconds=2 if self.is_double else 30)
+    def patience(self) -> list[Timeouts]:
+        """For what does not succeed, one after the other: how soon a pod fails, no test knows."""
+        first = 2 if self.is_double else 30
+        return [replace(self.timeouts, seconds=first * times) for times in (1, 4, 16)]
 
     async def serve(self, *toys: Any, tag: str = "v1", name: str = "") -> str:
         """Build the toys, and wait until a ClusterCatalog of them is served; its name."""
@@ -461,6 +462,12 @@ class Stage:
                 found = await self.reader.find(*which)
                 if found is not None and holds(found):
                     return found
+                await asyncio.sleep(self.timeouts.interval)
+
+    async def until_gone(self, kind: tuple[str, str], name: str) -> None:
+        """Wait until its finalizers are done."""
+        async with asyncio.timeout(self.timeouts.seconds):
+            while await self.reader.find(kind, name):  # noqa: ASYNC110
                 await asyncio.sleep(self.timeouts.interval)
 
     async def written(self) -> str:
