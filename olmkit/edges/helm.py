@@ -325,7 +325,7 @@ async def pulled(
     """The packed chart that a chart repository has under this name, or that a URL names.
 
     Repositories that the user has added to Helm are known, with their passwords; so are its
-    proxies. Raises `HelmError`, and `ConfigurationError` where there is no helm program.
+    proxies. Raises `HelmError`, or `ConfigurationError` if `helm` is not installed.
     """
     program = on_path(environment)
     if program is None:

@@ -62,5 +62,6 @@ def _later() -> Iterator[None]:
         del ssl.SSLContext.set_default_verify_paths
 
 
-with _later():
+# Where another library has put its own class there, such as truststore, that class decides.
+with _later() if ssl.SSLContext.__module__ == "ssl" else contextlib.nullcontext():
     import aiohttp

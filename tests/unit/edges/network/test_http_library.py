@@ -105,3 +105,34 @@ def test_a_process_that_imported_the_library_before_us_is_as_it_was(
         "the library's: hello",
         "new contexts: True",
     ]
+
+
+def test_a_class_of_another_library_stays_as_it_is() -> None:
+    """As truststore has it: a class around the system's."""
+    program = """
+import ssl
+
+Real = ssl.SSLContext
+
+class Other:
+    def __init__(self, *given):
+        vars(self)["real"] = Real(*given)
+    def __getattr__(self, name):
+        return getattr(self.real, name)
+    def __setattr__(self, name, value):
+        setattr(self.real, name, value)
+    def load_default_certs(self, purpose=ssl.Purpose.SERVER_AUTH):
+        self.real.load_default_certs(purpose)
+    def set_default_verify_paths(self):
+        self.real.set_default_verify_paths()
+
+before = dict(vars(Other))
+ssl.SSLContext = Other
+from olmkit.edges.network.http_library import aiohttp
+assert dict(vars(Other)) == before
+assert type(aiohttp.connector._SSL_CONTEXT_UNVERIFIED) is Other
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
