@@ -120,7 +120,9 @@ class Other:
     def __getattr__(self, name):
         return getattr(self.real, name)
     def __setattr__(self, name, value):
-        setattr(self.real, name, value)
+        # The setters of the class in Python look for the name that is now ours.
+        setter = next((vars(one)[name] for one in Real.__mro__[1:] if name in vars(one)), None)
+        setattr(self.real, name, value) if setter is None else setter.__set__(self.real, value)
     def load_default_certs(self, purpose=ssl.Purpose.SERVER_AUTH):
         self.real.load_default_certs(purpose)
     def set_default_verify_paths(self):
