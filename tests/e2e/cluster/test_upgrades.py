@@ -268,7 +268,7 @@ def test_objects_that_nothing_converts_are_the_cause_and_can_be_removed(
     eventually(lambda: "conversion webhook" in cluster.refused("get", "things", "-n", namespace))
 
     cause = "connection refused" if has_service else 'service "gone" not found'
-    eventually(lambda: typist.try_("why", *place, code=None).code == 1, seconds=90)
+    eventually(lambda: typist.try_("why", *place, code=None).code == 1)
     for command in (("why", *place), ("status", *place)):
         done = typist.try_(*command, code=None)
         assert "the objects of `things.gear.example.com` cannot be read" in done.out
@@ -301,7 +301,7 @@ def test_objects_that_nothing_converts_are_the_cause_and_can_be_removed(
             if name not in stays and not (kind in owned and "gear.example.com" in name)
         }
 
-    eventually(lambda: not unnamed(), seconds=60, what=lambda: f"only {stays}: {unnamed()}")
+    eventually(lambda: not unnamed(), what=lambda: f"only {stays}: {unnamed()}")
     assert "the objects of things.gear.example.com" in stays
     assert f"the Operator gear.{namespace}" in stays
     again = typist.try_(*away, code=1)
@@ -311,7 +311,7 @@ def test_objects_that_nothing_converts_are_the_cause_and_can_be_removed(
     def new() -> set[str]:
         return listing(cluster, namespace) - before
 
-    eventually(lambda: not new(), seconds=60, what=lambda: f"nothing is left: {new()}")
+    eventually(lambda: not new(), what=lambda: f"nothing is left: {new()}")
 
 
 def test_the_bundle_of_another_namespace_is_not_the_cause(

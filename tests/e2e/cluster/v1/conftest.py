@@ -132,7 +132,7 @@ class Shop:
         name = name or self.name
         self.cluster.apply(json.dumps(catalog(name, image, priority)))
         self.cluster.kubectl("wait", "--for=condition=Serving", f"clustercatalog/{name}",
-                             "--timeout=90s")  # fmt: skip
+                             "--timeout=300s")  # fmt: skip
         return name
 
     def account(self, namespace: str, role: str = "cluster-admin") -> None:
@@ -313,7 +313,7 @@ def shop(olm_v1: Any, tmp_path: Path, namespace: str) -> Iterator[Shop]:
         *(f"clustercatalog/{made.name}{suffix}" for suffix in ("", "-catalog", "-theirs")),
         f"clusterrolebinding/{namespace}-{ACCOUNT}",
     )
-    olm_v1.kubectl("delete", "--ignore-not-found", "--timeout=60s", *own)
+    olm_v1.kubectl("delete", "--ignore-not-found", "--timeout=300s", *own)
 
 
 @pytest.fixture(scope="session")

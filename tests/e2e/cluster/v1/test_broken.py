@@ -40,7 +40,7 @@ def why(shop: Any, typist: Any, eventually: Callable[..., Any]) -> Callable[...,
             told = " ".join([seen["message"], *seen["details"]])
             return bool(seen["cause"] == cause and says in told)
 
-        eventually(is_there, seconds=60, what=lambda: f"{cause}; it is {seen}")
+        eventually(is_there, what=lambda: f"{cause}; it is {seen}")
         assert code in (None, seen["code"])
         return seen
 
@@ -155,8 +155,8 @@ def test_each_rule_that_the_account_lacks_is_named(
         found = why("service-account-forbidden", says=says)
         assert "--dry-run` prints" in found["hint"]
         apply(grants)
-        cluster.kubectl("delete", "clusterextension", shop.name, "--timeout=60s")
-        cluster.kubectl("wait", "--for=delete", f"crd/{shop.crd}", "--timeout=60s")
+        cluster.kubectl("delete", "clusterextension", shop.name, "--timeout=300s")
+        cluster.kubectl("wait", "--for=delete", f"crd/{shop.crd}", "--timeout=300s")
     apply([made])
     why("healthy", code=0)
     typist("uninstall", shop.name, *V1, "--yes")
@@ -187,7 +187,7 @@ def test_catalogs(shop: Any, toy: Any, why: Any, namespace: str, catalog_of_imag
     why("catalog-not-ready", says="manifest unknown", code=3)
 
     shelf("", image)
-    cluster.kubectl("wait", "--for=condition=Serving", f"clustercatalog/{name}", "--timeout=90s")
+    cluster.kubectl("wait", "--for=condition=Serving", f"clustercatalog/{name}", "--timeout=300s")
     why("healthy", code=0)
     apply(version="9.x")
     found = why("no-way", says="from version 1.0.0")
@@ -200,7 +200,7 @@ def test_catalogs(shop: Any, toy: Any, why: Any, namespace: str, catalog_of_imag
 
     shelf("-theirs", image)
     cluster.kubectl("wait", "--for=condition=Serving", f"clustercatalog/{name}-theirs",
-                    "--timeout=90s")  # fmt: skip
+                    "--timeout=300s")  # fmt: skip
     apply(**wide)
     found = why("several-catalogs", says=f"`{name}`, `{name}-theirs`")
     assert "selector" in found["hint"]
@@ -280,7 +280,7 @@ def test_olm_that_does_not_run(shop: Any, toy: Any, why: Any, namespace: str) ->
     cluster.kubectl("scale", "deployment", *controller, "--replicas=0")
     try:
         cluster.kubectl("wait", "pod", "--for=delete", "-l", f"control-plane={controller[0]}",
-                        *controller[1:], "--timeout=60s")  # fmt: skip
+                        *controller[1:], "--timeout=300s")  # fmt: skip
         # The condition of the controller stays, and no longer counts.
         shop.account(namespace)
         why("controller-not-running", says="scaled to 0")

@@ -65,7 +65,7 @@ def test_objects_go_before_the_operator(
 
     typist.tell("The way back, when the operator is gone and its objects wait for it")
     cluster.kubectl("delete", "clusterextension", shop.name)
-    eventually(lambda: "deletionTimestamp" in cluster.get("crd", shop.crd)["metadata"], seconds=30)
+    eventually(lambda: "deletionTimestamp" in cluster.get("crd", shop.crd)["metadata"])
     done = typist.try_("uninstall", shop.name, *V1, "--yes", "--delete-operands",
                        "--remove-finalizers")  # fmt: skip
     assert f"removed CustomResourceDefinition {shop.crd}" in done.out

@@ -91,7 +91,7 @@ def test_what_may_not_be_listed_is_not_reported_as_absent(
             seen.update(typist.try_(*asked, code=None).json["result"] or {})
             return seen.get("cause") == cause
 
-        eventually(is_there, seconds=60, what=lambda: f"{cause}; it is {seen}")
+        eventually(is_there, what=lambda: f"{cause}; it is {seen}")
         return seen
 
     found = why(few, "catalogs-not-listable", *V1)
@@ -158,7 +158,7 @@ def test_a_pin_is_not_written_when_the_catalog_cannot_be_read(
     cluster.kubectl(
         "wait",
         f"clustercatalog/{name}",
-        "--timeout=60s",
+        "--timeout=300s",
         "--for=jsonpath={.status.conditions[?(@.type=='Progressing')].reason}=Retrying",
     )
     refused(f"the catalog `{name}` is not served")
@@ -213,7 +213,7 @@ def test_a_cluster_with_olm_v1_alone(
         seen.update(typist.try_(*asked, code=None).json["result"])
         return bool(seen["cause"] == "no-such-catalog")
 
-    eventually(is_explained, seconds=60, what=lambda: f"no catalog; it is {seen}")
+    eventually(is_explained, what=lambda: f"no catalog; it is {seen}")
     assert f"no ClusterCatalog that could have the package `{name}`" in seen["message"]
     assert "`olmkit catalog deploy IMAGE --name NAME --olm v1`" in seen["hint"]
     assert "no ClusterCatalog that could have" in typist("status")
@@ -230,7 +230,6 @@ def test_a_cluster_with_olm_v1_alone(
     typist("catalog", "deploy", image, "--name", name, *V1)
     eventually(
         lambda: "is installed and healthy" in typist.try_("why", name, *V1, code=None).out,
-        seconds=60,
         what="the toy is installed",
     )
 
@@ -242,5 +241,5 @@ def test_a_cluster_with_olm_v1_alone(
     assert done["cause"] == "controller-not-running"
     for controller in ("catalogd-controller-manager", "operator-controller-controller-manager"):
         cluster.kubectl("scale", "deployment", controller, "-n", "olmv1-system", "--replicas=1")
-    cluster.kubectl("wait", "clusterextension", name, "--for=delete", "--timeout=90s")
+    cluster.kubectl("wait", "clusterextension", name, "--for=delete", "--timeout=300s")
     assert typist.try_("status", "-o", "json").json["result"]["operators"] == []

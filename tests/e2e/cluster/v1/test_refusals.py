@@ -95,7 +95,7 @@ def test_a_created_account_suffices_and_less_does_not(
     cluster.kubectl("annotate", "clusterextension", shop.name, "look=again")
     granted = _granted(cluster, namespace, shop.name)
     patched = ("patch", "apps", "deployments", shop.name)
-    eventually(lambda: patched in _used(cluster, account), seconds=60, what="a second look")
+    eventually(lambda: patched in _used(cluster, account), what="a second look")
 
     typist.tell("An upgrade needs more, and prints it")
     done = typist.try_("upgrade", shop.name, *V1, "--to", "1.1.0", code=1)

@@ -169,7 +169,7 @@ def test_the_offline_rule_is_that_of_the_controller(
         shelves.append((made, catalog_job.read(letter, tree=Tree({"c.json": lines}), valid=False)))
     for name in world.names.values():
         cluster.kubectl("wait", "--for=condition=Serving", f"clustercatalog/{name}",
-                        "--timeout=90s")  # fmt: skip
+                        "--timeout=300s")  # fmt: skip
     cluster.kubectl("create", "clusterrolebinding", namespace, "--clusterrole=cluster-admin",
                     "--group=system:serviceaccounts")  # fmt: skip
     try:

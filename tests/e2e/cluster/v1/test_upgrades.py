@@ -94,7 +94,7 @@ def test_a_catalog_that_others_would_read_is_announced(
              "metadata": {"name": f"{name}-wide"}, "spec": {**place, "source": source}}  # fmt: skip
     cluster.apply(json.dumps(other))
     cluster.kubectl("wait", "clusterextension", f"{name}-wide", "--for=condition=Installed",
-                    "--timeout=60s")  # fmt: skip
+                    "--timeout=300s")  # fmt: skip
     blobs: list[dict[str, Any]] = []
     for one in (name, "more"):
         version = {"type": "olm.package", "value": {"packageName": one, "version": "0.1.0"}}

@@ -69,8 +69,8 @@ ACCESS = Access(plain_http=True)
 ACCOUNT = "installer"
 BINDING = ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding")
 _SYSTEM = "olmv1-system"
-_QUICK = Timeouts(seconds=10, interval=0.02, believed=0.2)
-_PATIENT = Timeouts(seconds=90, interval=0.3, believed=3)
+_QUICK = Timeouts(seconds=40, interval=0.02, believed=0.2)
+_PATIENT = Timeouts(seconds=180, interval=0.3, believed=3)
 _KINDS = (
     (v1.GROUP, "ClusterExtension", ""),
     (v1.GROUP, "ClusterCatalog", ""),
