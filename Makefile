@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.olmkit-ready
 PYTEST := $(BIN)/python -m pytest
 WORKERS ?= 2
-# Each has a cluster of its own, and waits for it half of the time.
+# Each worker starts a cluster and waits for it half of the time.
 E2E_WORKERS ?= 3
 
 .PHONY: help demo test check fix golden shipped e2e cluster cluster-down hub lock docs man site dist release-check release-notes wheel-test image bench clean
