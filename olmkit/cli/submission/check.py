@@ -101,7 +101,8 @@ def check(
     if baseline is not None:
         results = known.without_known(results, known.read_baseline(baseline))
     if not results:
-        app.terminal.note(f"No operator differs from `{base}`")
+        found = f"No operator differs from `{base}`" if base else f"`{repository}` has no operators"
+        app.terminal.note(found)
         return
     profile = PROFILES[checked.target]
     validation.give(

@@ -290,9 +290,9 @@ async def _refuse_twin(reader: ClusterObjects, here: ClusterState, choice: Insta
     if choice.csv and not place:
         named = f"metadata.name={choice.csv}"
         twins = await if_allowed(reader.list(kinds.CSV, fields=named), ())
-        others = [objects.namespace(one) for one in twins if _is_copied_to(one, here.namespace)]
-        if others and await _copies(reader):
-            place = min(others)
+        for_all = bool(twins) and await _copies_for_all(reader)
+        others = (one for one in twins if _is_copied_to(one, here.namespace, for_all=for_all))
+        place = min(map(objects.namespace, others), default="")
     if place:
         raise InputError(
             f"`{choice.csv}` is installed in namespace `{place}`, and watches namespace "
@@ -301,15 +301,18 @@ async def _refuse_twin(reader: ClusterObjects, here: ClusterState, choice: Insta
         )
 
 
-def _is_copied_to(csv: Manifest, namespace: str) -> bool:
-    """Whether OLM copies the CSV into the namespace, which its OperatorGroup selects."""
+def _is_copied_to(csv: Manifest, namespace: str, *, for_all: bool) -> bool:
+    """Whether OLM copies the CSV into the namespace, which its OperatorGroup selects.
+
+    `for_all`: also when the group selects all namespaces.
+    """
     if kinds.is_copy(csv) or objects.namespace(csv) == namespace:
         return False
     targets = kinds.csv_targets(csv)
-    return "" in targets or namespace in targets
+    return ("" in targets and for_all) or namespace in targets
 
 
-async def _copies(reader: ClusterObjects) -> bool:
+async def _copies_for_all(reader: ClusterObjects) -> bool:
     """Whether OLM copies CSVs of operators that watch all namespaces."""
     config = await if_allowed(reader.find(kinds.OLM_CONFIG, "cluster"), None)
     return mapping(kinds.spec(config).get("features")).get("disableCopiedCSVs") is not True

@@ -792,6 +792,10 @@ def test_an_operator_that_watches_all_namespaces_is_not_installed_into_a_new_one
                 "apiVersion": f"{OLM}/v1", "kind": "OLMConfig", "metadata": {"name": "cluster"},
                 "spec": {"features": {"disableCopiedCSVs": True}},
             })  # fmt: skip
+            with pytest.raises(InputError, match="installed in namespace `home`"):
+                await install.plan(reader, options, Access())  # it is for all namespaces only
+            twin["metadata"]["annotations"] = {"olm.targetNamespaces": ""}
+            server.put("clusterserviceversions", twin)
             await install.plan(reader, options, Access())
 
     run(story)
