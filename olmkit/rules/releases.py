@@ -11,7 +11,9 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from olmkit.base.diagnostics import InputError, Location, Severity
-from olmkit.catalog.graph import upgrades
+from olmkit.catalog.graph import shadows, upgrades
+from olmkit.catalog.graph.links import EdgeKind
+from olmkit.catalog.graph.shadows import Shadow
 from olmkit.catalog.graph.upgrades import BrokenChannelError, End, UpgradePath
 from olmkit.catalog.model import Catalog, Channel
 from olmkit.rules.catalogs import within
@@ -259,6 +261,57 @@ def upgrade_blocked_by_crd(release: CatalogRelease) -> Iterator[Finding]:
         )
 
 
+@rule("UPG010", "shadowed-entries", subject=RELEASE, severity=Severity.INFO)
+def shadowed_entries(release: CatalogRelease) -> Iterator[Finding]:
+    """No upgrade of OLM v0 stops at some entries of a channel, although entries lead to them.
+
+    Why: OLM v0 takes the entry nearest to the head that replaces, skips or covers what is
+    installed, and never an entry that another one skips. What only such a version does, for example
+    a migration, does not happen in clusters that upgrade; it can still be installed first, with
+    `startingCSV`.
+
+    Fix: none if upgrades may pass over them. If clusters must pass through them, remove them from
+    `skips`, and let the `skipRange` of later entries begin at their version.
+    """
+    for channel, _, upgrade_paths in _upgrade_paths(release):
+        found = shadows.of_channel(channel, upgrade_paths)
+        for some in (
+            [one for one in found if one.is_skipped],
+            [one for one in found if not one.is_skipped],
+        ):
+            if not some:
+                continue
+            said, fix = _shadow_words(some)
+            yield Finding(
+                f"no upgrade of OLM v0 stops at "
+                f"{_listed([one.entry.name for one in some], most=3)}: {said}",
+                at=channel.place.at("entries", some[0].entry.index, "name"),
+                hint=f"if clusters must pass through {_them(some)}, {fix}",
+                subject=within(channel.package, channel.name),
+            )
+
+
+def _shadow_words(some: list[Shadow]) -> tuple[str, str]:
+    """What is in front of the entries, and what to do about it."""
+    others = list(dict.fromkeys(name for one in some for name in one.by))
+    one, listed, them = len(others) == 1, _listed(others, most=2), _them(some)
+    if some[0].is_skipped:
+        return (
+            f"{listed} {'skips' if one else 'skip'} {them}",
+            f"remove {them} from the `skips` of {listed}",
+        )
+    is_range = {kind for shadow in some for kind in shadow.kinds} == {EdgeKind.SKIP_RANGE}
+    return (
+        f"{listed} {'follows' if one else 'follow'} every version that leads to {them}"
+        + (", by `skipRange`" if is_range else ""),
+        f"let {listed} not {'cover' if is_range else 'replace, skip or cover'} what is below",
+    )
+
+
+def _them(some: list[Shadow]) -> str:
+    return "it" if len(some) == 1 else "them"
+
+
 def _entry_place(channel: Channel, name: str) -> Location | None:
     entry = channel.entries.get(name)
     return (
@@ -287,7 +340,7 @@ def _upgrade_paths(release: CatalogRelease) -> Iterator[tuple[Channel, str, list
             yield channel, upgrade_paths[0].newest, upgrade_paths
 
 
-def _listed(names: list[str]) -> str:
-    shown = ", ".join(f"`{name}`" for name in names[:_MOST_NAMES])
-    more = len(names) - _MOST_NAMES
+def _listed(names: list[str], *, most: int = _MOST_NAMES) -> str:
+    shown = ", ".join(f"`{name}`" for name in names[:most])
+    more = len(names) - most
     return shown if more <= 0 else f"{shown} and {more} more"

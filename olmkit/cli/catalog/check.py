@@ -53,7 +53,7 @@ def check(
     From every version in the catalog, and from every version in the old catalog, OLM v0 must find
     upgrades to the head of the channel. With `--against`, CRDs are compared along each new upgrade,
     as `olmkit bundle diff` does it. Warnings report what OLM v1 upgrades otherwise, and heads
-    that cannot be installed from this catalog alone.
+    that cannot be installed from this catalog alone; notes report entries that no upgrade stops at.
     """
     from olmkit.jobs.catalog import check as job
     from olmkit.jobs.catalog import crd_upgrades

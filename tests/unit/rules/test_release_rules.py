@@ -94,6 +94,14 @@ BREAKS: dict[str, tuple[Catalog, Catalog | None, str]] = {
             "the CustomResourceDefinition `cogs.example.com`: a; b; c; and 1 more"
         ),
     ),
+    "UPG010": (
+        catalog({"stable": {**CHAIN, "2.0.0": ("1.1.0", "<2.0.0")}}),
+        None,
+        (
+            "no upgrade of OLM v0 stops at `cog.v1.1.0`: `cog.v2.0.0` follows every version that "
+            "leads to it, by `skipRange`"
+        ),
+    ),
 }
 BLOCKED = BlockedUpgrade(
     package="cog",

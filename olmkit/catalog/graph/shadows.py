@@ -1,0 +1,78 @@
+"""Entries that OLM v0 never upgrades to, although their channel leads to them.
+
+Another entry hides such an entry: it skips it, so that OLM never selects it, or it
+is nearer to the head and follows every version from which the entry would be the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from olmkit.catalog.graph import links, obstacles, upgrades
+from olmkit.catalog.graph.links import EdgeKind
+from olmkit.catalog.graph.upgrades import Start, UpgradePath
+from olmkit.catalog.model import Channel, Entry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shadow:
+    """An entry that is never a step, and `by`: the entries that skip it, or that are taken instead.
+
+    `kinds`: how those follow the versions that lead to it; empty when they skip the entry itself.
+    """
+
+    entry: Entry
+    by: tuple[str, ...]
+    kinds: tuple[EdgeKind, ...] = ()
+
+    @property
+    def is_skipped(self) -> bool:
+        return not self.kinds
+
+
+def of_channel(channel: Channel, paths: Sequence[UpgradePath]) -> tuple[Shadow, ...]:
+    """The shadowed entries of a channel, in its order; `paths` come from all that may be installed.
+
+    An entry to which nothing leads is where installs may begin, and not shadowed. What OLM never
+    selects by itself (`obstacles`) is not either, nor is an entry below which a version is
+    stranded.
+    """
+    first = {path.start.name: path.hops[0] for path in paths if path.hops}
+    reached = {hop.entry.name for hop in first.values()}
+    newest = paths[0].newest if paths else ""
+    skippers = _skippers(channel)
+    found = []
+    for entry in channel.entries.values():
+        if entry.name == newest or entry.name in reached or obstacles.of_entry(entry):
+            continue
+        before = [path.start for path in paths if _leads(path.start, entry)]
+        if not before:
+            continue
+        if entry.name in skippers:
+            found.append(Shadow(entry=entry, by=skippers[entry.name]))
+        elif all(start.name in first for start in before):
+            instead = [first[start.name] for start in before]
+            found.append(
+                Shadow(
+                    entry=entry,
+                    by=tuple(dict.fromkeys(hop.entry.name for hop in instead)),
+                    kinds=tuple(dict.fromkeys(hop.by for hop in instead)),
+                )
+            )
+    return tuple(found)
+
+
+def _leads(start: Start, entry: Entry) -> bool:
+    if start.name == entry.name:
+        return False
+    version = start.version.version if start.version else None
+    return upgrades.edge(entry, links.skip_range(entry), start.name, version) is not None
+
+
+def _skippers(channel: Channel) -> Mapping[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for entry in channel.entries.values():
+        for name in entry.skips:
+            found[name] = (*found.get(name, ()), entry.name)
+    return found
