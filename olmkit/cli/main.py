@@ -77,9 +77,9 @@ class LazyGroup(click.Group):
             return super().resolve_command(ctx, args)
         from olmkit.cli.frame import other_names
 
-        meant = other_names.suggestion(self.prefix, args, [*COMMANDS, *GROUPS])
-        line = " ".join(("olmkit", meant))
-        suggested = f" Did you mean `{line}`?" if meant else ""
+        meant = other_names.suggestions(self.prefix, args, [*COMMANDS, *GROUPS])
+        lines = " or ".join(f"`olmkit {line}`" for line in meant)
+        suggested = f" Did you mean {lines}?" if meant else ""
         typed = " ".join(args[:2]) if self.get_command(ctx, args[0]) else args[0]
         raise click.UsageError(f"No such command '{typed}'.{suggested}", ctx)
 
@@ -298,15 +298,19 @@ def _place_of_option(error: click.ClickException, arguments: Sequence[str]) -> s
     return f"options follow the command: `{line}`"
 
 
+# How click's releases put several suggestions.
+_SEVERAL = re.compile(r"\.? \((?:Did you mean one of|Possible options): (.*?)\??\)$")
+
+
 def misuse_text(message: str, command: str, hint: str = "") -> str:
     """A message of click in the form that all errors have; a question in it is the hint."""
     from olmkit.base import texts
 
-    said, _, meant = message.partition(" Did you mean ")
+    said, _, meant = re.sub(_SEVERAL, r" Did you mean \1?", message).partition(" Did you mean ")
     said = re.sub(r"'([^'`]+)'", r"`\1`", said.rstrip(".").replace("\n", " "))
     # "Invalid value for X: Directory `a` does not exist": one sentence.
     said = re.sub(r": ([A-Z])(?=[a-z]+ )", lambda match: f": {match[1].lower()}", said, count=1)
-    meant = re.sub(r"'([^'`]+)'", r"`\1`", meant)
+    meant = re.sub(r"'([^'`]+)'", r"`\1`", meant.replace("', '", "' or '"))
     if not hint:
         hint = f"did you mean {meant}" if meant else f"`{command} --help` shows the usage"
     said = texts.bounded_values(f"{said[:1].lower()}{said[1:]}")

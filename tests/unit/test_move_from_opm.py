@@ -82,7 +82,7 @@ def test_the_command_line_names_the_same_commands() -> None:
             continue  # the first row of a command says what it is
         if path in COMMANDS or names[0] in COMMANDS or not _commands(ours):
             continue  # of the same name, or without a counterpart
-        meant = other_names.suggestion("", names, [*COMMANDS, *GROUPS])
+        meant, *_ = other_names.suggestions("", names, [*COMMANDS, *GROUPS])
         suggested = meant.partition(" --")[0]
         expected = " ".join(_commands(ours)[0][1:])
         is_same = expected.startswith(suggested)

@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 KNOWN: Final[Mapping[str, str]] = {
+    "add api": "create api",
+    "add controller": "create api",
+    "add crd": "create api",
+    "add webhook": "create webhook",
     "alpha": "catalog",
     "alpha bundle": "bundle",
-    "alpha bundle build": "bundle build",
     "alpha bundle extract": "bundle unpack",
-    "alpha bundle generate": "bundle generate",
-    "alpha bundle unpack": "bundle unpack",
-    "alpha bundle validate": "bundle validate",
     "alpha convert-template": "catalog convert",
     "alpha diff": "catalog filter",
     "alpha generate": "catalog build",
@@ -24,30 +24,63 @@ KNOWN: Final[Mapping[str, str]] = {
     "alpha list": "catalog list",
     "alpha render-graph": "catalog graph",
     "alpha render-template": "catalog render-template",
+    "alpha render-template basic": "catalog template basic",
+    "alpha render-template composite": "catalog template composite",
+    "alpha render-template semver": "catalog template semver",
+    "alpha render-template substitutes": "catalog template substitutes",
     "alpha render-veneer": "catalog render-template",
     "alpha veneer": "catalog render-template",
+    "apply": "deploy",
     "build": "image build",
     "bundle create": "bundle generate",
+    "bundle init": "bundle generate",
     "bundle install": "install --bundle",
+    "bundle list": "catalog list bundles",
     "bundle run": "install --bundle",
+    "bundle score": "bundle scorecard",
+    "bundle test": "bundle scorecard",
     "bundle upgrade": "upgrade --bundle",
     "catalog convert-template": "catalog convert",
+    "catalog create": "catalog init",
     "catalog deps": "catalog resolve",
     "catalog dockerfile": "catalog build",
     "catalog generate": "catalog build",
     "catalog ls": "catalog list",
     "catalog migrate": "catalog render --directory",
-    "catalog prune": "catalog filter",
+    "catalog pull": "catalog render --directory",
     "catalog render-graph": "catalog graph",
     "catalog run": "catalog serve",
+    "catalog search": "catalog list packages",
+    "catalog show": "catalog list",
+    "catalog update": "catalog add",
+    "catalog upgrade": "catalog path",
     "cleanup": "uninstall",
+    "config": "edit",
+    "controller-gen": "generate",
     "convert-template": "catalog convert",
+    "create bundle": "bundle generate",
+    "create catalog": "catalog init",
+    "create controller": "create api",
+    "create crd": "create api",
+    "create kind": "create api",
+    "create operator": "init",
+    "create project": "init",
+    "create resource": "create api",
     "delete": "uninstall",
+    "describe": "status",
     "generate bundle": "bundle generate",
     "generate dockerfile": "catalog build",
     "generate kustomize": "generate",
     "generate packagemanifests": "bundle generate",
+    "get": "status",
     "help": "--help",
+    "hub run": "hub serve",
+    "hub start": "hub serve",
+    "image list": "catalog images",
+    "image load": "image copy",
+    "image pull": "image copy",
+    "image save": "image copy",
+    "image tag": "image copy",
     "index": "catalog",
     "index add": "catalog add",
     "index deprecatetruncate": "catalog filter",
@@ -55,12 +88,24 @@ KNOWN: Final[Mapping[str, str]] = {
     "index prune": "catalog filter",
     "index prune-stranded": "catalog render",
     "index rm": "catalog filter",
+    "kustomize": "render",
+    "kustomize build": "render",
+    "kustomize edit": "edit",
     "list": "catalog list",
     "ls": "status",
     "migrate": "catalog render --directory",
     "new": "init",
+    "oc-mirror": "image mirror",
+    "olm down": "olm uninstall",
+    "olm up": "olm install",
+    "operator-sdk": "--help",
     "opm": "catalog",
+    "opm generate": "catalog build",
+    "opm init": "catalog init",
+    "opm render": "catalog render",
+    "opm validate": "catalog validate",
     "pkgman-to-bundle": "bundle convert",
+    "publish": "submit",
     "registry": "catalog",
     "registry add": "catalog add",
     "registry deprecatetruncate": "catalog filter",
@@ -69,36 +114,108 @@ KNOWN: Final[Mapping[str, str]] = {
     "registry prune-stranded": "catalog render",
     "registry rm": "catalog filter",
     "registry serve": "catalog serve",
+    "remove": "uninstall",
     "render-graph": "catalog graph",
     "render-template": "catalog render-template",
+    "rm": "uninstall",
+    "rules": "explain",
     "run bundle": "install --bundle",
     "run bundle-upgrade": "upgrade --bundle",
     "run packagemanifests": "bundle convert",
+    "search": "catalog list packages",
     "serve": "catalog serve",
     "version": "--version",
 }
 """What is typed after `olmkit`, and what does the same."""
 
+SAME: Final[Mapping[str, tuple[str, ...]]] = {
+    "check": ("validate",),
+    "cat": ("render",),
+    "delete": ("filter",),
+    "describe": ("show",),
+    "dump": ("render",),
+    "export": ("render",),
+    "extract": ("unpack",),
+    "get": ("status",),
+    "info": ("show",),
+    "inspect": ("show",),
+    "lint": ("validate", "check"),
+    "ls": ("list",),
+    "new": ("init",),
+    "prune": ("filter",),
+    "pull": ("unpack",),
+    "query": ("list",),
+    "remove": ("filter",),
+    "rm": ("filter",),
+    "run": ("serve",),
+    "start": ("serve",),
+    "validate": ("check",),
+    "verify": ("validate", "check"),
+    "view": ("show",),
+}
+"""Verbs of other command lines, and the one that a group of ours may have in their place."""
 
-def suggestion(prefix: str, words: Sequence[str], paths: Sequence[str]) -> str:
-    """The rest of the command line after `olmkit` that was probably meant, or an empty text.
+# Programs whose command lines are typed after `olmkit` out of habit: their commands have our names.
+_PROGRAMS: Final = ("kubebuilder", "olmkit", "operator-sdk", "opm")
+_MOST: Final = 3  # suggestions that still help
+
+
+def suggestions(prefix: str, words: Sequence[str], paths: Sequence[str]) -> Sequence[str]:
+    """What was probably meant: rests of the command line after `olmkit`, the likeliest first.
 
     `prefix` is the group with a space behind it, `words` what follows it, `paths` all commands.
     """
     import difflib
 
+    if not prefix and words[0] == "help" and command_of(words[1:], paths):
+        return (f"{command_of(words[1:], paths)} --help",)
+    known = _known(prefix, words, paths)
+    if known:
+        return (known,)
+    if not prefix and words[0] in _PROGRAMS:
+        ours = _known("", words[1:], paths) or command_of(words[1:], paths)
+        return (ours,) if ours else suggestions("", words[1:], paths)
+    same = [path for verb in SAME.get(words[0], ()) if (path := prefix + verb) in paths]
+    if prefix and same:
+        return same[:1]
+    here = sorted({path.removeprefix(prefix).split(" ")[0] for path in _below(prefix, paths)})
+    likely = difflib.get_close_matches(words[0], here, n=1)
+    verbs = (words[0], *(() if prefix else SAME.get(words[0], ())))
+    named = next(filter(None, (_ending(verb, paths) for verb in verbs)), [])
+    if likely and (prefix or not named):
+        return (prefix + likely[0],)
+    if prefix == "catalog list ":
+        return (f"{prefix}packages {words[0]}",)
+    return sorted(named, key=_order)[:_MOST]
+
+
+def _known(prefix: str, words: Sequence[str], paths: Sequence[str]) -> str:
+    """What the longest known name at the beginning stands for, or an empty text."""
     for length in range(min(3, len(words)), 0, -1):
         typed = prefix + " ".join(words[:length])
-        if typed in KNOWN:
-            return KNOWN[typed]
-    here = sorted({path.removeprefix(prefix).split(" ")[0] for path in _below(prefix, paths)})
-    near = difflib.get_close_matches(words[0], here, n=1)
-    if near:
-        return prefix + near[0]
-    if prefix == "catalog list ":
-        return f"{prefix}packages {words[0]}"
-    others = [path for path in paths if path.rpartition(" ")[2] == words[0]]
-    return others[0] if others else ""
+        is_program = typed in _PROGRAMS and words[length:]
+        if typed in KNOWN and not is_program:
+            return _extended(KNOWN[typed], words[length:], paths)
+    return ""
+
+
+def _ending(verb: str, paths: Sequence[str]) -> list[str]:
+    return [path for path in paths if path.rpartition(" ")[2] == verb]
+
+
+def _extended(meant: str, rest: Sequence[str], paths: Sequence[str]) -> str:
+    """The group that was meant with its command, where the next word names that too."""
+    if not rest or meant.startswith("-"):
+        return meant
+    longer = command_of([*meant.split(), *rest], paths)
+    return longer if longer.startswith(meant) else meant
+
+
+def _order(path: str) -> tuple[int, str]:
+    """Bundles before catalogs before the rest."""
+    first = path.partition(" ")[0]
+    groups = ("bundle", "catalog", "image")
+    return (groups.index(first) if first in groups else len(groups), path)
 
 
 def command_of(words: Sequence[str], paths: Sequence[str]) -> str:

@@ -54,7 +54,8 @@ def render(
     if not kustomize.is_overlay(reader(project), inner):
         raise ConfigurationError(
             f"`{folder}` has no kustomization file",
-            hint=f"name a folder with one, such as `{DEFAULT}`",
+            hint=f"name a folder with one, such as `{DEFAULT}`; "
+            "`olmkit catalog render` renders catalogs and bundles",
         )
     return kustomize.render(
         reader(project), inner, shown=lambda path: str(project / path), findings=findings

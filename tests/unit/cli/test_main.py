@@ -90,7 +90,23 @@ def test_a_mistyped_command_is_suggested(capsys: pytest.CaptureFixture[str]) -> 
         ("bundle upgrade x", "upgrade --bundle"),
         ("cleanup x", "uninstall"),
         ("scorecard", "bundle scorecard"),
-        ("validate", "bundle validate"),
+        ("validate", "bundle validate` or `olmkit catalog validate"),
+        ("lint", "bundle validate` or `olmkit catalog validate"),
+        ("bundle lint", "bundle validate"),
+        ("catalog lint", "catalog validate"),
+        ("catalog rm x", "catalog filter"),
+        ("bundle inspect", "bundle show"),
+        ("bundle pull x", "bundle unpack"),
+        ("image validate", "bundle validate` or `olmkit catalog validate"),
+        ("push", "bundle push` or `olmkit catalog push` or `olmkit image push"),
+        ("submit lint", "submit check"),
+        ("submit validate", "submit check"),
+        ("create crd", "create api"),
+        ("operator-sdk bundle validate x", "bundle validate"),
+        ("operator-sdk run bundle x", "install --bundle"),
+        ("kubebuilder create api", "create api"),
+        ("kustomize build config", "render"),
+        ("help bundle generate", "bundle generate --help"),
         ("index", "catalog"),
         ("version", "--version"),
         ("catalog lst", "catalog list"),
@@ -144,7 +160,11 @@ def test_every_known_name_is_answered_with_what_does_the_same(
 @pytest.mark.parametrize(
     ("typed", "meant"),
     [
-        ("alpha render-template basic", "catalog render-template"),
+        ("alpha render-template basic", "catalog template basic"),
+        ("opm alpha list packages catalog", "catalog list packages"),
+        ("opm render catalog", "catalog render"),
+        ("opm index add", "catalog add"),
+        ("opm", "catalog"),
         ("alpha bundle unpack image", "bundle unpack"),
         ("alpha", "catalog"),
         ("index prune", "catalog filter"),
@@ -153,7 +173,7 @@ def test_every_known_name_is_answered_with_what_does_the_same(
     ],
 )
 def test_commands_of_opm_have_a_suggestion(typed: str, meant: str) -> None:
-    assert other_names.suggestion("", typed.split(), [*COMMANDS, *GROUPS]) == meant
+    assert other_names.suggestions("", typed.split(), [*COMMANDS, *GROUPS]) == (meant,)
 
 
 @pytest.mark.parametrize("words", [[], ["catalog"], ["catalog", "list"], ["bundle"]])
@@ -297,6 +317,18 @@ def test_an_error_in_json_is_one_value_on_stdout(
     seen = capsys.readouterr()
     assert json.loads(seen.out)["error"] == {"message": "no CSV", "hint": "add one"}
     assert seen.err == ""
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "No such option '--ab'. (Did you mean one of: '--abc', '--abd'?)",
+        "No such option: '--ab' (Possible options: '--abc', '--abd')",
+    ],
+)
+def test_several_suggestions_are_a_hint(message: str) -> None:
+    said = main.misuse_text(message, "olmkit x")
+    assert said.endswith("`--ab`\nhint: did you mean `--abc` or `--abd`?")
 
 
 @pytest.mark.usefixtures("failing")
