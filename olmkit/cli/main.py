@@ -78,7 +78,7 @@ class LazyGroup(click.Group):
         from olmkit.cli.frame import other_names
 
         meant = other_names.suggestions(self.prefix, args, [*COMMANDS, *GROUPS])
-        lines = " or ".join(f"`olmkit {line}`" for line in meant)
+        lines = " or ".join("`" + " ".join(("olmkit", line)) + "`" for line in meant)
         suggested = f" Did you mean {lines}?" if meant else ""
         typed = " ".join(args[:2]) if self.get_command(ctx, args[0]) else args[0]
         raise click.UsageError(f"No such command '{typed}'.{suggested}", ctx)

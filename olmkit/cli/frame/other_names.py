@@ -190,7 +190,7 @@ def suggestions(prefix: str, words: Sequence[str], paths: Sequence[str]) -> Sequ
 
 
 def _known(prefix: str, words: Sequence[str], paths: Sequence[str]) -> str:
-    """What the longest known name at the beginning stands for, or an empty text."""
+    """What the longest known name at the beginning means, or an empty text."""
     for length in range(min(3, len(words)), 0, -1):
         typed = prefix + " ".join(words[:length])
         is_program = typed in _PROGRAMS and words[length:]

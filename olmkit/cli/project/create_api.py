@@ -173,12 +173,14 @@ def create(
 
 
 def _following(result: ScaffoldResult) -> str:
-    """What an author does next: the types, when they are new."""
+    """What an author does next: the types and the sample, when they are new."""
     made = sorted(one.path for one in result.changes if one.kind is ChangeKind.CREATE)
     types = [path for path in made if "/api/" in f"/{path}" and not path.endswith("__init__.py")]
     if not types:
         return ""
-    return f"describe the kind in `{types[0]}`, then run `olmkit generate`"
+    samples = [path for path in made if "/samples/" in path and "kustomization" not in path]
+    sample = f", and an object of it in `{samples[0]}`" if samples else ""
+    return f"describe the kind in `{types[0]}`{sample}, then run `olmkit generate`"
 
 
 def _chart(text: str, repository: str, version: str) -> ChartReference | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -140,6 +141,7 @@ async def build(
             libc=wanted.libc,
             sbom=wanted.application.name if wanted.sbom else "",
             created=created,
+            lock_command=_lock_command(project),
         )
         compilers = await _compilers(bases, options, wanted.python, say)
         built = await asyncio.gather(
@@ -258,3 +260,11 @@ def _lock(project: Path) -> str:
         if data is not None and b"--hash=" in data:
             return name
     return ""
+
+
+def _lock_command(project: Path) -> str:
+    """What writes such a file here: the target of the Makefile, if it has one."""
+    has_target = re.search(
+        rb"^lock:", disk.read_if_there(project / "Makefile") or b"", re.MULTILINE
+    )
+    return "make lock" if has_target else "uv pip compile --generate-hashes pyproject.toml"

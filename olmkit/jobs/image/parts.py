@@ -45,6 +45,7 @@ class Packages:
 
     `wheels`: a folder that takes the place of the network. `sbom`: whose bill of materials
     is next to them; empty for none. `created`: the time of all files, in Unix seconds.
+    `lock_command` writes such a lock in this project.
     """
 
     requirements: tuple[str, ...]
@@ -54,6 +55,7 @@ class Packages:
     libc: str = image_plan.DEFAULT_LIBC
     sbom: str = ""
     created: int = 0
+    lock_command: str = "uv pip compile --generate-hashes"
 
 
 async def bases(
@@ -137,7 +139,7 @@ async def packages_layer(
 
     say(f"packages for {platform}: collected for Python {python}")
     if not is_fixed:
-        say("no file with versions and hashes: `uv pip compile --generate-hashes` writes one")
+        say(f"no file with versions and hashes: `{wanted.lock_command}` writes one")
     tree = await wheels.collect(
         WheelRequest(
             python=python,

@@ -235,9 +235,14 @@ def edit(folder: Path, request: EditRequest, *, dry_run: bool = False) -> Scaffo
     """Change what a project is: several groups, its scope, the operator's image.
 
     Another scope changes RBAC markers, from which roles are generated; raises as `create_api`
-    does.
+    does. Image and overlays can be changed in a project of any language.
     """
-    project, present = _open(folder, watched=True)
+    in_overlays = EditRequest(
+        image=request.image,
+        prometheus=request.prometheus,
+        network_policy=request.network_policy,
+    )
+    project, present = _open(folder, watched=True, any_language=request == in_overlays)
     if request.namespaced is not None and project.language in watched_project.LAYOUTS:
         raise ConfigurationError(
             "the scope of a Helm or Ansible project is chosen by `olmkit init --namespaced`",
@@ -261,17 +266,24 @@ _TOP_FILES = (
 
 
 def _open(
-    folder: Path, opened: Opened | None = None, *, watched: bool = False
+    folder: Path,
+    opened: Opened | None = None,
+    *,
+    watched: bool = False,
+    any_language: bool = False,
 ) -> tuple[Project, Tree]:
     opened = opened or open_project(folder)
     project, top = opened.project, opened.top
     allowed = ("python", "", *(watched_project.LAYOUTS if watched else ()))
+    if project.language not in allowed and any_language:
+        return project, top.merge(_read(folder, ("config",)))
     if project.language not in allowed:
+        tools = "`kubebuilder`" if project.language == "go" else "the tools of that language"
         raise ConfigurationError(
             f"the project is written in {project.language.capitalize()}, and olmkit "
             f"scaffolds only Python",
-            hint="scaffold with the tools of that language; `generate`, bundles and catalogs "
-            "still work",
+            hint=f"scaffold with {tools}; `olmkit generate`, `olmkit edit --image`, bundles and "
+            "catalogs still work",
         )
     package = scaffold.package_of(project).partition(".")[0]
     return project, top.merge(_read(folder, ("config", "tests", package, f"src/{package}")))

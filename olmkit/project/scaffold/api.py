@@ -218,6 +218,8 @@ def reconciler_values(project: Project, where: Names) -> dict[str, str]:
         "namespaced_python": str(api.is_namespaced),
         "request_namespace": ', "default"' if api.is_namespaced else "",
         "manifest_namespace": "" if api.is_namespaced else ', "namespace": ""',
+        "namespace_line": "" if api.is_namespaced else '    sample["metadata"]["namespace"] = ""\n',
+        "sample_file": scaffold.sample_file(api),
     }
 
 

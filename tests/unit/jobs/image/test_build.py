@@ -221,6 +221,22 @@ def test_only_a_file_with_hashes_is_a_lock(project: Path) -> None:
     assert job.plan(options(project)).lock == "requirements.txt"
 
 
+@pytest.mark.parametrize(
+    ("makefile", "command"),
+    [("", "uv pip compile --generate-hashes pyproject.toml"), ("lock: x\n\ttrue\n", "make lock")],
+)
+def test_the_note_names_what_writes_a_lock_here(
+    project: Path, makefile: str, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for installer in ("UV", "PIP"):
+        monkeypatch.setenv(f"{installer}_NO_INDEX", "1")
+        monkeypatch.setenv(f"{installer}_FIND_LINKS", str(project / "wheels"))
+    (project / "Makefile").write_text(makefile)
+    said: list[str] = []
+    build(project, wheels="", said=said)
+    assert f"no file with versions and hashes: `{command}` writes one" in said
+
+
 def test_engine_needs_a_containerfile_and_wheels_that_it_sees(project: Path) -> None:
     with pytest.raises(ConfigurationError, match="there is no Containerfile"):
         build(project, engine="docker")

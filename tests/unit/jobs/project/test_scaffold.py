@@ -295,6 +295,20 @@ def test_what_does_not_fit_to_the_sources_is_taken_back(tmp_path: Path) -> None:
     assert files(place) == before
 
 
+def test_image_and_overlays_of_a_go_project_are_edited(tmp_path: Path) -> None:
+    overlay_file = tmp_path / "config/manager/kustomization.yaml"
+    overlay_file.parent.mkdir(parents=True)
+    (tmp_path / "PROJECT").write_text('layout: [go.kubebuilder.io/v4]\nversion: "3"\n')
+    overlay_file.write_text("resources:\n- manager.yaml\n")
+    project.edit(tmp_path, EditRequest(image="quay.io/x/y:v7"))
+    assert overlay_file.read_text() == (
+        "images:\n- name: controller\n  newName: quay.io/x/y\n  newTag: v7\n"
+        "resources:\n- manager.yaml\n"
+    )
+    with pytest.raises(ConfigurationError, match="is written in Go"):
+        project.edit(tmp_path, EditRequest(image="quay.io/x/y:v7", multigroup=True))
+
+
 def test_the_image_of_the_operator_is_edited(tmp_path: Path) -> None:
     place = scaffolded(tmp_path, {}, [EditRequest(image="quay.io/x/y:v7")])
     containers = [

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from olmkit.runtime import Client, Request, Result
-from olmkit.testing import ApiServer
+from olmkit.testing import ApiServer, load_manifest
 
 from toy_operator.reconcilers.toy import ToyReconciler
 
+SAMPLE = Path(__file__).parent.parent / "config/samples/toys_v1alpha1_toy.yaml"
 
-async def test_an_object_is_reconciled(api_server: ApiServer, kube_client: Client) -> None:
-    one = {"metadata": {"name": "one"}, "spec": {}}
-    api_server.put("toys", one)
-    key = Request("one", "default")
+
+async def test_the_sample_is_reconciled(api_server: ApiServer, kube_client: Client) -> None:
+    sample = load_manifest(SAMPLE)
+    api_server.put("toys", sample)
+    key = Request(sample["metadata"]["name"], "default")
     assert await ToyReconciler(kube_client).reconcile(key) == Result()
 
 
