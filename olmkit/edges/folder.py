@@ -23,11 +23,16 @@ _PIECE: Final = 1024 * 1024
 
 
 class Folder(Tree):
-    """The files below a folder. Raises `ConfigurationError` when it is none."""
+    """The files below a folder. Raises `ConfigurationError` when it is none.
+
+    With `linked_folders`, links to folders count as entries, which cannot be read.
+    """
 
     __slots__ = ("_limit", "_paths", "_root")
 
-    def __init__(self, root: Path, *, file_limit: int = disk.MAX_FILE_SIZE) -> None:
+    def __init__(
+        self, root: Path, *, file_limit: int = disk.MAX_FILE_SIZE, linked_folders: bool = True
+    ) -> None:
         super().__init__()
         if not root.exists():
             raise ConfigurationError(f"`{root}` does not exist")
@@ -35,7 +40,7 @@ class Folder(Tree):
             raise ConfigurationError(f"`{root}` is not a folder")
         self._root = root
         self._limit = file_limit
-        self._paths = dict.fromkeys(sorted(_names(root)))
+        self._paths = dict.fromkeys(sorted(_names(root, linked_folders=linked_folders)))
 
     def __getitem__(self, path: str) -> File:
         if path not in self._paths:
@@ -79,13 +84,13 @@ class Folder(Tree):
         return file
 
 
-def _names(root: Path) -> Iterator[str]:
+def _names(root: Path, *, linked_folders: bool = True) -> Iterator[str]:
     def fail(error: OSError) -> None:
         raise disk.disk_error(Path(error.filename or root), error) from error
 
     for directory, folders, files in os.walk(root, onerror=fail):
         below = Path(directory)
-        linked = [name for name in folders if (below / name).is_symlink()]
+        linked = [name for name in folders if linked_folders and (below / name).is_symlink()]
         for name in (*files, *linked):
             if disk.is_aside(name):
                 continue

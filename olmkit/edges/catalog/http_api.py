@@ -45,7 +45,17 @@ _QUICK: Final = 1.0  # seconds
 _SMALL: Final = 64 * 1024  # bytes; a smaller answer is one write, together with its head
 _PLAIN: Final = ("/healthz", "/readyz", metrics_page.PATH)
 _CLIENT_LEFT: Final = 499  # as nginx counts it; no answer has it
-_RANGE: Final = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
+_RANGE: Final = re.compile(
+    r"bytes=[ \t]*([0-9]{0,40})[ \t]*-[ \t]*([0-9]{0,40})[ \t]*", re.IGNORECASE
+)
+# Other parameters than a weight mean nothing here; a weight of 0, or none that reads, refuses.
+_WEIGHT: Final = re.compile(r"q=(?!0(\.0*)?$)[0-9]+(\.[0-9]*)?|(?!q=).*")
+# The three forms of a date (RFC 9110, 5.6.7).
+_DATE: Final = re.compile(
+    r"(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT"
+    r"|[MTWFS][a-z]{5,8}, \d\d-[A-Z][a-z]{2}-\d\d \d\d:\d\d:\d\d GMT"
+    r"|(Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}"
+)
 
 
 class LineFile(Protocol):
@@ -151,7 +161,12 @@ class CatalogApi:
             packed = Span(served.metas.length, served.metas.packed)
             if served.metas.length >= _SMALLEST_PACKED:
                 return await self._answer(request, served, _Body([packed]), encoding="gzip")
-        part = _range(request, served)
+        try:
+            part = _range(request, served)
+        except web.HTTPRequestRangeNotSatisfiable:
+            if _condition(request, _tag(served), served.modified) == 200:  # conditions come first
+                raise
+            part = None
         if part is None:
             return await self._answer(request, served, _Body(whole), ranges=True)
         return await self._answer(request, served, _Body([part]), part=part, ranges=True)
@@ -195,7 +210,7 @@ class CatalogApi:
         part: Span | None = None,
         ranges: bool = False,
     ) -> web.StreamResponse:
-        tag = f'"{served.metas.digest[:32]}{"-" if encoding else ""}{encoding}"'
+        tag = _tag(served, encoding)
         headers = {
             "ETag": tag,
             "Last-Modified": email.utils.formatdate(served.modified, usegmt=True),
@@ -274,6 +289,10 @@ class CatalogApi:
             self._requests[client] -= not probe
             if not self._requests[client]:
                 del self._requests[client]
+
+
+def _tag(served: _Served, encoding: str = "") -> str:
+    return f'"{served.metas.digest[:32]}{"-" if encoding else ""}{encoding}"'
 
 
 async def _hide_server(_request: web.Request, response: web.StreamResponse) -> None:
@@ -357,7 +376,7 @@ def _takes_gzip(request: web.Request) -> bool:
         coding, _, parameters = part.partition(";")
         weights[coding.strip().lower()] = parameters.replace(" ", "").lower()
     weight = weights.get("gzip", weights.get("*"))
-    return weight is not None and re.fullmatch(r"q=0(\.0*)?", weight) is None
+    return weight is not None and _WEIGHT.fullmatch(weight) is not None
 
 
 def _range(request: web.Request, served: _Served) -> Span | None:
@@ -366,12 +385,12 @@ def _range(request: web.Request, served: _Served) -> Span | None:
     Raises `HTTPRequestRangeNotSatisfiable`.
     """
     given = request.headers.get("Range", "")
-    found = _RANGE.fullmatch(given.replace(" ", ""))
+    found = _RANGE.fullmatch(given)
     condition = request.headers.get("If-Range")
-    if found is None or found[0] == "bytes=-":
+    if found is None or not (found[1] or found[2]):
         return None
-    if condition is not None and condition not in (
-        f'"{served.metas.digest[:32]}"',
+    if condition and condition not in (
+        _tag(served),
         email.utils.formatdate(served.modified, usegmt=True),
     ):
         return None
@@ -391,22 +410,20 @@ def _range(request: web.Request, served: _Served) -> Span | None:
 def _condition(request: web.Request, tag: str, modified: int) -> int:
     """200, 304 or 412, in the order of RFC 9110, 13.2.2."""
     headers = request.headers
-    if (wanted := headers.get("If-Match")) is not None:
+    if wanted := headers.get("If-Match"):
         if not _names(wanted, tag, weak=False):
             return 412
     elif _is_before(headers, "If-Unmodified-Since", modified):
         return 412
-    if (known := headers.get("If-None-Match")) is not None:
+    if known := headers.get("If-None-Match"):
         return 304 if _names(known, tag, weak=True) else 200
     since = _seconds(headers, "If-Modified-Since")
     return 304 if since is not None and modified <= since else 200
 
 
 def _names(given: str, tag: str, *, weak: bool) -> bool:
-    if given.strip() == "*":
-        return True
     tags = (one.strip() for one in given.split(","))
-    return any((one.removeprefix("W/") if weak else one) == tag for one in tags)
+    return any(one == "*" or (one.removeprefix("W/") if weak else one) == tag for one in tags)
 
 
 def _is_before(headers: Mapping[str, str], name: str, modified: int) -> bool:
@@ -415,7 +432,11 @@ def _is_before(headers: Mapping[str, str], name: str, modified: int) -> bool:
 
 
 def _seconds(headers: Mapping[str, str], name: str) -> float | None:
+    text = headers.get(name, "").strip()
+    if _DATE.fullmatch(text) is None:  # it is ignored
+        return None
     try:
-        return email.utils.parsedate_to_datetime(headers.get(name, "")).timestamp()
+        zone = "" if text.endswith("GMT") else " GMT"
+        return email.utils.parsedate_to_datetime(text + zone).timestamp()
     except (ValueError, OverflowError, TypeError):
         return None

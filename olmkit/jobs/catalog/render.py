@@ -29,6 +29,7 @@ from olmkit.catalog.bundles.render import RenderedBundle
 from olmkit.catalog.bundles.source_bundle import SourceBundle
 from olmkit.catalog.templates.source import SCHEMAS
 from olmkit.edges import disk, paths, workers
+from olmkit.edges.folder import Folder
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.catalog.local import MAX_CATALOG_FILE
 from olmkit.oci.reference import AnyReference, InvalidReferenceError, Reference
@@ -240,9 +241,9 @@ def _read(tree: Tree, root: str, chosen: _RenderOptions, image: str | None = Non
 def _catalog(path: Path, chosen: _RenderOptions) -> Rendered:
     """A catalog folder, or one file of a catalog."""
     if paths.is_folder(path):
-        tree = disk.read_tree(path, file_limit=MAX_CATALOG_FILE)
+        tree = Folder(path, file_limit=MAX_CATALOG_FILE, linked_folders=False)
         if package_manifest.is_there(tree):
-            return _package(tree, str(path), chosen)
+            return _package(disk.read_tree(path), str(path), chosen)
         return _tree(tree, str(path), chosen)
     from olmkit.edges import index_database  # sqlite3 is needed for a file alone
 
