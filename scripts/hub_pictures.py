@@ -13,9 +13,9 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from olmkit.hub import comparison, menus
 from olmkit.hub import pages as values
 from olmkit.hub.looks import files, pages
+from olmkit.hub.package import comparison, menus
 
 ROOT = Path(__file__).resolve().parent.parent
 PICTURES = ROOT / "docs" / "images" / "hub"

@@ -112,11 +112,11 @@ COMMANDS: Mapping[str, CommandEntry] = {
         "olmkit.cli.bundle.validate:validate", "Validate bundles: directories or images."
     ),
     "catalog check": CommandEntry(
-        "olmkit.cli.catalog.check:check",
+        "olmkit.cli.catalog.upgrades.check:check",
         "Check that every installed version can still upgrade.",
     ),
     "catalog deploy": CommandEntry(
-        "olmkit.cli.catalog.deploy:deploy",
+        "olmkit.cli.catalog.serving.deploy:deploy",
         "Deploy a server for a catalog that several pods share, and wait until it runs.",
     ),
     "catalog diff": CommandEntry(
@@ -124,14 +124,14 @@ COMMANDS: Mapping[str, CommandEntry] = {
         "Show the differences between two catalogs: graph, images, deprecations.",
     ),
     "catalog filter": CommandEntry(
-        "olmkit.cli.catalog.filter:filter_",
+        "olmkit.cli.catalog.mirroring.filter:filter_",
         "Write a part of a catalog: selected packages, channels and versions.",
     ),
     "catalog graph": CommandEntry(
         "olmkit.cli.catalog.graph:draw", "Show the upgrade graphs of a catalog, or of one package."
     ),
     "catalog images": CommandEntry(
-        "olmkit.cli.catalog.images:images",
+        "olmkit.cli.catalog.mirroring.images:images",
         "List the images that a catalog, or a part of it, needs.",
     ),
     "catalog init": CommandEntry(
@@ -147,15 +147,15 @@ COMMANDS: Mapping[str, CommandEntry] = {
         "olmkit.cli.catalog.list:packages", "List the packages of a catalog."
     ),
     "catalog manifests": CommandEntry(
-        "olmkit.cli.catalog.manifests:manifests",
+        "olmkit.cli.catalog.serving.manifests:manifests",
         "Print the manifests of a server for a catalog that several pods share.",
     ),
     "catalog path": CommandEntry(
-        "olmkit.cli.catalog.path:path",
+        "olmkit.cli.catalog.upgrades.path:path",
         "Show the upgrade path that OLM takes from an installed version.",
     ),
     "catalog resolve": CommandEntry(
-        "olmkit.cli.catalog.resolve:resolve",
+        "olmkit.cli.catalog.upgrades.resolve:resolve",
         "Show what OLM would install, with dependencies and reasons.",
     ),
     "catalog validate": CommandEntry(
@@ -166,31 +166,31 @@ COMMANDS: Mapping[str, CommandEntry] = {
         "Write bundles and catalogs as one stream of catalog blobs.",
     ),
     "catalog convert": CommandEntry(
-        "olmkit.cli.catalog.convert:convert",
+        "olmkit.cli.catalog.templates.convert:convert",
         "Write the template of a catalog, the reverse of `render-template`.",
     ),
     "catalog render-template": CommandEntry(
-        "olmkit.cli.catalog.template:render_template",
+        "olmkit.cli.catalog.templates.template:render_template",
         "Render a catalog template; its `schema` says which kind it is.",
     ),
     "catalog template basic": CommandEntry(
-        "olmkit.cli.catalog.template:basic",
+        "olmkit.cli.catalog.templates.template:basic",
         "Render a basic template: blobs, and images in place of bundles.",
     ),
     "catalog template composite": CommandEntry(
-        "olmkit.cli.catalog.template:composite",
+        "olmkit.cli.catalog.templates.template:composite",
         "Render a composite template: components into the directories of several catalogs.",
     ),
     "catalog template semver": CommandEntry(
-        "olmkit.cli.catalog.template:semver",
+        "olmkit.cli.catalog.templates.template:semver",
         "Render a semver template: channels and edges from versions.",
     ),
     "catalog template substitutes": CommandEntry(
-        "olmkit.cli.catalog.template:substitutes",
+        "olmkit.cli.catalog.templates.template:substitutes",
         "Render a substitutes template: rebuilt bundles replace others.",
     ),
     "catalog serve": CommandEntry(
-        "olmkit.cli.catalog.serve:serve",
+        "olmkit.cli.catalog.serving.serve:serve",
         "Serve catalogs to OLM v0 over gRPC, and to OLM v1 over HTTP.",
     ),
     "submit prepare": CommandEntry(

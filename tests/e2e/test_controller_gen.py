@@ -22,7 +22,7 @@ from olmkit.apis.go import source as go_source
 from olmkit.base import documents
 from olmkit.base.diagnostics import has_errors
 from olmkit.base.tree import Tree
-from olmkit.edges import go_modules
+from olmkit.edges.programs import go_modules
 
 pytestmark = pytest.mark.e2e
 

@@ -66,7 +66,7 @@ def draw(
     by `rsvg-convert`, `resvg` or `magick`, whichever this machine has.
     """
     from olmkit.catalog.graph import drawing, picture, reduction
-    from olmkit.edges import png
+    from olmkit.edges.programs import png
 
     if draw_v0_semantics and output != "mermaid":
         raise ConfigurationError(

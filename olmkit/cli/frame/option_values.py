@@ -53,7 +53,7 @@ OVERLAY: Final = "config/default"
 """`olmkit.jobs.project.overlay.DEFAULT`."""
 
 STDIN: Final = "-"
-"""`olmkit.jobs.catalog.template.STDIN`."""
+"""`olmkit.jobs.catalog.templates.template.STDIN`."""
 
 STORAGE_IMAGE: Final = (
     "quay.io/operator-framework/scorecard-storage"

@@ -15,7 +15,7 @@ from olmkit.cli.frame import options
 from olmkit.cli.frame.app import App
 
 if TYPE_CHECKING:
-    from olmkit.jobs.catalog.filter import Requested
+    from olmkit.jobs.catalog.mirroring.filter import Requested
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +33,7 @@ class SelectionOptions:
         Raises `ConfigurationError` when both kinds of options are given, or neither is although
         one is `required`.
         """
-        from olmkit.jobs.catalog import filter as job
+        from olmkit.jobs.catalog.mirroring import filter as job
 
         if self.words and self.config is not None:
             raise ConfigurationError(

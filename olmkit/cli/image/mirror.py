@@ -19,7 +19,7 @@ from olmkit.cli.frame.selection_options import (
 
 if TYPE_CHECKING:
     from olmkit.edges.images.access_settings import Access
-    from olmkit.jobs.catalog.mirror import MirroredCatalogs
+    from olmkit.jobs.catalog.mirroring.mirror import MirroredCatalogs
     from olmkit.jobs.image.mirror import MirroredImage
 
 
@@ -95,8 +95,8 @@ def mirror(
     repositories below the prefix. What is there is not copied again, so run the command again to
     continue. For a part of the catalog, a catalog image that has this part alone is built.
     """
-    from olmkit.jobs.catalog import mirror as job
-    from olmkit.jobs.catalog.mirror import CatalogMirrorOptions
+    from olmkit.jobs.catalog.mirroring import mirror as job
+    from olmkit.jobs.catalog.mirroring.mirror import CatalogMirrorOptions
     from olmkit.jobs.image.mirror import MirrorOptions
     from olmkit.oci import mirroring
     from olmkit.olm.mirror_objects import MirrorFilesOptions

@@ -21,7 +21,8 @@ from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
 from olmkit.base.diagnostics import ConfigurationError, OlmkitError, RemoteError
-from olmkit.edges import disk, processes
+from olmkit.edges import disk
+from olmkit.edges.programs import processes
 
 # Bound tokens are renewed by the kubelet at 80 % of their life; once a minute is what
 # Kubernetes' own client does.

@@ -21,8 +21,8 @@ from typing import Any
 import msgspec
 
 from olmkit.base.diagnostics import ConfigurationError, RemoteError
-from olmkit.edges import processes
 from olmkit.edges.disk import read_file
+from olmkit.edges.programs import processes
 
 _MAX_FILE = 4 * 1024 * 1024
 _MAX_HELPER_OUTPUT = 1024 * 1024

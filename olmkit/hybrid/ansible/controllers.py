@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 
 import olmkit
 from olmkit.base.diagnostics import OlmkitError
-from olmkit.edges.ansible import AnsibleRunner, RunContent
 from olmkit.edges.cluster.run_proxy import RunProxy
 from olmkit.edges.network.json_inbox import JsonInbox
+from olmkit.edges.programs.ansible import AnsibleRunner, RunContent
 from olmkit.hybrid.ansible import play_metrics
 from olmkit.hybrid.ansible.play_metrics import PlayMetrics
 from olmkit.hybrid.ansible.reconciler import AnsibleReconciler, Observe, RunSettings

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from olmkit.base.diagnostics import ConfigurationError
-from olmkit.edges import ansible
 from olmkit.edges.cluster import kubeconfig
 from olmkit.edges.cluster.connection import Connection
 from olmkit.edges.cluster.run_proxy import RunProxy
+from olmkit.edges.programs import ansible
 from olmkit.hybrid import process
 from olmkit.hybrid.ansible import play_metrics
 from olmkit.hybrid.ansible import watches as ansible_watches

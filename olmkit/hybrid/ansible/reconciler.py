@@ -17,8 +17,8 @@ from typing import Any
 
 from olmkit.base.diagnostics import OlmkitError
 from olmkit.base.go import durations
-from olmkit.edges.ansible import AnsibleRunner, Run, RunContent, RunError
 from olmkit.edges.cluster.run_proxy import RunProxy
+from olmkit.edges.programs.ansible import AnsibleRunner, Run, RunContent, RunError
 from olmkit.hybrid import masks
 from olmkit.hybrid.ansible import run_events, run_variables
 from olmkit.hybrid.ansible import status as ansible_status

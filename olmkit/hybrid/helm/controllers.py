@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import olmkit
-from olmkit.edges.helm import ChartSource, Helm
+from olmkit.edges.programs.helm import ChartSource, Helm
 from olmkit.hybrid.dependents import Dependents
 from olmkit.hybrid.helm.failures import Failures
 from olmkit.hybrid.helm.reconciler import HelmReconciler

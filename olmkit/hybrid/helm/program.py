@@ -9,8 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from olmkit.base.diagnostics import ConfigurationError
-from olmkit.edges import helm, paths
-from olmkit.edges.helm import Helm, HelmError
+from olmkit.edges import paths
+from olmkit.edges.programs import helm
+from olmkit.edges.programs.helm import Helm, HelmError
 from olmkit.hybrid import process
 from olmkit.hybrid.helm import watches
 from olmkit.hybrid.helm.controllers import HelmOperator

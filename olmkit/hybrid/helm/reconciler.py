@@ -17,7 +17,7 @@ from typing import Any
 
 from olmkit.base.diagnostics import InputError, OlmkitError
 from olmkit.base.go import durations
-from olmkit.edges.helm import ChartSource, Helm, HelmError, Inputs
+from olmkit.edges.programs.helm import ChartSource, Helm, HelmError, Inputs
 from olmkit.hybrid import masks
 from olmkit.hybrid.helm import drift, releases, status
 from olmkit.hybrid.helm.failures import Failures

@@ -13,9 +13,10 @@ from olmkit.base.diagnostics import ConfigurationError, InputError
 from olmkit.base.tree import ChangeKind
 from olmkit.edges import disk, paths
 from olmkit.edges.next_folder import NextFolder
-from olmkit.hub import build_record, feeds, news
-from olmkit.hub.build_record import Earlier
-from olmkit.hub.files import INDEX_DATA, HubFile, HubFiles, Look
+from olmkit.hub import feeds, news
+from olmkit.hub.builds import build_record
+from olmkit.hub.builds.build_record import Earlier
+from olmkit.hub.builds.files import INDEX_DATA, HubFile, HubFiles, Look
 from olmkit.hub.looks import text
 from olmkit.hub.news import Moment
 from olmkit.jobs.hub import sources

@@ -20,8 +20,8 @@ from olmkit.catalog.blobs.outline import Files
 from olmkit.catalog.model import Bundle, Catalog, Package
 from olmkit.edges import disk, paths, user_cache
 from olmkit.edges.folder import Folder
-from olmkit.hub import upgrades
-from olmkit.hub.all_pages import Source
+from olmkit.hub.builds.all_pages import Source
+from olmkit.hub.package import upgrades
 from olmkit.hub.records import ImagePlace
 from olmkit.jobs.hub.options import BundleImages
 from olmkit.oci.reference import Reference

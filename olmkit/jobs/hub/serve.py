@@ -17,9 +17,9 @@ from olmkit.base.diagnostics import OlmkitError
 from olmkit.edges import folder as folders
 from olmkit.edges.network import http_server
 from olmkit.edges.network.hub_server import HubApi
-from olmkit.hub.files import Look
+from olmkit.hub.builds.files import Look
+from olmkit.hub.builds.on_request import OnRequest
 from olmkit.hub.looks.environment import IMAGE_POLICY, POLICY
-from olmkit.hub.on_request import OnRequest
 from olmkit.jobs.catalog.serving import changes
 from olmkit.jobs.hub import sources
 from olmkit.jobs.hub.options import SourceOptions

@@ -14,8 +14,8 @@ from olmkit.catalog import model
 from olmkit.catalog.blobs import fbc, outline_reader
 from olmkit.catalog.bundles import render, source_bundle
 from olmkit.edges import disk
-from olmkit.hub.all_pages import Source
-from olmkit.hub.installs import Where
+from olmkit.hub.builds.all_pages import Source
+from olmkit.hub.package.installs import Where
 from olmkit.jobs import validation
 from olmkit.jobs.catalog import catalogs, local
 from olmkit.jobs.catalog.serving.prepared_catalogs import default_name

@@ -280,7 +280,7 @@ def _catalog_image(
 
 def catalog_cache(path: Path, tree: Tree) -> Tree:
     """The cache of opm for the catalog in `tree`, which is valid."""
-    from olmkit.jobs.catalog import opm_cache
+    from olmkit.jobs.catalog.serving import opm_cache
 
     return opm_cache.build(str(path), tree)
 

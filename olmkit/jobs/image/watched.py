@@ -11,8 +11,8 @@ from olmkit.base import documents
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.base.tree import File, Tree
 from olmkit.edges import disk, paths
-from olmkit.edges import helm as helm_edge
 from olmkit.edges.images import transports
+from olmkit.edges.programs import helm as helm_edge
 from olmkit.oci import layer as layers
 from olmkit.oci.content import Digest, Platform
 from olmkit.oci.layer import Layer

@@ -14,10 +14,11 @@ from pathlib import Path
 from olmkit.base import documents
 from olmkit.base.diagnostics import ConfigurationError, InputError
 from olmkit.base.tree import Tree, diff
-from olmkit.edges import disk, helm, packed_chart, paths
+from olmkit.edges import disk, paths
 from olmkit.edges.images import transports
 from olmkit.edges.images.access_settings import Access
 from olmkit.edges.network import urls
+from olmkit.edges.programs import helm, packed_chart
 from olmkit.kube import objects
 from olmkit.kube.objects import GVK
 from olmkit.oci import reference as references

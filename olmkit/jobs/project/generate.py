@@ -32,7 +32,8 @@ from olmkit.base.diagnostics import (
 from olmkit.base.documents import Document
 from olmkit.base.tree import Changes, File, Tree, diff
 from olmkit.bundle import base_csv
-from olmkit.edges import disk, go_modules, paths
+from olmkit.edges import disk, paths
+from olmkit.edges.programs import go_modules
 from olmkit.edges.workspace import Workspace
 from olmkit.jobs.project import sources as project_sources
 from olmkit.kube.objects import GVK

@@ -12,10 +12,11 @@ from pathlib import Path
 
 from olmkit.base import documents
 from olmkit.base.diagnostics import ConfigurationError, OlmkitError
-from olmkit.edges import disk, paths, processes
+from olmkit.edges import disk, paths
 from olmkit.edges.cluster import kubeconfig
 from olmkit.edges.cluster.client import HttpCluster
 from olmkit.edges.cluster.kubeconfig import ClusterConfig
+from olmkit.edges.programs import processes
 from olmkit.kube.api import NoSuchKind
 from olmkit.kube.objects import GVK, Manifest
 from olmkit.project import config, image_plan, run_plan

@@ -17,7 +17,8 @@ from olmkit.apis.model import Sources
 from olmkit.apis.python import source
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.base.tree import File, Tree
-from olmkit.edges import disk, go_modules, paths
+from olmkit.edges import disk, paths
+from olmkit.edges.programs import go_modules
 from olmkit.edges.workspace import Workspace
 from olmkit.project.config import Project
 

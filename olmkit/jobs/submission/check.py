@@ -21,8 +21,9 @@ from olmkit.base.diagnostics import (
     Severity,
 )
 from olmkit.bundle import layout
-from olmkit.edges import disk, git, paths, workers
+from olmkit.edges import disk, paths, workers
 from olmkit.edges.folder import Folder
+from olmkit.edges.programs import git
 from olmkit.jobs.bundle.validate import CheckOptions
 from olmkit.jobs.validation import ValidationResult
 from olmkit.kube import openshift

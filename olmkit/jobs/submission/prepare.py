@@ -16,8 +16,9 @@ from olmkit.catalog.templates import source
 from olmkit.catalog.templates.source import Kind
 from olmkit.edges import disk, paths
 from olmkit.edges.images.access_settings import Access
-from olmkit.jobs.catalog import render, template
+from olmkit.jobs.catalog import render
 from olmkit.jobs.catalog.render import RenderOptions
+from olmkit.jobs.catalog.templates import template
 from olmkit.jobs.submission import check
 from olmkit.kube import openshift
 from olmkit.oci.reference import Reference

@@ -25,7 +25,7 @@ from olmkit.apis.go.source import GoOptions
 from olmkit.base import documents
 from olmkit.base.diagnostics import has_errors
 from olmkit.base.tree import Tree
-from olmkit.edges import go_modules
+from olmkit.edges.programs import go_modules
 
 HERE = Path(__file__).parent
 STAMP = re.compile(rb"    controller-gen\.kubebuilder\.io/version: .*\n")

@@ -23,8 +23,9 @@ from olmkit.catalog.bundles.migrate import Level
 from olmkit.catalog.bundles.render import RenderedBundle
 from olmkit.catalog.templates import conversion, source
 from olmkit.catalog.templates.source import Kind
-from olmkit.jobs.catalog import render, template
+from olmkit.jobs.catalog import render
 from olmkit.jobs.catalog.render import RenderOptions
+from olmkit.jobs.catalog.templates import template
 
 # Up to this form opm's migrations fail: tables are replaced while others refer to them, and
 # versions are written into separate rows.

@@ -22,8 +22,8 @@ from olmkit.catalog.blobs import fbc
 from olmkit.catalog.bundles.migrate import Level
 from olmkit.catalog.templates.opm_release import OpmRelease
 from olmkit.edges.images.access_settings import Access
-from olmkit.jobs.catalog import composite
-from olmkit.jobs.catalog.composite import CompositeOptions
+from olmkit.jobs.catalog.templates import composite
+from olmkit.jobs.catalog.templates.composite import CompositeOptions
 from olmkit.jobs.image import publish
 from olmkit.jobs.image.publish import PublishOptions
 from olmkit.testing.registry import RegistryServer

@@ -17,7 +17,7 @@ from olmkit.catalog.bundles.render import RenderedBundle
 from olmkit.catalog.templates import conversion, source
 from olmkit.catalog.templates.source import Kind
 from olmkit.edges import disk
-from olmkit.jobs.catalog import template
+from olmkit.jobs.catalog.templates import template
 
 CATALOG = """
 schema: olm.channel

@@ -1,7 +1,7 @@
 """Catalog templates side by side with `opm alpha render-template` of operator-registry 1.73.
 
 The vectors have its bytes in both forms, or its refusal. The images that they name are folders
-here; that images are pulled is shown in `tests/unit/jobs/catalog/test_template.py`.
+here; that images are pulled is shown in `tests/unit/jobs/catalog/templates/test_template.py`.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from olmkit.catalog.bundles.migrate import Level
 from olmkit.catalog.bundles.render import RenderedBundle
 from olmkit.catalog.templates import source
 from olmkit.catalog.templates.source import Kind
-from olmkit.jobs.catalog import render, template
+from olmkit.jobs.catalog import render
 from olmkit.jobs.catalog.render import RenderOptions
+from olmkit.jobs.catalog.templates import template
 
 # Their images have no folder: no tag, no such tag, no registry, no reference at all.
 ABSENT: Final = {

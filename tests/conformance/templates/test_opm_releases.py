@@ -21,8 +21,9 @@ from olmkit.catalog.bundles.render import RenderedBundle
 from olmkit.catalog.templates import source
 from olmkit.catalog.templates.opm_release import Edges, OpmRelease
 from olmkit.catalog.templates.source import Kind
-from olmkit.jobs.catalog import render, template
+from olmkit.jobs.catalog import render
 from olmkit.jobs.catalog.render import RenderOptions
+from olmkit.jobs.catalog.templates import template
 
 RECORDED = json.loads(
     (Path(__file__).parents[2] / "vectors" / "semver_releases.json").read_text(encoding="utf-8")

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
-from olmkit.hub import comparison, menus
-from olmkit.hub.comparison import Fact
 from olmkit.hub.looks import environment, files, pages
+from olmkit.hub.package import comparison, menus
+from olmkit.hub.package.comparison import Fact
 
 CHROMIUM = Path("/usr/bin/chromium")
 

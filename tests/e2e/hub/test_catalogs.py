@@ -12,8 +12,9 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from olmkit.hub import all_pages, installs
+from olmkit.hub.builds import all_pages
 from olmkit.hub.looks import files, pages
+from olmkit.hub.package import installs
 from olmkit.hub.pages import GraphPage, ListPage
 from olmkit.jobs.catalog import catalogs
 

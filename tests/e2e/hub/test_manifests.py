@@ -15,9 +15,9 @@ from olmkit.edges.cluster import kubeconfig
 from olmkit.edges.cluster.client import HttpCluster
 from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.edges.images.access_settings import Access
-from olmkit.hub import all_pages
-from olmkit.hub.all_pages import Source
-from olmkit.hub.installs import Where
+from olmkit.hub.builds import all_pages
+from olmkit.hub.builds.all_pages import Source
+from olmkit.hub.package.installs import Where
 from olmkit.hub.pages import OperatorPage, Variant
 from olmkit.jobs.catalog import catalogs
 from olmkit.jobs.hub import sources

@@ -11,10 +11,10 @@ import pytest
 from olmkit.catalog import model
 from olmkit.catalog.blobs.blob import Blob
 from olmkit.hub import feeds
-from olmkit.hub.all_pages import Source
+from olmkit.hub.builds.all_pages import Source
+from olmkit.hub.builds.files import HubFiles, Look
 from olmkit.hub.feeds import Entry, Feed
-from olmkit.hub.files import HubFiles, Look
-from olmkit.hub.installs import Where
+from olmkit.hub.package.installs import Where
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 BASE = "https://example.com/hub/"

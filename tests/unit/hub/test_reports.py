@@ -11,7 +11,7 @@ import pytest
 
 TESTS = Path(__file__).resolve().parents[2]
 DOCS = TESTS.parent / "docs/explanation/hub.md"
-PAGES = "unit/hub/test_all_pages.py"
+PAGES = "unit/hub/builds/test_all_pages.py"
 FEEDS = "unit/hub/test_feeds.py"
 PICTURE = "unit/catalog/graph/test_picture.py"
 BUILD = "unit/jobs/hub/test_build.py"

@@ -10,10 +10,12 @@ from olmkit.catalog.blobs import outline_reader
 from olmkit.catalog.graph import links
 from olmkit.catalog.model import Catalog, Package
 from olmkit.edges.folder import Folder
-from olmkit.hub import all_pages, icons, package_pages, paths, records, upgrades
-from olmkit.hub.all_pages import Source
-from olmkit.hub.installs import Where
-from olmkit.hub.package_pages import Data, Part, Wanted
+from olmkit.hub import icons, paths, records
+from olmkit.hub.builds import all_pages
+from olmkit.hub.builds.all_pages import Source
+from olmkit.hub.package import package_pages, upgrades
+from olmkit.hub.package.installs import Where
+from olmkit.hub.package.package_pages import Data, Part, Wanted
 from olmkit.hub.pages import GraphPage, OperatorPage
 
 

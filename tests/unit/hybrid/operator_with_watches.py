@@ -6,8 +6,8 @@ import os
 import sys
 from collections.abc import Mapping
 
-from olmkit.edges import ansible
-from olmkit.edges.ansible import AnsibleRunner
+from olmkit.edges.programs import ansible
+from olmkit.edges.programs.ansible import AnsibleRunner
 from olmkit.hybrid import mixed
 from olmkit.kube.objects import GVK
 from olmkit.runtime.client import Client

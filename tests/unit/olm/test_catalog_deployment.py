@@ -9,7 +9,7 @@ import click
 import pytest
 
 from olmkit.base.diagnostics import ConfigurationError
-from olmkit.cli.catalog.serve import serve
+from olmkit.cli.catalog.serving.serve import serve
 from olmkit.kube import rollout
 from olmkit.olm import catalog_deployment, install_objects
 from olmkit.olm.catalog_deployment import CatalogDeployment, FurtherCatalog

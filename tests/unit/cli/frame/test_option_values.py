@@ -7,7 +7,7 @@ from olmkit.bundle.scorecard import pods
 from olmkit.catalog.bundles import migrate
 from olmkit.catalog.changes import difference
 from olmkit.cli.frame import option_values
-from olmkit.jobs.catalog import template
+from olmkit.jobs.catalog.templates import template
 from olmkit.jobs.cluster import olm
 from olmkit.jobs.cluster_v0 import install_choice
 from olmkit.jobs.image import mirror

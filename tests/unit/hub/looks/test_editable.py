@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from markupsafe import Markup
 
-from olmkit.hub import all_pages
-from olmkit.hub.all_pages import Source
-from olmkit.hub.installs import Where
+from olmkit.hub.builds import all_pages
+from olmkit.hub.builds.all_pages import Source
 from olmkit.hub.looks import editable
+from olmkit.hub.package.installs import Where
 from olmkit.hub.pages import Install, OperatorPage, Variant
 from olmkit.jobs.catalog import catalogs
 

@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-from olmkit.hub import all_pages, installs
-from olmkit.hub.all_pages import Source
-from olmkit.hub.installs import Where
+from olmkit.hub.builds import all_pages
+from olmkit.hub.builds.all_pages import Source
 from olmkit.hub.looks import files
 from olmkit.hub.looks import pages as looks
+from olmkit.hub.package import installs
+from olmkit.hub.package.installs import Where
 from olmkit.hub.pages import STAND_INS, OperatorPage
 from olmkit.jobs.catalog import catalogs
 

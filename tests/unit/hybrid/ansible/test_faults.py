@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from olmkit.base.diagnostics import Location
-from olmkit.edges.ansible import AnsibleRunner, RunContent
 from olmkit.edges.cluster.client import HttpCluster
 from olmkit.edges.cluster.connection import Connection
 from olmkit.edges.cluster.kubeconfig import ClusterConfig
 from olmkit.edges.cluster.run_proxy import RunProxy
+from olmkit.edges.programs.ansible import AnsibleRunner, RunContent
 from olmkit.hybrid.ansible.controllers import AnsibleEntry, AnsibleOperator
 from olmkit.hybrid.ansible.reconciler import RunSettings
 from olmkit.hybrid.ansible.watches import AnsibleWatch

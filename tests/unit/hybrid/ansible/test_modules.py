@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from olmkit.edges import ansible
 from olmkit.edges.cluster.client import HttpCluster
 from olmkit.edges.cluster.kubeconfig import ClusterConfig
+from olmkit.edges.programs import ansible
 from olmkit.kube.api import Resource
 from olmkit.kube.objects import GVK
 from olmkit.runtime.client import Client

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from olmkit.base.diagnostics import Location, OlmkitError
-from olmkit.edges import helm
 from olmkit.edges.cluster.client import HttpCluster
 from olmkit.edges.cluster.kubeconfig import ClusterConfig
+from olmkit.edges.programs import helm
 from olmkit.hybrid.helm.failures import FIRST, Failures
 from olmkit.hybrid.helm.reconciler import FINALIZER, HelmReconciler
 from olmkit.hybrid.helm.watches import HelmWatch

@@ -18,7 +18,7 @@ import pytest
 from olmkit.base.diagnostics import ConfigurationError, OlmkitError
 from olmkit.base.protobuf import string
 from olmkit.edges.network import certificate_files
-from olmkit.jobs.catalog import serve
+from olmkit.jobs.catalog.serving import serve
 from olmkit.jobs.catalog.serving.settings import Offer, ServeSettings, Serving, TlsSettings
 from olmkit.runtime.serve import self_signed
 

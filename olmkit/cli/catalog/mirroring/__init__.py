@@ -1,0 +1,1 @@
+"""Commands that select parts of a catalog and their images."""

@@ -1,0 +1,1 @@
+"""Commands that serve catalogs, here and on Kubernetes."""

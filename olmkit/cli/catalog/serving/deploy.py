@@ -1,0 +1,57 @@
+"""`olmkit catalog deploy`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from olmkit.cli.catalog.serving.deployment_options import Objects, deployment_options
+from olmkit.cli.frame import install_status
+from olmkit.cli.frame.app import App, command
+from olmkit.cli.frame.cluster_options import Target, cluster_options, timeout_option
+
+if TYPE_CHECKING:
+    from olmkit.jobs.cluster.wait import Timeouts
+
+
+@command(
+    example="""
+    olmkit catalog deploy quay.io/example/catalog@sha256:… --name example -n olm --replicas 3
+    olmkit catalog deploy quay.io/example/catalog:v1 --name example --olm v1
+    """
+)
+@deployment_options
+@click.option("--dry-run", is_flag=True, help="Show what would change without changing anything.")
+@timeout_option("5m")
+@cluster_options
+def deploy(
+    app: App,
+    *,
+    image: str,
+    objects_in: Objects,
+    dry_run: bool,
+    timeouts: Timeouts,
+    target: Target,
+) -> None:
+    """Deploy a server for a catalog that several pods share, and wait until it runs.
+
+    The objects are those of `olmkit catalog manifests`. A new image is rolled out pod by pod. Name
+    it by its digest: a Deployment does not notice that a tag refers to another image.
+    """
+    from olmkit.jobs.catalog.serving import deploy as job
+    from olmkit.olm.explain.explanation import subject
+
+    async def run() -> None:
+        async with target.open() as (reader, namespace):
+            wanted = objects_in(namespace)
+            if dry_run:
+                lines = await job.changes(reader, wanted)
+                app.emit({"changes": list(lines)}, text="\n".join(lines))
+                return
+            with install_status.watching(app, "deploying") as report:
+                found = await job.apply(reader, wanted, report=report, timeouts=timeouts)
+            facts = {"image": image, "objects": [subject(one) for one in wanted]}
+            install_status.give(app, found, facts)
+
+    app.run(run())

@@ -1,0 +1,1 @@
+"""Commands about installs and upgrade paths from a catalog."""

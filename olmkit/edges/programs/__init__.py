@@ -1,0 +1,1 @@
+"""Other programs that olmkit runs, and how a process is run."""

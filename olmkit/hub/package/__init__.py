@@ -1,0 +1,1 @@
+"""The pages of one package of a catalog: what they show, as values, and their files."""

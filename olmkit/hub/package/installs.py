@@ -1,0 +1,425 @@
+"""How to install one version: the objects for OLM v0 in each mode and for OLM v1, and commands.
+
+The objects are those of `olmkit install`. Names from the catalog become part of a command only
+when they are valid names of objects.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Final
+
+from olmkit.base import documents, names
+from olmkit.base.diagnostics import InputError
+from olmkit.catalog.model import Channel
+from olmkit.hub.package import stated
+from olmkit.hub.pages import STAND_INS, Install, Picker, PickerChoice, Variant
+from olmkit.hub.records import Record
+from olmkit.kube import objects
+from olmkit.kube.objects import Manifest
+from olmkit.olm import install_objects, kinds, preview
+from olmkit.olm.install_objects import InstallRequest, Mode, SubscribedCatalog
+from olmkit.olm.v1 import extension, support
+from olmkit.olm.v1 import permissions as permissions_of_v1
+from olmkit.olm.v1.extension import ExtensionRequest
+
+_WIDEST: Final = ("AllNamespaces", "MultiNamespace", "SingleNamespace", "OwnNamespace")
+_MODES: Final = {
+    "AllNamespaces": "All namespaces",
+    "MultiNamespace": "Several namespaces",
+    "SingleNamespace": "Another namespace",
+    "OwnNamespace": "Its own namespace",
+}
+_MEANING: Final = {
+    "AllNamespaces": "The operator watches all namespaces of the cluster.",
+    "MultiNamespace": "The operator watches the listed namespaces. They must exist.",
+    "SingleNamespace": "The operator watches one other namespace. It must exist.",
+    "OwnNamespace": "The operator watches only the namespace in which it runs.",
+}
+_GENERATIONS: Final = (("v0", "OLM v0"), ("v1", "OLM v1"), ("v1-account", "OLM v1 up to 1.10"))
+_PLATFORMS: Final = {
+    "kubernetes": ("Kubernetes", "operators", "olm"),
+    "openshift": ("OpenShift", "openshift-operators", "openshift-marketplace"),
+}
+_ONE_GROUP: Final = (
+    "A namespace has exactly one OperatorGroup. Leave the OperatorGroup out if the namespace has "
+    "one already."
+)
+_ACCOUNT: Final = (
+    "OLM v1 up to release 1.10 installs with the permissions of a ServiceAccount. The manifests "
+    "create one with the permissions that this version needs."
+)
+_BROAD_ACCOUNT: Final = (
+    "OLM v1 up to release 1.10 installs with the permissions of a ServiceAccount. This catalog "
+    "does not carry the permissions that this version needs, so the manifests bind the account to "
+    "`cluster-admin`, which allows everything. `olmkit install --create-service-account` reads "
+    "the bundle image and grants only what is needed."
+)
+# Names that need quotes neither in YAML nor in a shell, and are not changed in HTML.
+_PLAIN_BUNDLE: Final = re.compile(r"[a-z][a-z0-9-]*\.v?\d+\.\d+\.\d+[a-z0-9.-]*", re.ASCII)
+_PLAIN_VERSION: Final = re.compile(r"\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?", re.ASCII)
+_PLAIN_PACKAGE: Final = re.compile(r"[a-z][a-z0-9-]{0,38}[a-z0-9]", re.ASCII)
+_PLAIN_CHANNEL: Final = re.compile(r"[a-z][a-z0-9.-]*[a-z0-9]", re.ASCII)
+# Not plain: constants of YAML, and names that are those of namespaces, too.
+_NOT_PLAIN: Final = frozenset(
+    ("on", "no", "yes", "off", "true", "false", "null", "operators", "openshift-operators")
+)
+_V1_REFUSING: Final = ("olm.package.required", "olm.gvk.required", "olm.constraint")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Where:
+    """How the cluster knows the catalog. Empty `namespace`: the global one of the platform.
+
+    With `image`, the instructions create the catalog; `folder` is that of the files in an image
+    that does not serve itself.
+    """
+
+    name: str
+    namespace: str = ""
+    image: str = ""
+    folder: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Wanted:
+    """What the instructions are made of: equal for most versions and many packages.
+
+    `bundle`, `version`, `package` and `channel` are names or their stand-ins. `suggested` and
+    `account` are objects as JSON, since that can be compared fast; empty if there are none.
+    """
+
+    bundle: str
+    version: str
+    package: str
+    channel: str
+    is_head: bool
+    where: Where
+    suggested: str
+    modes: tuple[str, ...]
+    refusal: tuple[str, ...]
+    account: str
+    has_manifests: bool
+
+
+def of_record(
+    record: Record, package: str, channel: Channel | None, head: str, where: Where
+) -> Install:
+    """The instructions. `head`: the bundle that OLM takes from the channel without a version."""
+    if channel is None:
+        return Install(notes=("This version is not installable through a channel.",))
+    if not names.is_subdomain(package) or not channel.name.isprintable():
+        return Install(
+            notes=("The name of the package or channel is not valid, so OLM cannot install it.",)
+        )
+    suggested, note = stated.namespace(record)
+    written = stand_ins(record.bundle.name, record.version, package, channel.name)
+    if record.has_manifests:  # the names of their roles depend on that of the package
+        written = (*written[:2], package, written[3])
+    bundle, version, named, of = written
+    refusal = refusal_of_v1(record)
+    place = suggested or install_objects.namespace(_label(named))
+    account = () if refusal else _account(record, named, objects.name(place))
+    wanted = _Wanted(
+        bundle=bundle,
+        version=version,
+        package=named,
+        channel=of,
+        is_head=record.bundle.name == head,
+        where=where,
+        suggested=json.dumps(suggested) if suggested is not None else "",
+        modes=kinds.supported_modes(record.csv),
+        refusal=refusal,
+        account=json.dumps(account),
+        has_manifests=record.has_manifests,
+    )
+    templates = _templates(wanted)
+    generations = {one.olm for one in templates}
+    modes = [mode for mode in _WIDEST if mode in wanted.modes]
+    first = stated.first_object(record)
+    return Install(
+        pickers=(
+            _picker("olm", "OLM", [one for one in _GENERATIONS if one[0] in generations]),
+            _picker("platform", "Platform", [(key, value[0]) for key, value in _PLATFORMS.items()]),
+            _picker("mode", "Watched namespaces", [(mode, _MODES[mode]) for mode in modes]),
+        ),
+        templates=templates,
+        written=written,
+        notes=tuple(_notes(wanted, note)),
+        first_object=documents.dump(first).decode() if first is not None else "",
+        publisher_text=record.annotations.get("artifacthub.io/install", ""),
+        package=package,
+        channel=channel.name,
+        bundle=record.bundle.name,
+        version=record.version,
+        is_head=wanted.is_head,
+        removal_text=record.annotations.get("operator.openshift.io/uninstall-message", ""),
+    )
+
+
+def stand_ins(bundle: str, version: str, package: str, channel: str) -> tuple[str, str, str, str]:
+    """The stand-ins of the names that need quotes nowhere; else the names."""
+    if _PLAIN_BUNDLE.fullmatch(bundle) and _PLAIN_VERSION.fullmatch(version):
+        bundle, version = STAND_INS[:2]
+    if _PLAIN_PACKAGE.fullmatch(package) and package not in _NOT_PLAIN:
+        package = STAND_INS[2]
+    if _PLAIN_CHANNEL.fullmatch(channel) and channel not in _NOT_PLAIN:
+        channel = STAND_INS[3]
+    return bundle, version, package, channel
+
+
+@lru_cache(maxsize=128)
+def _templates(wanted: _Wanted) -> tuple[Variant, ...]:
+    """The variants: some milliseconds, so once for the versions that have the same ones."""
+    return (*_variants_of_v0(wanted), *_variants_of_v1(wanted))
+
+
+def _label(package: str) -> str:
+    return package if names.is_label(package) else "operator"
+
+
+def _picker(name: str, title: str, choices: Iterable[tuple[str, str]]) -> Picker:
+    made = tuple(PickerChoice(value=value, label=label) for value, label in choices)
+    return Picker(name=name, title=title, choices=made)
+
+
+def _notes(wanted: _Wanted, note: str) -> Iterator[str]:
+    if note:
+        yield note
+    if not wanted.modes:
+        yield "This version states no supported install mode: OLM v0 cannot install it."
+    elif len(wanted.modes) > 1 and "AllNamespaces" in wanted.modes:
+        yield (
+            "An installation for all namespaces and one for some namespaces cannot provide the "
+            "same API in one cluster."
+        )
+
+
+def _variants_of_v0(wanted: _Wanted) -> Iterator[Variant]:
+    for mode in _WIDEST:
+        if mode in wanted.modes:
+            for platform in _PLATFORMS:
+                yield _variant_of_v0(wanted, platform, mode)
+
+
+def _variant_of_v0(wanted: _Wanted, platform: str, mode: str) -> Variant:
+    title, shared, marketplace = _PLATFORMS[platform]
+    place, made = _namespace(wanted, mode, shared)
+    named = _watched(mode, place, wanted.modes)
+    catalog = SubscribedCatalog(
+        name=wanted.where.name,
+        namespace=wanted.where.namespace or marketplace,
+        image=wanted.where.image,
+        folder=wanted.where.folder,
+        poll="15m" if wanted.where.image and "@" not in wanted.where.image else "",
+    )
+    request = InstallRequest(
+        package=wanted.package,
+        namespace=place,
+        catalog=catalog,
+        channel=wanted.channel,
+        starting_csv="" if wanted.is_head else wanted.bundle,
+        manual=not wanted.is_head,
+    )
+    is_shared = place == shared
+    listed = install_objects.subscription_objects(request, None if is_shared else named)
+    listed = (*made, *listed)
+    notes = [] if is_shared else [_ONE_GROUP]
+    if not wanted.is_head:
+        notes.append(
+            "The approval is manual: with automatic approval, OLM upgrades to the head of the "
+            "channel at once."
+        )
+    if catalog.namespace not in (marketplace, place):
+        notes.append(
+            f"OLM v0 finds a catalog in namespace {catalog.namespace} only if that is the global "
+            "namespace for catalogs."
+        )
+    text = _yaml(listed)
+    return Variant(
+        olm="v0",
+        platform=platform,
+        mode=mode,
+        title=f"OLM v0 on {title}: {_MODES[mode].lower()}",
+        text=_MEANING[mode],
+        notes=tuple(notes),
+        yaml=text,
+        command=_apply(text),
+        olmkit=_olmkit(wanted, place, named, catalog),
+        after=_after(place, is_head=wanted.is_head),
+        removal=_removal(wanted, place),
+        namespace=place,
+    )
+
+
+def _namespace(wanted: _Wanted, mode: str, shared: str) -> tuple[str, tuple[Manifest, ...]]:
+    """The name of the namespace, and the Namespace that is to be created."""
+    suggested = json.loads(wanted.suggested) if wanted.suggested else None
+    if suggested is not None and objects.name(suggested) != shared:
+        return objects.name(suggested), (suggested,)
+    if mode == "AllNamespaces":
+        return shared, ()
+    place = _label(wanted.package)
+    return place, (install_objects.namespace(place),)
+
+
+def _watched(mode: str, place: str, supported: Sequence[str]) -> Mode:
+    if mode == "SingleNamespace":
+        return Mode(type=mode, namespaces=("my-namespace",))
+    if mode == "MultiNamespace":
+        own = (place,) if "OwnNamespace" in supported else ()
+        return Mode(type=mode, namespaces=(*own, "my-namespace", "my-other-namespace"))
+    return Mode(type=mode)
+
+
+def _yaml(listed: Iterable[Manifest]) -> str:
+    return documents.dump_all(listed).decode()
+
+
+def _apply(text: str) -> str:
+    """One command that creates the objects: a quoted delimiter, so that nothing is expanded."""
+    lines = set(text.splitlines())
+    delimiter = "EOF"
+    while delimiter in lines:
+        delimiter += "F"
+    return f"kubectl apply -f - <<'{delimiter}'\n{text}{delimiter}"
+
+
+def _olmkit(wanted: _Wanted, place: str, mode: Mode, catalog: SubscribedCatalog) -> str:
+    parts = ["olmkit", "install", wanted.package, "--catalog", catalog.image or catalog.name]
+    if not catalog.image:
+        parts += ["--catalog-namespace", catalog.namespace]
+    parts += ["--channel", wanted.channel, "--mode", str(mode), "-n", place]
+    if not wanted.is_head:
+        parts += ["--version", wanted.version, "--approval", "manual"]
+    return shlex.join(parts)
+
+
+def _after(place: str, *, is_head: bool) -> str:
+    watch = f"kubectl -n {place} get csv,subscription,installplan"
+    if is_head:
+        return watch
+    patch = shlex.quote('{"spec":{"approved":true}}')
+    return f"{watch}\nkubectl -n {place} patch installplan NAME --type merge -p {patch}"
+
+
+def _removal(wanted: _Wanted, place: str) -> str:
+    bundle = shlex.quote(f"csv/{wanted.bundle}")
+    return f"kubectl -n {place} delete subscription/{wanted.package} {bundle}"
+
+
+def refusal_of_v1(record: Record) -> tuple[str, ...]:
+    """Why OLM v1 does not install the bundle, as far as the catalog says."""
+    found = []
+    try:
+        support.check(preview.of_csv(record.csv, record.manifests))
+    except InputError as error:
+        found.append(_sentence(error.message))
+    present = [one for one in _V1_REFUSING if one in record.bundle.properties.order]
+    if present and not any("dependenc" in one for one in found):
+        found.append("It requires other operators, and OLM v1 does not resolve dependencies.")
+    if not record.bundle.image:
+        found.append("The catalog names no image of the bundle.")
+    return tuple(found)
+
+
+def _sentence(message: str) -> str:
+    return message[:1].upper() + message[1:] + "."
+
+
+def _variants_of_v1(wanted: _Wanted) -> Iterator[Variant]:
+    if wanted.refusal:
+        yield Variant(olm="v1", title="OLM v1", refusal=wanted.refusal)
+        return
+    suggested = json.loads(wanted.suggested) if wanted.suggested else None
+    namespace = suggested or install_objects.namespace(_label(wanted.package))
+    request = ExtensionRequest(
+        package=wanted.package,
+        namespace=objects.name(namespace),
+        version="" if wanted.is_head else wanted.version,
+        channels=(wanted.channel,),
+        catalog=wanted.where.name,
+        catalog_image=wanted.where.image,
+        poll_minutes=10 if wanted.where.image and "@" not in wanted.where.image else 0,
+    )
+    yield _variant_of_v1(wanted, request, namespace)
+    yield _variant_of_v1(
+        wanted, replace(request, service_account=_installer(wanted.package)), namespace
+    )
+
+
+def _installer(package: str) -> str:
+    """The service account of OLM v1."""
+    return f"{package}-installer"
+
+
+def _variant_of_v1(wanted: _Wanted, request: ExtensionRequest, namespace: Manifest) -> Variant:
+    listed: list[Manifest] = [namespace]
+    title = "OLM v1"
+    notes: tuple[str, ...] = ()
+    parts = ["olmkit", "install", wanted.package, "--olm", "v1", "-n", request.namespace]
+    parts += ["--catalog", wanted.where.image or wanted.where.name, "--channel", wanted.channel]
+    if request.version:
+        parts += ["--version", request.version]
+    if request.service_account:
+        title = "OLM v1 up to release 1.10"
+        notes = (_ACCOUNT if wanted.has_manifests else _BROAD_ACCOUNT,)
+        listed += json.loads(wanted.account)
+        parts.append("--create-service-account")
+    if wanted.where.image:
+        listed.append(extension.cluster_catalog(request))
+    listed.append(extension.cluster_extension(request))
+    text = _yaml(listed)
+    return Variant(
+        olm="v1-account" if request.service_account else "v1",
+        title=title,
+        text="The operator watches all namespaces of the cluster.",
+        notes=notes,
+        yaml=text,
+        command=_apply(text),
+        olmkit=shlex.join(parts),
+        after=f"kubectl get clusterextension {wanted.package}",
+        removal=f"kubectl delete clusterextension {wanted.package}",
+        namespace=request.namespace,
+    )
+
+
+def _account(record: Record, package: str, namespace: str) -> tuple[Manifest, ...]:
+    """The service account: with what the bundle needs, else with all permissions."""
+    needs = permissions_of_v1.ExtensionPermissions(cluster=(), local=(), granted=())
+    if record.has_manifests:
+        needs = permissions_of_v1.needed(record.manifests, extension=package)
+    made = permissions_of_v1.account_objects(
+        needs,
+        account=_installer(package),
+        namespace=namespace,
+        package=package,
+    )
+    if record.has_manifests:
+        return made
+    (account,) = made
+    subject = {
+        "kind": "ServiceAccount",
+        "name": _installer(package),
+        "namespace": namespace,
+    }
+    binding = {
+        "apiVersion": f"{permissions_of_v1.RBAC}/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {
+            "name": f"{namespace}-{_installer(package)}",
+            "labels": objects.labels_of(account),
+        },
+        "roleRef": {
+            "apiGroup": permissions_of_v1.RBAC,
+            "kind": "ClusterRole",
+            "name": "cluster-admin",
+        },
+        "subjects": [subject],
+    }
+    return (account, binding)

@@ -1,0 +1,1 @@
+"""Parts of a catalog, the images they need, and copies of both."""

@@ -1,0 +1,114 @@
+"""The images that a catalog, or a part of it, needs in a mirror."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from olmkit.base.diagnostics import Diagnostic, OlmkitError, RemoteError
+from olmkit.bundle.summary import summary
+from olmkit.catalog import images, inlined, model
+from olmkit.catalog.blobs.blob import Blob
+from olmkit.catalog.images import BundleKey, CatalogImage
+from olmkit.catalog.model import Bundle, Catalog
+from olmkit.jobs.bundle import read as bundle_read
+from olmkit.jobs.catalog import render
+from olmkit.jobs.catalog.mirroring import filter as filter_job
+from olmkit.jobs.catalog.mirroring.filter import Requested
+from olmkit.jobs.catalog.render import RenderOptions
+from olmkit.kube import objects
+from olmkit.kube.objects import Manifest
+from olmkit.olm import kinds
+
+if TYPE_CHECKING:
+    from olmkit.edges.images.access_settings import Access
+
+_AT_ONCE: Final = 4  # bundle images that are pulled at the same time
+_SHOWN: Final = 20  # bundles that an error names
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogImages:
+    """The images of a selection, sorted; `blobs` is the catalog that has this selection alone."""
+
+    images: tuple[CatalogImage, ...]
+    blobs: tuple[Blob, ...] = field(default=(), repr=False)
+    extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+async def list_images(
+    reference: str,
+    access: Access,
+    *,
+    wanted: Requested = (),
+    pull_bundles: bool = False,
+) -> CatalogImages:
+    """The images of a catalog, or of the `wanted` part of it.
+
+    With `pull_bundles`, the CSVs that the catalog does not contain come from the bundle images.
+    Raises `InputError` as `filter_catalog` does, and `RemoteError` when a bundle cannot be read:
+    a list without its images would be incomplete.
+    """
+    extra: Mapping[str, tuple[str, ...]] = {}
+    if wanted:
+        filtered = await filter_job.filter_catalog(reference, wanted, access)
+        blobs, notes, extra = filtered.blobs, filtered.diagnostics, filtered.extra
+    else:
+        rendered = await render.render_all([reference], RenderOptions(access=access))
+        blobs, notes = rendered.blobs, rendered.diagnostics
+    catalog = model.of_blobs(blobs)
+    csvs = await _csvs(catalog, access if pull_bundles else None)
+    return CatalogImages(
+        images=images.of_catalog(catalog, csvs), blobs=blobs, extra=extra, diagnostics=notes
+    )
+
+
+async def _csvs(catalog: Catalog, access: Access | None) -> Mapping[BundleKey, Manifest]:
+    """The CSVs that the catalog contains, and with `access` those of the bundle images."""
+    found: dict[BundleKey, Manifest] = {}
+    missing: list[Bundle] = []
+    for bundle in images.bundles(catalog):
+        csv = inlined.csv(bundle)
+        if csv is not None:
+            found[bundle.package, bundle.name] = csv
+        elif bundle.image:
+            missing.append(bundle)
+    if access is None:
+        return found
+    limit = asyncio.Semaphore(_AT_ONCE)
+    failed: list[tuple[Bundle, OlmkitError]] = []
+
+    async def pull(bundle: Bundle) -> None:
+        async with limit:
+            try:
+                read = await bundle_read.read(bundle.image, access)
+            except OlmkitError as error:
+                failed.append((bundle, error))
+                return
+        csv = _csv(summary.manifests_of(read))
+        if csv is not None:
+            found[bundle.package, bundle.name] = csv
+
+    await asyncio.gather(*map(pull, missing))
+    if failed:
+        raise _unreadable(failed)
+    return found
+
+
+def _csv(manifests: Sequence[Manifest]) -> Manifest | None:
+    return next((one for one in manifests if objects.kind(one) == kinds.CSV[1]), None)
+
+
+def _unreadable(failed: list[tuple[Bundle, OlmkitError]]) -> RemoteError:
+    failed.sort(key=lambda pair: (pair[0].package, pair[0].name))
+    shown = "; ".join(f"`{bundle.name}`: {error.message}" for bundle, error in failed[:_SHOWN])
+    more = f"; and {len(failed) - _SHOWN} more" if len(failed) > _SHOWN else ""
+    noun = "bundle" if len(failed) == 1 else "bundles"
+    return RemoteError(
+        f"cannot read {len(failed)} {noun}: {shown}{more}",
+        hint=failed[0][1].hint or "omit `--pull-bundles` to list what the catalog itself names",
+        temporary=any(getattr(error, "temporary", False) for _, error in failed),
+    )

@@ -1,0 +1,230 @@
+"""Mirroring a catalog, or a part of it: its image, and all images that it needs.
+
+A part of a catalog is another catalog, so its image is built, under the name of the whole.
+Into a folder, and from it, the images keep their names; in a registry they are below its prefix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from olmkit.base import tree as trees
+from olmkit.base.diagnostics import ConfigurationError, Diagnostic, InputError
+from olmkit.base.tree import Changes, Tree
+from olmkit.catalog import image as catalog_image
+from olmkit.catalog.blobs import fbc
+from olmkit.edges import disk, paths
+from olmkit.edges.images import transports
+from olmkit.edges.images.access_settings import Access
+from olmkit.jobs.catalog.mirroring import images as images_job
+from olmkit.jobs.catalog.mirroring.filter import Requested
+from olmkit.jobs.catalog.mirroring.images import CatalogImages
+from olmkit.jobs.image import mirror as job
+from olmkit.jobs.image.mirror import (
+    MirroredImage,
+    MirrorEnd,
+    MirrorItem,
+    MirrorOptions,
+    MirrorResult,
+    Say,
+)
+from olmkit.oci import mirroring
+from olmkit.oci.mirroring import MirrorRegistry, MirrorTarget
+from olmkit.oci.reference import LayoutReference, Reference
+from olmkit.olm import mirror_objects
+from olmkit.olm.mirror_objects import MirroredCatalog, MirrorFilesOptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogMirrorOptions:
+    """What to mirror and how.
+
+    `catalog_image` is the name of the catalog's image, which otherwise is that of the source.
+    `manifests`: the folder for the manifests of a registry.
+    """
+
+    wanted: Requested = ()
+    pull_bundles: bool = False
+    catalog_image: str = ""
+    created: int = 0
+    dry_run: bool = False
+    copying: MirrorOptions = field(default_factory=MirrorOptions)
+    manifests: Path | None = None
+    files: MirrorFilesOptions = field(default_factory=MirrorFilesOptions)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MirroredCatalogs:
+    """What is in the mirror now, or would be."""
+
+    images: tuple[MirroredImage, ...]
+    catalogs: tuple[str, ...] = ()
+    changes: Changes | None = None
+    extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Plan:
+    """What to copy, from where; `origin` None: from where the names of the images say."""
+
+    items: tuple[MirrorItem, ...]
+    origin: LayoutReference | None = None
+    listed: CatalogImages | None = None
+
+
+async def mirror_catalog(
+    source: str,
+    target: MirrorTarget,
+    access: Access,
+    target_access: Access,
+    options: CatalogMirrorOptions,
+    say: Say = lambda _: None,
+) -> MirroredCatalogs:
+    """Copy what `source` names: a catalog with its images, or the folder of a mirror.
+
+    Raises `RemoteError` when some images are not in the mirror; the others are.
+    """
+    if options.manifests is not None and not isinstance(target, MirrorRegistry):
+        raise ConfigurationError(
+            "manifests are for clusters, which cannot pull from a folder",
+            hint="pass `--manifests-dir` when you mirror from the folder to a registry",
+        )
+    plan = await _plan(source, target, access, options)
+    if options.dry_run:
+        result = MirrorResult(
+            images=tuple(
+                MirroredImage(source=str(item.source), target=str(item.target))
+                for item in plan.items
+            )
+        )
+        return _result(plan, result, (), None)
+    async with (
+        job.open_side(plan.origin, access) as origin,
+        job.open_side(target, target_access, write=True) as mirror,
+    ):
+        result = await job.mirror(plan.items, origin, mirror, options.copying, say)
+        if result.failed or result.not_begun:
+            raise job.failure(result)
+        catalogs = await _catalogs(plan, origin, mirror)
+    changes = None
+    if options.manifests is not None and isinstance(target, MirrorRegistry):
+        changes = _write(options.manifests, plan, target, catalogs, options.files)
+    return _result(plan, result, catalogs, changes)
+
+
+async def _plan(
+    source: str, target: MirrorTarget, access: Access, options: CatalogMirrorOptions
+) -> _Plan:
+    parsed = transports.parse(source)
+    if isinstance(parsed, LayoutReference) and not parsed.tag and not parsed.digest:
+        folder = job.open_folder(parsed)
+        if folder.images:
+            _check_whole(options)
+            subjects = await folder.referrers()
+            named = [one for one in folder.images if folder.digest(one) not in subjects]
+            return _Plan(items=job.items_for(named, target), origin=parsed)
+    listed = await images_job.list_images(
+        source, access, wanted=options.wanted, pull_bundles=options.pull_bundles
+    )
+    sources = mirroring.parse_images(image.image for image in listed.images)
+    items = list(job.items_for(sources, target))
+    own = _catalog_item(parsed, target, listed, options)
+    if own is not None:
+        items = [own, *(item for item in items if item.source != own.source)]
+    return _Plan(items=tuple(items), listed=listed)
+
+
+def _check_whole(options: CatalogMirrorOptions) -> None:
+    """A folder goes as a whole: its catalog was built for what is in it."""
+    if options.wanted or options.catalog_image or options.pull_bundles:
+        raise ConfigurationError(
+            "the folder of a mirror is copied as a whole",
+            hint="select packages when you mirror from the catalog to the folder",
+        )
+
+
+def _catalog_item(
+    parsed: object, target: MirrorTarget, listed: CatalogImages, options: CatalogMirrorOptions
+) -> MirrorItem | None:
+    """The image of the catalog itself; None for a catalog that has no name as an image."""
+    if options.catalog_image:
+        name = Reference.parse(options.catalog_image).tagged()
+        if not name.registry or name.digest is not None:
+            raise ConfigurationError(
+                f"`{options.catalog_image}` is not a name for the image of the catalog",
+                hint="write `registry/repository:tag`",
+            )
+    elif isinstance(parsed, Reference):
+        name = parsed.pinned(parsed.digest) if parsed.digest is not None else parsed
+    else:
+        return None
+    is_copy = isinstance(parsed, Reference) and not options.wanted and not options.catalog_image
+    if not is_copy and name.digest is not None:
+        raise ConfigurationError(
+            "a part of a catalog has another digest than the whole",
+            hint="name its image: `--catalog-image registry/repository:tag`",
+        )
+    (item,) = job.items_for([name], target)
+    if is_copy:
+        return item
+    tree = fbc.dump_tree(listed.blobs, "yaml")
+    return replace(item, image=catalog_image.image(tree, created=options.created))
+
+
+async def _catalogs(
+    plan: _Plan, origin: MirrorEnd, mirror: MirrorEnd
+) -> tuple[MirroredCatalog, ...]:
+    """The images of catalogs among those that were copied; from a catalog, its own alone."""
+    found: list[MirroredCatalog] = []
+    for item in plan.items if plan.origin is not None else plan.items[:1]:
+        # A folder is at hand, and the image of a catalog that was built is in the mirror alone.
+        side, name = (origin, item.source) if plan.origin is not None else (mirror, item.target)
+        async with side.opened(name) as store:
+            root = await store.resolve(transports.selector(name))
+            try:
+                config = (await transports.look_at(store, root, Access())).config
+            except InputError:  # something else than an image that runs
+                continue
+        folder = config.labels.get(catalog_image.CONFIGS_LABEL)
+        if folder is not None:
+            runs = config.run_options.get("Entrypoint") or config.run_options.get("Cmd")
+            pinned = str(item.target.pinned(root.digest))
+            found.append(MirroredCatalog(image=pinned, folder="" if runs else folder))
+    return tuple(found)
+
+
+def _write(
+    folder: Path,
+    plan: _Plan,
+    target: MirrorRegistry,
+    catalogs: Sequence[MirroredCatalog],
+    options: MirrorFilesOptions,
+) -> Changes:
+    """Write the manifests; the clusters name catalogs by the mirror, hence these need no rule."""
+    own = {catalog.image.partition("@")[0] for catalog in catalogs}
+    names = mirroring.repositories(
+        (item.source, item.target) for item in plan.items if item.target.name not in own
+    )
+    wanted = mirror_objects.files(target, names, catalogs, options)
+    found = disk.read_tree(folder) if paths.is_folder(folder) else Tree()
+    changes = trees.diff(wanted, found)
+    disk.apply(folder, changes)
+    return changes
+
+
+def _result(
+    plan: _Plan,
+    result: MirrorResult,
+    catalogs: Sequence[MirroredCatalog],
+    changes: Changes | None,
+) -> MirroredCatalogs:
+    return MirroredCatalogs(
+        images=result.images,
+        catalogs=tuple(catalog.image for catalog in catalogs),
+        changes=changes,
+        extra=plan.listed.extra if plan.listed is not None else {},
+        diagnostics=plan.listed.diagnostics if plan.listed is not None else (),
+    )

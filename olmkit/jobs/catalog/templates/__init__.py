@@ -1,0 +1,1 @@
+"""Catalogs from templates, and templates from catalogs."""

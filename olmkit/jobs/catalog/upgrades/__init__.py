@@ -1,0 +1,1 @@
+"""What a catalog offers to clusters: what OLM would install, upgrade paths, and their checks."""

@@ -1,0 +1,70 @@
+"""A process in the foreground: its end, and the signals it is passed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from olmkit.base.diagnostics import ConfigurationError
+from olmkit.edges.programs import processes
+
+
+def run(tmp_path: Path, code: str, **environment: str) -> int:
+    words = [sys.executable, "-c", code]
+    return processes.run(words, folder=tmp_path, environment={**os.environ, **environment})
+
+
+def test_exit_code_is_the_process_s(tmp_path: Path) -> None:
+    assert run(tmp_path, "raise SystemExit(7)") == 7
+
+
+def test_end_by_a_signal_is_reported_as_a_shell_does(tmp_path: Path) -> None:
+    assert run(tmp_path, "import os, signal; os.kill(os.getpid(), signal.SIGKILL)") == 137
+
+
+def test_it_runs_where_and_with_what_it_should(tmp_path: Path) -> None:
+    assert run(tmp_path, "import os; open(os.environ['X'], 'w').close()", X="made") == 0
+    assert (tmp_path / "made").exists()
+
+
+def test_program_that_is_not_there_is_reported(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"cannot run `/no/such`: no such file"):
+        processes.run(["/no/such"], folder=tmp_path, environment={})
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_are_passed_on_once(tmp_path: Path, number: signal.Signals) -> None:
+    ready = tmp_path / "ready"
+
+    def send() -> None:
+        while not ready.exists():
+            time.sleep(0.01)
+        os.kill(os.getpid(), number)
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    before = signal.getsignal(number)
+    code = run(
+        tmp_path,
+        "import signal, time\n"
+        "seen = []\n"
+        f"signal.signal({int(number)}, lambda *_: seen.append(1))\n"
+        "open('ready', 'w').close()\n"
+        "while not seen: time.sleep(0.01)\n"
+        "time.sleep(0.1)\n"
+        "raise SystemExit(40 + len(seen))",
+    )
+    sender.join()
+    assert code == 41
+    assert signal.getsignal(number) is before
+
+
+def test_python_path_keeps_what_it_had() -> None:
+    assert processes.path_with(Path("/a"), {}) == "/a"
+    assert processes.path_with(Path("/a"), {"PYTHONPATH": "/b"}) == "/a:/b"

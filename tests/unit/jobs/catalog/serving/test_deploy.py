@@ -1,0 +1,84 @@
+"""Deploying a shared catalog server, against a small API server."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from olmkit.edges.cluster.client import HttpCluster
+from olmkit.edges.cluster.kubeconfig import ClusterConfig
+from olmkit.edges.cluster.objects import ClusterObjects
+from olmkit.jobs.catalog.serving import deploy
+from olmkit.jobs.cluster.wait import Timeouts
+from olmkit.kube.api import ClusterError, Resource
+from olmkit.kube.objects import GVK
+from olmkit.olm import catalog_deployment
+from olmkit.olm.catalog_deployment import CatalogDeployment
+from olmkit.testing.apiserver.server import ApiServer
+
+QUICK = Timeouts(seconds=0.3, interval=0.02, believed=0.1)
+WANTED = CatalogDeployment(name="shared", namespace="olm", image="quay.io/example/catalog:v1")
+PLURALS = {
+    "CatalogSource": "catalogsources",
+    "NetworkPolicy": "networkpolicies",
+    "Service": "services",
+    "PodDisruptionBudget": "poddisruptionbudgets",
+    "Deployment": "deployments",
+    "HorizontalPodAutoscaler": "horizontalpodautoscalers",
+    "Pod": "pods",
+    "Event": "events",
+}
+
+
+def _resource(api_version: str, kind: str) -> Resource:
+    group, _, version = api_version.rpartition("/")
+    gvk = GVK(group=group, version=version, kind=kind)
+    return Resource(
+        gvk=gvk, plural=PLURALS[kind], namespaced=True, subresources=frozenset({"status"})
+    )
+
+
+def test_objects_of_others_are_not_taken_over_and_ours_are_updated() -> None:
+    made = catalog_deployment.served_objects(WANTED)
+    kinds = [(one["apiVersion"], one["kind"]) for one in made] + [("v1", "Pod"), ("v1", "Event")]
+
+    async def story() -> None:
+        server = ApiServer.of([_resource(*kind) for kind in kinds])
+        async with (
+            server.serving(),
+            HttpCluster(ClusterConfig(server=server.url)) as http,
+        ):
+            reader = ClusterObjects(http)
+            other: dict[str, Any] = {
+                "apiVersion": "v1",
+                "kind": "Service",
+                "metadata": {"name": "shared", "namespace": "olm"},
+                "spec": {"ports": [{"port": 1}]},
+            }
+            server.put("services", other)
+            for job in (
+                deploy.changes(reader, made),
+                deploy.apply(reader, made, report=[].append, timeouts=QUICK),
+            ):
+                with pytest.raises(ClusterError, match="olmkit did not create it"):
+                    await job
+            assert server.all("deployments") == []
+
+            await reader.delete(other)
+            lines = await deploy.changes(reader, made)
+            assert all(line.startswith("would create ") for line in lines)
+            told: list[str] = []
+            found = await deploy.apply(reader, made, report=told.append, timeouts=QUICK)
+            assert not found.is_ready  # nothing runs the pods here
+            assert len([line for line in told if line.startswith("applied ")]) == len(made)
+            newer = replace(WANTED, image="quay.io/example/catalog:v2")
+            newer_objects = catalog_deployment.served_objects(newer)
+            lines = await deploy.changes(reader, newer_objects)
+            assert [line for line in lines if "would change" in line] == [
+                "would change Deployment olm/shared"
+            ]
+
+    asyncio.run(story())
