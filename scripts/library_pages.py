@@ -140,8 +140,9 @@ JOBS: Final[Mapping[str, tuple[str, ...]]] = {
     "Projects": ("scaffold", "generate", "overlay", "run"),
     "Bundles": ("generate", "validate", "facts", "fix", "build"),
     "Catalogs": (
-        *("catalogs", "render", "add", "check", "filter", "images", "mirror", "path", "resolve"),
-        *("cluster_catalog", "image", "serve"),
+        *("catalogs", "render", "add", "upgrades.check", "mirroring.filter", "mirroring.images"),
+        *("mirroring.mirror", "upgrades.path", "upgrades.resolve", "cluster_catalog", "image"),
+        "serving.serve",
     ),
     "Images": ("build", "publish", "copy", "signatures"),
     "Clusters": ("bundle", "deploy", "olm", "operands", "read", "status", "wait"),

@@ -40,15 +40,15 @@ ALLOWED: dict[str, tuple[tuple[str, ...], str]] = {
     "Channel": (("catalog.blobs.records", "catalog.model"), _CATALOG_FORMS),
     "ChannelRow": (("catalog.database.tables", "catalog.listing"), _ROWS),
     "Converted": (
-        ("catalog.database.conversion", "jobs.catalog.conversion"),
+        ("catalog.database.conversion", "jobs.catalog.templates.conversion"),
         "the result of the middle, and of the job around another conversion",
     ),
     "Deprecation": (("catalog.blobs.records", "hub.pages"), _PAGES),
     "Descriptor": (("hub.pages", "oci.content"), "the term of CSVs, and that of OCI"),
     "Entry": (("catalog.blobs.records", "catalog.model", "hub.feeds"), _CATALOG_FORMS),
-    "Fact": (("hub.comparison", "hub.pages"), _PAGES),
+    "Fact": (("hub.package.comparison", "hub.pages"), _PAGES),
     "Facts": (
-        ("apis.python.field_constraints", "hub.comparison", "rules.engine"),
+        ("apis.python.field_constraints", "hub.package.comparison", "rules.engine"),
         "what is known of a field, of versions next to each other, and of the world of a check",
     ),
     "Fault": (
@@ -56,7 +56,7 @@ ALLOWED: dict[str, tuple[tuple[str, ...], str]] = {
         "public in `olmkit.testing`: what may happen to a request; the other is of a property",
     ),
     "Earlier": (
-        ("hub.build_record", "hub.news"),
+        ("hub.builds.build_record", "hub.news"),
         "what a hub keeps of its earlier build: files, and what its news report",
     ),
     "Field": (
@@ -108,12 +108,12 @@ ALLOWED: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "Package": (("catalog.blobs.records", "catalog.model"), _CATALOG_FORMS),
     "PackageRecord": (
-        ("catalog.serve.registry_index", "hub.build_record"),
+        ("catalog.serve.registry_index", "hub.builds.build_record"),
         "what is kept of a package between two builds, of an index and of a hub",
     ),
     "PackageRow": (("catalog.database.tables", "catalog.listing"), _ROWS),
     "Part": (
-        ("catalog.blobs.stream", "catalog.changes.filtering", "hub.package_pages"),
+        ("catalog.blobs.stream", "catalog.changes.filtering", "hub.package.package_pages"),
         "a part of a stream, of a package, of a site: each inside its own module",
     ),
     "Prepared": (
@@ -151,7 +151,7 @@ ALLOWED: dict[str, tuple[tuple[str, ...], str]] = {
         "the settings of a project, and of a repository of operators",
     ),
     "Source": (
-        ("hub.all_pages", "runtime.watch.source"),
+        ("hub.builds.all_pages", "runtime.watch.source"),
         "a catalog of a hub; the other is the term of controller-runtime",
     ),
     "Store": (
@@ -167,7 +167,7 @@ ALLOWED: dict[str, tuple[tuple[str, ...], str]] = {
         "public in `olmkit.runtime`: an object of a watch; the other is a project with watches",
     ),
     "Wanted": (
-        ("catalog.changes.filtering", "hub.package_pages"),
+        ("catalog.changes.filtering", "hub.package.package_pages"),
         "the requested part of a package, and the requested pages of one",
     ),
 }

@@ -1,1 +1,4 @@
-"""Commands that select parts of a catalog and their images."""
+"""Commands that select parts of a catalog and their images.
+
+Their work is done in `jobs.catalog.mirroring`; `image mirror` is in `cli.image`.
+"""

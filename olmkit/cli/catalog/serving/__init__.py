@@ -1,1 +1,4 @@
-"""Commands that serve catalogs, here and on Kubernetes."""
+"""Commands that serve catalogs, on this machine and on Kubernetes.
+
+Their work is done in `jobs.catalog.serving`.
+"""

@@ -1,1 +1,4 @@
-"""Commands about catalog templates."""
+"""Commands about catalog templates.
+
+Their work is done in `jobs.catalog.templates`.
+"""

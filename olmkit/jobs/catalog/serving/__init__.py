@@ -1,4 +1,4 @@
-"""What a catalog server works with: its settings, prepared catalogs, their stores and changes.
+"""Catalog servers: their settings, prepared catalogs, stores and changes, and their deployment.
 
-The servers themselves are started in `jobs.catalog.serve`.
+What they answer is in `catalog.serve`, the gRPC and HTTP sides in `edges`.
 """

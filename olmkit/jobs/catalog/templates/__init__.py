@@ -1,1 +1,4 @@
-"""Catalogs from templates, and templates from catalogs."""
+"""Catalogs from templates, and templates from catalogs.
+
+How a template expands is in `catalog.templates`.
+"""

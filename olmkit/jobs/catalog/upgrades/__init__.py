@@ -1,1 +1,4 @@
-"""What a catalog offers to clusters: what OLM would install, upgrade paths, and their checks."""
+"""What a catalog offers to clusters: what OLM would install, upgrade paths, and their checks.
+
+Graphs are in `catalog.graph`, the resolver in `olm.resolver`.
+"""
