@@ -17,7 +17,7 @@ import hashlib
 import json
 import logging
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -29,6 +29,7 @@ from olmkit.kube.objects import GVK, Manifest
 from olmkit.runtime import typed
 from olmkit.runtime.client import Client
 from olmkit.runtime.events import NORMAL, WARNING, EventRecorder
+from olmkit.runtime.manifest_client import gvk_of_manifest
 from olmkit.runtime.typed import Kind, ModelKind
 from olmkit.runtime.watch.snapshot import Snapshot
 from olmkit.runtime.work.reconcile import Request
@@ -133,6 +134,8 @@ class Children:
         none, and its owner's reference. Children are removed after all others are as wanted.
         Raises `ValueError` for a child that the owner cannot have.
         """
+        if isinstance(wanted, Mapping):
+            raise TypeError("the children are a list of objects, not one object")
         parent = typed.manifest_of(owner)
         made = [await self._child(parent, typed.manifest_of(one)) for one in wanted]
         if self._removes and all(one.error is None for one in made):
@@ -141,7 +144,7 @@ class Children:
         return Family(tuple(made))
 
     async def _child(self, owner: Manifest, description: Manifest) -> Child:
-        gvk, key = objects.gvk(description), _key(description)
+        gvk, key = gvk_of_manifest(description), _key(description)
         found: Manifest | None = None
         conflicts: Sequence[Cause] = ()
         try:

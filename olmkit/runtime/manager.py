@@ -28,6 +28,7 @@ from olmkit.runtime.lead.fence import FencedCluster
 from olmkit.runtime.metrics import Registry
 from olmkit.runtime.traces import Traces
 from olmkit.runtime.watch.cache import Cache, CacheSettings
+from olmkit.runtime.watch.scope import check_gvk
 from olmkit.runtime.work.controller import Controller
 
 _LOG = logging.getLogger(__name__)
@@ -119,6 +120,8 @@ class Manager:
         self.cache = Cache(cluster, cache_settings)
         # Not every elector knows until when its lease is respected.
         may_write = getattr(elector, "may_write", None)
+        for kind in uncached:
+            check_gvk(kind, "uncached")
         fenced: Cluster = FencedCluster(cluster, may_write) if may_write else cluster
         self.client = Client(fenced, self.cache, field_manager=name, uncached=uncached)
         self.ready = False
@@ -180,7 +183,7 @@ class Manager:
         """Run a controller; its name must be unique, since its metrics carry it."""
         if not isinstance(controller, Controller):
             raise TypeError(
-                f"`add_controller` takes a `Controller`, not {controller!r:.100}: "
+                f"`add_controller` takes a `Controller`, not a `{type(controller).__name__}`: "
                 "end the builder with `build(reconciler)`"
             )
         if controller.name in self._controllers:

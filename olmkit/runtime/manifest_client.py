@@ -27,8 +27,10 @@ from olmkit.kube.api import (
 )
 from olmkit.kube.labels import LabelSelector
 from olmkit.kube.objects import GVK, Manifest
+from olmkit.runtime import typed
 from olmkit.runtime.durations import Duration, seconds
 from olmkit.runtime.own_writes import OwnWrites
+from olmkit.runtime.typed import Kind, ModelKind
 from olmkit.runtime.watch.cache import Cache, Index
 from olmkit.runtime.watch.reflector import BREATH
 from olmkit.runtime.watch.snapshot import Snapshot
@@ -110,11 +112,12 @@ class ManifestClient:
         """The same client for one namespace alone; kinds without namespaces are as before."""
         return self._but(namespace=namespace)
 
-    def add_index(self, gvk: GVK, name: str, indexer: Indexer) -> bool:
+    def add_index(self, kind: GVK | type[Kind | ModelKind], name: str, indexer: Indexer) -> bool:
         """Index a kind in the cache, before that starts; whether there is a cache for it.
 
         An index of that name that is there already stays.
         """
+        gvk = typed.gvk_of(kind)
         if self._cache is None or gvk in self._uncached:
             return False
         if name not in self._cache.informer(gvk).indexes:
@@ -144,6 +147,7 @@ class ManifestClient:
         namespaces. Subresources are read from the server; `metadata_only`
         reads a cache of metadata.
         """
+        _check_request(key)
         if self._namespace:
             key = Request(key.name, await self._place(gvk, key.namespace))
         if self._cache is None or gvk in self._uncached or subresource:
@@ -225,7 +229,7 @@ class ManifestClient:
         Raises `ValueError` for a manifest without name (or `generateName`), kind or namespace.
         """
         manifest = await self._placed(manifest)
-        resource = await self._resource(_gvk(manifest))
+        resource = await self._resource(gvk_of_manifest(manifest))
         _check_identity(resource, manifest)
         try:
             created = await self.cluster.create(
@@ -244,7 +248,7 @@ class ManifestClient:
     async def replace(self, manifest: Manifest, *, subresource: str = "") -> Manifest:
         """PUT of the whole object; raises `Conflict` when it changed since it was read."""
         manifest = await self._placed(manifest)
-        resource = await self._resource(_gvk(manifest))
+        resource = await self._resource(gvk_of_manifest(manifest))
         _check_identity(resource, manifest)
         replaced = await self.cluster.replace(
             resource,
@@ -258,7 +262,7 @@ class ManifestClient:
 
     async def update_status(self, obj: Manifest) -> Manifest:
         manifest = await self._placed(obj)
-        resource = await self._resource(_gvk(manifest))
+        resource = await self._resource(gvk_of_manifest(manifest))
         if "status" not in resource.subresources:
             raise ValueError(
                 f"`{resource.gvk.kind}` has no status subresource: its status is written with the "
@@ -291,7 +295,7 @@ class ManifestClient:
             if not metadata.get("resourceVersion"):
                 raise ValueError("a locked patch needs the resource version of the old object")
             patch.setdefault("metadata", {})["resourceVersion"] = metadata["resourceVersion"]
-        resource = await self._resource(_gvk(old))
+        resource = await self._resource(gvk_of_manifest(old))
         _check_identity(resource, old)
         patched = await self.cluster.patch(
             resource,
@@ -346,7 +350,7 @@ class ManifestClient:
         `mutate` should set single fields: replacing a sub-tree drops what the server
         defaulted, and so writes on every pass. Raises `ValueError` when it changes the name.
         """
-        gvk = _gvk(manifest)
+        gvk = gvk_of_manifest(manifest)
         key = _key(manifest)
         found = await self.get(gvk, key)
         if found is None:
@@ -369,7 +373,7 @@ class ManifestClient:
         What `mutate` does to the status is written too; `Written` says which of the two
         changed.
         """
-        gvk = _gvk(manifest)
+        gvk = gvk_of_manifest(manifest)
         key = _key(manifest)
         found = await self.get(gvk, key)
         wanted = copy.deepcopy(manifest if found is None else found)
@@ -434,7 +438,7 @@ class ManifestClient:
 
     async def _apply(self, manifest: Manifest, *, force: bool, subresource: str = "") -> Manifest:
         manifest = await self._placed(manifest)
-        resource = await self._resource(_gvk(manifest))
+        resource = await self._resource(gvk_of_manifest(manifest))
         _check_identity(resource, manifest)
         metadata = manifest["metadata"]
         applied = await self.cluster.patch(
@@ -463,6 +467,7 @@ class ManifestClient:
 
     async def _located(self, gvk: GVK, key: Request) -> Request:
         """The key with our namespace; `ValueError` when its kind needs one and it has none."""
+        _check_request(key)
         if self._namespace:
             key = Request(key.name, await self._place(gvk, key.namespace))
         _check_namespace(await self._resource(gvk), key)
@@ -483,7 +488,7 @@ class ManifestClient:
         if not self._namespace:
             return manifest
         metadata = manifest.get("metadata") or {}
-        place = await self._place(_gvk(manifest), metadata.get("namespace") or "")
+        place = await self._place(gvk_of_manifest(manifest), metadata.get("namespace") or "")
         return {**manifest, "metadata": {**metadata, "namespace": place}} if place else manifest
 
     async def _list_directly(
@@ -537,7 +542,8 @@ def as_manifest(gvk: GVK, snapshot: Snapshot) -> Manifest:
     return {"apiVersion": gvk.api_version, "kind": gvk.kind} | found
 
 
-def _gvk(manifest: Manifest) -> GVK:
+def gvk_of_manifest(manifest: Manifest) -> GVK:
+    """Its kind; raises `ValueError` for a manifest that does not say it."""
     for field in ("apiVersion", "kind"):
         if not isinstance(manifest.get(field), str) or not manifest[field]:
             raise ValueError(f"the manifest of `{_key(manifest)}` has no `{field}`")
@@ -552,6 +558,11 @@ def _check_identity(resource: Resource, manifest: Manifest) -> None:
     if not metadata.get("name") and not metadata.get("generateName"):
         raise ValueError(f"the manifest of a `{resource.gvk.kind}` has no `metadata.name`")
     _check_namespace(resource, _key(manifest))
+
+
+def _check_request(key: object) -> None:
+    if not isinstance(key, Request):
+        raise TypeError(f"an object is named by a `Request(name, namespace)`, not by {key!r:.100}")
 
 
 def _check_namespace(resource: Resource, key: Request) -> None:

@@ -84,6 +84,10 @@ def manifest_of(obj: Manifest | Kind | ModelKind) -> Manifest:
     if hasattr(found, "to_manifest"):
         made: Manifest = found.to_manifest()
         return made
+    if not hasattr(found, "model_dump"):
+        raise TypeError(
+            f"an object is a manifest (a dictionary) or of a class of a kind, not {found!r:.100}"
+        )
     gvk = gvk_of(type(found))
     dumped: Manifest = found.model_dump(mode="json", by_alias=True, exclude_unset=True)
     _add_unknown(found, dumped)

@@ -41,12 +41,13 @@ class Endpoint:
 
 
 def crds(config: Path) -> list[Manifest]:
-    """The CRDs of a config folder: of `crd/bases` as `olmkit generate` writes it, else its own.
+    """The CRDs of a config folder: of `crd/bases` as `olmkit generate` writes it.
 
-    Empty when there are none. Raises `InputError` for a file that is not YAML.
+    Without that folder those of `crd`, else its own. Empty when there are none. Raises
+    `InputError` for a file that is not YAML.
     """
-    bases = config / "crd" / "bases"
-    folder = bases if bases.is_dir() else config
+    folders = (config / "crd" / "bases", config / "crd", config)
+    folder = next((one for one in folders if one.is_dir()), config)
     return [one for one in _manifests(folder) if one.get("kind") == CRD.kind]
 
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _LOOP = "olmkit_loop"
 _NUMBERS = itertools.count(1)
+_FOUND: pytest.StashKey[list[Manifest]] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -76,8 +77,25 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
         async with asyncio.timeout(seconds):
             await pyfuncitem.obj(**arguments)
 
-    loop.run(whole())
+    try:
+        loop.run(whole())
+    except Exception as error:
+        _note_crds(error, pyfuncitem.config)
+        raise
     return True
+
+
+def _note_crds(error: Exception, config: pytest.Config) -> None:
+    """Say which CRDs the server of a test has, when it does not know a kind."""
+    from olmkit.kube.api import NoSuchKind
+
+    found = config.stash.get(_FOUND, None)
+    if isinstance(error, NoSuchKind) and found is not None:
+        names = ", ".join(f"`{one['metadata']['name']}`" for one in found) or "none"
+        error.add_note(
+            f"CRDs found in `{config.getini('olmkit_config')}`: {names}; "
+            "the setting `olmkit_config` of pytest names another folder"
+        )
 
 
 @pytest.fixture
@@ -103,11 +121,12 @@ def olmkit_config(request: pytest.FixtureRequest) -> Path:
 
 
 @pytest.fixture(scope="session")
-def crds(olmkit_config: Path) -> list[Manifest]:
+def crds(request: pytest.FixtureRequest, olmkit_config: Path) -> list[Manifest]:
     """The CRDs of the config folder; empty without that folder."""
     from olmkit.testing import installing
 
-    return installing.crds(olmkit_config)
+    found = request.config.stash[_FOUND] = installing.crds(olmkit_config)
+    return found
 
 
 @pytest.fixture

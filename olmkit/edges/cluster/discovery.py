@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import difflib
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -53,10 +54,22 @@ class Discovery:
         if found is None:
             raise NoSuchKind(
                 f"the cluster does not know the kind `{gvk.kind}` of `{gvk.api_version}`",
-                hint="install its CustomResourceDefinition first",
+                hint=self._hint(gvk),
                 code=404,
             )
         return found
+
+    def _hint(self, gvk: GVK) -> str:
+        """What to do about a kind that is not there: it is mostly mistyped, or has no CRD yet."""
+        near = [one for one in self._known if one.group == gvk.group]
+        kinds = {one.kind for one in near if one.version == gvk.version}
+        names = {kind.lower(): kind for kind in sorted(kinds)}
+        for name in difflib.get_close_matches(gvk.kind.lower(), names, n=1, cutoff=0.8):
+            return f"`{gvk.api_version}` has the kind `{names[name]}`"
+        if others := sorted(one.version for one in near if one.kind == gvk.kind):
+            listed = ", ".join(f"`{one}`" for one in others)
+            return f"the cluster has `{gvk.kind}` in the version {listed}"
+        return "install its CustomResourceDefinition first"
 
     async def _ask(self, gvk: GVK) -> None:
         root = "/apis" if gvk.group else "/api"

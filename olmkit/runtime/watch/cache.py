@@ -19,6 +19,8 @@ from olmkit.base.diagnostics import ConfigurationError
 from olmkit.kube.api import Cluster, ClusterError, NoSuchKind, Resource
 from olmkit.kube.labels import LabelSelector
 from olmkit.kube.objects import GVK, Manifest
+from olmkit.runtime import typed
+from olmkit.runtime.typed import Kind, ModelKind
 from olmkit.runtime.watch.predicate import CreateEvent, DeleteEvent, Event, UpdateEvent
 from olmkit.runtime.watch.reflector import BREATH, Backoff, Reflector
 from olmkit.runtime.watch.scope import ALL_NAMESPACES as ALL_NAMESPACES
@@ -334,8 +336,11 @@ class Cache:
         self._group: asyncio.TaskGroup | None = None
         self._tasks: dict[tuple[GVK, bool], asyncio.Task[None]] = {}
 
-    def informer(self, gvk: GVK, *, metadata_only: bool = False) -> Informer:
+    def informer(
+        self, kind: GVK | type[Kind | ModelKind], *, metadata_only: bool = False
+    ) -> Informer:
         """The informer of a kind, made and started when it is not there."""
+        gvk = typed.gvk_of(kind)
         key = (gvk, metadata_only)
         informer = self._informers.get(key)
         if informer is None:
@@ -349,9 +354,9 @@ class Cache:
             self._start(key)
         return informer
 
-    def add_index(self, gvk: GVK, name: str, indexer: Indexer) -> None:
+    def add_index(self, kind: GVK | type[Kind | ModelKind], name: str, indexer: Indexer) -> None:
         """Declare an index, before the cache starts."""
-        self.informer(gvk).add_index(name, indexer)
+        self.informer(kind).add_index(name, indexer)
 
     @property
     def informers(self) -> Iterable[Informer]:

@@ -73,6 +73,8 @@ class CacheSettings:
     start_on_read: bool = True
 
     def __post_init__(self) -> None:
+        for kind in self.kinds:
+            check_gvk(kind, "kinds")
         for one in (self.resync, *(kind.resync for kind in self.kinds.values())):
             if one is not None:
                 seconds(one, "resync")
@@ -138,6 +140,14 @@ def _exclude_named(parts: dict[str, Scope]) -> dict[str, Scope]:
     excluded = [f"metadata.namespace!={name}" for name in sorted(parts) if name]
     selector = ",".join([*([rest.field_selector] if rest.field_selector else []), *excluded])
     return parts | {ALL_NAMESPACES: replace(rest, field_selector=selector)}
+
+
+def check_gvk(kind: object, where: str) -> None:
+    """Raises `TypeError` for what would never be found: a class, for example."""
+    if not isinstance(kind, GVK):
+        name = getattr(kind, "__name__", repr(kind))
+        hint = f": pass `{name}.gvk`" if hasattr(kind, "gvk") else ""
+        raise TypeError(f"`{where}` takes each kind as its `GVK`, not as `{name}`{hint}")
 
 
 def parse_namespaces(text: str | None) -> tuple[str, ...]:

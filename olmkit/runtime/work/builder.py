@@ -9,7 +9,13 @@ from olmkit.kube.objects import GVK
 from olmkit.runtime import typed
 from olmkit.runtime.metrics import Registry
 from olmkit.runtime.typed import Kind, ModelKind
-from olmkit.runtime.watch.handler import EnqueueObject, EnqueueOwner, Handler
+from olmkit.runtime.watch.handler import (
+    EnqueueMapped,
+    EnqueueObject,
+    EnqueueOwner,
+    Handler,
+    Mapping,
+)
 from olmkit.runtime.watch.predicate import Predicate
 from olmkit.runtime.watch.source import KindSource, Source
 from olmkit.runtime.work.controller import Controller, ControllerSettings
@@ -53,7 +59,7 @@ class ControllerBuilder:
         if self._primary is not None:
             raise ValueError("a controller has one primary kind")
         self._primary, self._primary_namespaced = typed.gvk_of(kind), namespaced
-        self._primary_predicates = predicates
+        self._primary_predicates = _checked(predicates)
         self._primary_metadata_only = metadata_only
         return self
 
@@ -64,18 +70,22 @@ class ControllerBuilder:
         metadata_only: bool = False,
     ) -> ControllerBuilder:
         """A kind whose objects the primary kind controls."""
-        self._owned.append((typed.gvk_of(kind), predicates, metadata_only))
+        self._owned.append((typed.gvk_of(kind), _checked(predicates), metadata_only))
         return self
 
     def watches(
         self,
         kind: GVK | type[Kind | ModelKind],
-        handler: Handler,
+        handler: Handler | Mapping,
         *predicates: Predicate,
         metadata_only: bool = False,
     ) -> ControllerBuilder:
-        """Any kind, with a handler that maps its events to requests."""
-        self._watched.append((typed.gvk_of(kind), handler, predicates, metadata_only))
+        """Any kind, with a handler that turns its events into requests.
+
+        A function from an object to requests is taken as `EnqueueMapped(function)`.
+        """
+        found = _handler(handler)
+        self._watched.append((typed.gvk_of(kind), found, _checked(predicates), metadata_only))
         return self
 
     def source(self, source: Source) -> ControllerBuilder:
@@ -85,7 +95,7 @@ class ControllerBuilder:
 
     def with_event_filter(self, *predicates: Predicate) -> ControllerBuilder:
         """Drop the events of all sources that one of the predicates drops."""
-        self._filters += predicates
+        self._filters += _checked(predicates)
         return self
 
     def named(self, name: str) -> ControllerBuilder:
@@ -138,3 +148,26 @@ class ControllerBuilder:
         return Controller(
             name, reconciler, sources, registry=registry, settings=self._settings, gvk=primary
         )
+
+
+def _handler(given: object) -> Handler:
+    """What was given as a handler; `TypeError` for what would fail at the first event."""
+    if callable(getattr(given, "handle", None)) and not isinstance(given, type):
+        handler: Handler = given  # type: ignore[assignment]
+        return handler
+    if callable(given) and not isinstance(given, type):
+        return EnqueueMapped(given)
+    raise TypeError(
+        f"a handler has `handle(event, queue)`, or is a function from an object to requests; "
+        f"this is {given!r:.100}"
+    )
+
+
+def _checked(predicates: tuple[Predicate, ...]) -> tuple[Predicate, ...]:
+    for one in predicates:
+        if not isinstance(one, Predicate):
+            raise TypeError(
+                f"a predicate is a `Predicate`, not {one!r:.100}: write a subclass, "
+                "or use `on_update(function)` or `matching_labels(selector)`"
+            )
+    return predicates

@@ -70,6 +70,14 @@ class ControllerSettings:
     enable_warmup: bool = False
     limiter: RateLimiter | None = None
 
+    def __post_init__(self) -> None:
+        workers = self.max_concurrent_reconciles
+        if workers is not None and workers < 1:
+            raise ValueError(f"`max_concurrent_reconciles` is 1 or more, not {workers!r}")
+        seconds(self.cache_sync_timeout, "cache_sync_timeout")
+        if self.reconciliation_timeout is not None:
+            seconds(self.reconciliation_timeout, "reconciliation_timeout")
+
 
 class NotSynced(RemoteError):  # noqa: N818 - a fact, not a fault
     """What a controller watches could not be listed in time."""

@@ -44,7 +44,12 @@ class Result:
         # Here it is the reconcile that fails; in the queue it would be the controller.
         if not isinstance(priority, int | None):
             raise TypeError(f"`priority` is a whole number, not {priority!r}")
-        object.__setattr__(self, "requeue_after", seconds(requeue_after, "requeue_after"))
+        delay = seconds(requeue_after, "requeue_after")
+        if delay < 0:
+            raise ValueError(
+                f"`requeue_after` is {delay:g}, but a delay is positive; 0 means no delayed pass"
+            )
+        object.__setattr__(self, "requeue_after", delay)
         object.__setattr__(self, "priority", priority)
 
 

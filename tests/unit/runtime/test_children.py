@@ -257,3 +257,14 @@ def test_owner_with_a_namespace_has_no_children_without_one() -> None:
             await children.apply(owner, [role | {"metadata": {"name": "r"}}])
 
     play(work)
+
+
+def test_mistakes_in_a_description_are_named() -> None:
+    async def work(_: ApiServer, client: Client, owner: Manifest) -> None:
+        one: Any = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
+        with pytest.raises(TypeError, match="a list of objects, not one"):
+            await Children(client).apply(owner, one)
+        with pytest.raises(ValueError, match="the manifest of `a` has no `kind`"):
+            await Children(client).apply(owner, [{"apiVersion": "v1", "metadata": {"name": "a"}}])
+
+    play(work)

@@ -475,3 +475,15 @@ def test_manifest_that_names_no_object_is_an_error_before_any_request(
         assert await client.get(NODE, Request("a"), fresh=True) is not None
 
     play(work)
+
+
+def test_what_is_not_a_key_or_an_object_is_named() -> None:
+    async def work(_: ApiServer, client: Client) -> None:
+        for call in (client.get, client.require, client.delete):
+            with pytest.raises(TypeError, match=r"`Request\(name, namespace\)`, not by 'a'"):
+                await call(MAP, "a")  # type: ignore[operator]
+        for wrong in (None, "a", [_map("a")]):
+            with pytest.raises(TypeError, match="an object is a manifest"):
+                await client.apply(wrong)  # type: ignore[call-overload]
+
+    play(work)

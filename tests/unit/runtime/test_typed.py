@@ -21,7 +21,9 @@ from olmkit.kube.objects import GVK, Manifest
 from olmkit.runtime import typed
 from olmkit.runtime.client import Client, Written
 from olmkit.runtime.kinds import CustomResource, Model, ObjectMeta
+from olmkit.runtime.manager import Manager
 from olmkit.runtime.watch.cache import Cache
+from olmkit.runtime.watch.scope import CacheSettings, KindScope
 from olmkit.runtime.work.builder import ControllerBuilder
 from olmkit.runtime.work.object_reconciler import ObjectReconciler
 from olmkit.runtime.work.reconcile import Request, Result
@@ -415,3 +417,26 @@ def test_the_factory_of_a_default_is_looked_at_once() -> None:
     zones[0].spec.hosts.append("www")
     assert typed.manifest_of(zones[0])["spec"] == {"hosts": ["www"]}
     assert typed.manifest_of(zones[1])["spec"] == {}
+
+
+def test_cache_and_index_take_the_class() -> None:
+    async def scene() -> None:
+        async with HttpCluster(ClusterConfig(server="http://127.0.0.1:1")) as cluster:
+            cache = Cache(cluster)
+            cache.add_index(Database, "engine", lambda found: [found.manifest()["spec"]["engine"]])
+            assert cache.informer(Database) is cache.informer(Database.gvk)
+            assert Client(cluster, cache, field_manager="m").add_index(Database, "x", lambda _: ())
+            assert cache.informer(Database).indexes == {"engine", "x"}
+
+    asyncio.run(scene())
+
+
+def test_settings_of_a_class_would_be_ignored_and_are_refused() -> None:
+    wrong: Any = {Database: KindScope()}
+    with pytest.raises(TypeError, match=r"`kinds` takes .*: pass `Database.gvk`"):
+        CacheSettings(kinds=wrong)
+    uncached: Any = frozenset({Database})
+    with pytest.raises(TypeError, match=r"`uncached` takes .*: pass `Database.gvk`"):
+        Manager(
+            HttpCluster(ClusterConfig(server="http://127.0.0.1:1")), name="m", uncached=uncached
+        )

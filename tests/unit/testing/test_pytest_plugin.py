@@ -246,3 +246,40 @@ def test_a_test_that_hangs_ends(project: Run) -> None:
         "async def test_waits(until): await asyncio.sleep(99)\n", "-o", "olmkit_timeout=0.2"
     )
     assert "TimeoutError" in done.stdout
+
+
+def test_an_unknown_kind_says_where_crds_were_sought(project: Run) -> None:
+    done = project(
+        """
+        async def test_reads(kube_client):
+            await kube_client.get(GVK("example.com", "v1", "Other"), Request("a", "default"))
+        """
+    )
+    assert "CRDs found in `config`: `things.example.com`" in done.stdout, done.stdout
+    done = project(
+        """
+        async def test_reads(kube_client):
+            await kube_client.create(thing("default", 1))
+        """,
+        "-o",
+        "olmkit_config=nowhere",
+    )
+    assert "CRDs found in `nowhere`: none" in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize("place", ["config/crd", "config", "crds"])
+def test_crds_are_found_without_the_folder_of_the_scaffold(
+    project: Run, tmp_path: Path, place: str
+) -> None:
+    (tmp_path / place).mkdir(exist_ok=True)
+    (tmp_path / "config/crd/bases/things.yaml").rename(tmp_path / place / "things.yaml")
+    (tmp_path / "config/crd/bases").rmdir()
+    if place != "config/crd":
+        (tmp_path / "config/crd").rmdir()
+    code = """
+    async def test_creates(kube_client):
+        await kube_client.create(thing("default", 1))
+    """
+    folder = "crds" if place == "crds" else "config"
+    done = project(code, "-o", f"olmkit_config={folder}")
+    assert "1 passed" in done.stdout, done.stdout

@@ -426,6 +426,25 @@ def test_kinds_are_found_once_and_asked_for_again_after_a_miss() -> None:
     play(work)
 
 
+@pytest.mark.parametrize(
+    ("version", "kind", "hint"),
+    [
+        ("tests.example.com/v1", "Things", "`tests.example.com/v1` has the kind `Thing`"),
+        ("tests.example.com/v1", "thing", "`tests.example.com/v1` has the kind `Thing`"),
+        ("tests.example.com/v2", "Thing", "the cluster has `Thing` in the version `v1`"),
+        ("tests.example.com/v1", "Place", "install its CustomResourceDefinition first"),
+        ("other.example.com/v1", "Thing", "install its CustomResourceDefinition first"),
+    ],
+)
+def test_a_kind_that_is_missing_says_what_is_there(version: str, kind: str, hint: str) -> None:
+    async def work(_: ApiServer, cluster: HttpCluster) -> None:
+        with pytest.raises(NoSuchKind) as raised:
+            await cluster.resource(version, kind)
+        assert raised.value.hint == hint
+
+    play(work)
+
+
 def test_old_servers_are_asked_by_version() -> None:
     listed = {
         "kind": "APIResourceList",

@@ -227,3 +227,44 @@ def test_the_metadata_of_the_primary_kind_is_enough() -> None:
                 return sorted(noting.seen), forms, found.manifest().get("spec")
 
     assert asyncio.run(scenario()) == (["n/a", "n/b"], ["Thing"], None)
+
+
+def test_a_function_is_a_handler_that_maps() -> None:
+    server = ApiServer.of(RESOURCES)
+    server.put("configmaps", {"metadata": {"name": "m", "namespace": "n"}})
+
+    async def scene() -> None:
+        reconciler = _Noting()
+        builder = ControllerBuilder().named("c")
+        builder.watches(MAP, lambda found: [Request(f"of-{found.key.name}", "n")])
+        controller = builder.build(reconciler)
+        async with HttpCluster(ClusterConfig(server=server.url)) as cluster:
+            cache = Cache(cluster)
+            tasks = [asyncio.create_task(one) for one in (cache.run(), controller.run(cache))]
+            await reconciler.has_enough.wait()
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+        assert reconciler.seen == ["n/of-m"]
+
+    async def whole() -> None:
+        async with asyncio.timeout(30), server.serving():
+            await scene()
+
+    asyncio.run(whole())
+
+
+def test_what_would_fail_at_the_first_event_is_refused() -> None:
+    wrong: Any
+    for wrong in (EnqueueObject, "handler", None):
+        with pytest.raises(TypeError, match="a handler has"):
+            ControllerBuilder().watches(MAP, wrong)
+    for wrong in (lambda _: True, type(GENERATION_CHANGED), "changed"):
+        for watch in (
+            ControllerBuilder().watches_for,
+            ControllerBuilder().owns,
+            lambda kind, one: ControllerBuilder().watches(kind, EnqueueObject(), one),
+            lambda _, one: ControllerBuilder().with_event_filter(one),
+        ):
+            with pytest.raises(TypeError, match="a predicate is a `Predicate`"):
+                watch(THING, wrong)

@@ -189,9 +189,7 @@ def test_a_terminal_error_does_not_come_back_and_is_not_forgotten(error: Excepti
 
 
 def test_a_delay_is_kept_and_resets_the_limiter() -> None:
-    reconciler = _Reconciler(
-        ClusterError("away"), Result(requeue_after=60), Result(requeue_after=-1)
-    )
+    reconciler = _Reconciler(ClusterError("away"), Result(requeue_after=60), Result())
     controller, text = _run(reconciler)
     assert _pauses(reconciler) == [0.005, 60.0]
     assert controller.queue.num_requeues(KEY) == 0
@@ -494,3 +492,23 @@ def test_controller_without_registry_is_measured_in_that_of_its_manager() -> Non
     labels = {"controller": "c", "result": "success"}
     name = "controller_runtime_reconcile_total"
     assert registry.collectors.get_sample_value(name, labels) == 2
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"max_concurrent_reconciles": 0}, "is 1 or more, not 0"),
+        ({"cache_sync_timeout": float("nan")}, "`cache_sync_timeout` is a finite"),
+        ({"reconciliation_timeout": float("inf")}, "`reconciliation_timeout` is a finite"),
+    ],
+)
+def test_settings_with_which_nothing_would_work_are_refused(
+    settings: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(ValueError, match=words):
+        ControllerSettings(**settings)
+
+
+def test_a_negative_delay_is_refused() -> None:
+    with pytest.raises(ValueError, match="is -1, but a delay is positive"):
+        Result(requeue_after=-1)
