@@ -60,6 +60,18 @@ def strategic_merge(value: objects.Manifest, patch: Mapping[str, Any]) -> object
     return dict(_unique(result, (api.kind,)) if keyed else result)
 
 
+def in_server_order(
+    merged: objects.Manifest, value: objects.Manifest, patch: Mapping[str, Any]
+) -> objects.Manifest:
+    """A strategic merge with its lists in the order of an API server, for a built-in kind.
+
+    There, items that are in `value` keep their order, and an item of the patch that is not
+    comes before what was not before the items that follow it in the patch.
+    """
+    ordered: objects.Manifest = _ordered(merged, value, patch, (objects.kind(value),))
+    return ordered
+
+
 def is_built_in(group: str) -> bool:
     """Whether Kubernetes itself defines the API group, so that its lists have keys."""
     return "." not in group or group.endswith(".k8s.io")
@@ -268,6 +280,33 @@ def _merge_lists(value: Any, patch: list[Any], path: tuple[str, ...], *, keyed: 
             result.append(merged)
     rest = [item for item in value if not any(item is other for other in taken)]
     return result + copy.deepcopy(rest)
+
+
+def _ordered(merged: Any, value: Any, patch: Any, path: tuple[str, ...]) -> Any:
+    if isinstance(merged, Mapping) and isinstance(value, Mapping) and isinstance(patch, Mapping):
+        both = patch.keys() & value.keys()
+        return {
+            name: _ordered(item, value[name], patch[name], (*path, name)) if name in both else item
+            for name, item in merged.items()
+        }
+    if not all(isinstance(one, list) for one in (merged, value, patch)):
+        return merged
+    key = _key_of(path)
+    if not key or any(not isinstance(item, Mapping) or key not in item for item in merged):
+        return merged
+    before, changed = _finder(value, key), _finder(patch, key)
+    items = [
+        _ordered(item, before(item[key]), changed(item[key]), path) if changed(item[key]) else item
+        for item in merged
+    ]
+    places = {item[key]: place for place, item in enumerate(value) if key in item}
+    kept = [item for item in items if not changed(item[key])]
+    new = [item for item in items if changed(item[key])]
+    result: list[Any] = []
+    while kept and new:
+        left, right = places[kept[0][key]], places.get(new[0][key])
+        result.append((kept if right is not None and left < right else new).pop(0))
+    return result + kept + new
 
 
 _SECOND_KEY = "protocol"

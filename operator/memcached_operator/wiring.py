@@ -16,7 +16,6 @@ from olmkit.runtime import (
     ControllerBuilder,
     ControllerSettings,
     Conversions,
-    EnqueueMapped,
     EventRecorder,
     Group,
     KindScope,
@@ -75,7 +74,7 @@ def add_controller(
         .watches_for(Memcached.gvk, GENERATION_CHANGED)
         .owns(DEPLOYMENT)
         .owns(SERVICE)
-        .watches(POD, EnqueueMapped(memcached_of), metadata_only=True)
+        .watches(POD, memcached_of, metadata_only=True)
         .with_settings(ControllerSettings(max_concurrent_reconciles=workers))
         .build(reconciler, registry=manager.registry)
     )

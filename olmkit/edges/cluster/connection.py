@@ -19,7 +19,7 @@ import re
 import socket
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.edges.cluster import failures, watch_stream
@@ -244,15 +244,35 @@ class Connection:
                 yield opened
         except aiohttp.WSServerHandshakeError as error:
             sent.ended(str(error.status))
-            raise error_from_status(
-                {"message": f"the API server refuses `{path}`: it answered {error.status}"},
-                code=error.status,
+            refused = await self._reason(path, params, headers, error.status)
+            words = f"the API server refuses `{path}`: it answered {error.status}"
+            raise (
+                refused or error_from_status({"message": words}, code=error.status)
             ) from web.tellable(error)
         except (aiohttp.ClientError, OSError) as error:
             sent.ended(FAILED)
             raise self._unreachable(error) from web.tellable(error)
         finally:
             sent.given_up()
+
+    async def _reason(
+        self, path: str, params: Iterable[tuple[str, str]], headers: Headers, code: int
+    ) -> ClusterError | None:
+        """Why the server does not upgrade a connection; None when it does not say.
+
+        That answer cannot be read, so the same is requested without the upgrade: no command
+        is started by it.
+        """
+        limits = aiohttp.ClientTimeout(total=_CONNECT_TIMEOUT)
+        target = f"{path}?{urlencode(list(params))}"
+        try:
+            async with asyncio.timeout(_CONNECT_TIMEOUT):
+                (await self._open("GET", target, limits=limits, headers=headers)).release()
+        except ClusterError as error:
+            return error if error.code == code and "pgrade" not in str(error) else None
+        except TimeoutError:
+            pass
+        return None
 
     async def _open(
         self,

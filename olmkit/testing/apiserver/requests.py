@@ -139,5 +139,6 @@ def patched(request: web.Request, base: Manifest, patch: Any) -> Any:
         return patches.merge_patch(base, patch)
     group = str(base.get("apiVersion", "")).rpartition("/")[0]
     if sort == "application/strategic-merge-patch+json" and patches.is_built_in(group):
-        return patches.strategic_merge(base, patch)
+        merged = patches.strategic_merge(base, patch)
+        return merged if merged is None else patches.in_server_order(merged, base, patch)
     raise refusals.unsupported_media(sort)

@@ -58,6 +58,7 @@ _REVIEWS = {
     "/apis/authentication.k8s.io/v1/selfsubjectreviews": "SelfSubjectReview",
     "/apis/authorization.k8s.io/v1/subjectaccessreviews": "SubjectAccessReview",
 }
+_OF_THE_NODE = frozenset({"log", "exec", "attach", "portforward", "proxy"})
 
 _CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
@@ -243,6 +244,9 @@ class ApiServer(ApiState):
                 return self._list(request, collection, namespace)
             case "DELETE", False:
                 return await self._delete_all(request, collection, namespace)
+            case "GET" | "POST", True if subresource in _OF_THE_NODE:
+                self._present(collection, key)
+                return self._of_node(collection, key, subresource)
             case "GET", True:
                 return self._answer(
                     request, collection, self._present(collection, key), subresource
@@ -670,6 +674,18 @@ class ApiServer(ApiState):
         self._end(collection, key, options.get("propagationPolicy"), grace, dry_run=dry_run)
         answer = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
         return web.json_response(answer | {"code": 201}, status=201)
+
+    def _of_node(self, collection: Collection, key: Key, subresource: str) -> web.StreamResponse:
+        """What only a node could answer: there is none here."""
+        found = collection.objects[key]
+        is_pod = collection.resource.plural == "pods"
+        if not is_pod or (found.get("spec") or {}).get("nodeName"):
+            raise refusals.bad_request(
+                f"the double has no nodes: put what `{subresource}` answers into its `handlers`"
+            )
+        if subresource == "log":
+            return web.Response(text="")
+        raise refusals.bad_request(f"pod {key[1]} does not have a host assigned")
 
     async def _token(
         self, request: web.Request, collection: Collection, key: Key

@@ -15,7 +15,6 @@ from olmkit.runtime import (
     ControllerBuilder,
     ControllerSettings,
     Conversions,
-    EnqueueMapped,
     Manager,
     Request,
     Snapshot,
@@ -43,7 +42,7 @@ def add_controllers(manager: Manager, environment: Mapping[str, str], *, workers
         .named("databaseuser")
         .watches_for(DatabaseUser, GENERATION_CHANGED)
         # Only metadata: passwords are read when they are needed, and not held.
-        .watches(SECRET, EnqueueMapped(users_of_secrets(manager)), metadata_only=True)
+        .watches(SECRET, users_of_secrets(manager), metadata_only=True)
         .with_settings(ControllerSettings(max_concurrent_reconciles=workers))
         .build(
             DatabaseUserReconciler(manager.client, database, manager.recorder("databaseuser")),
@@ -55,8 +54,8 @@ def add_controllers(manager: Manager, environment: Mapping[str, str], *, workers
 
 def users_of_secrets(manager: Manager) -> Callable[[Snapshot], list[Request]]:
     """Which users take their password from a Secret, by an index of the cache."""
-    manager.cache.add_index(DatabaseUser.gvk, _SECRET_NAME, _secret_name)
-    users = manager.cache.informer(DatabaseUser.gvk)
+    manager.cache.add_index(DatabaseUser, _SECRET_NAME, _secret_name)
+    users = manager.cache.informer(DatabaseUser)
 
     def users_of(secret: Snapshot) -> list[Request]:
         namespace, name = secret.key.namespace, secret.key.name

@@ -14,7 +14,6 @@ from olmkit.runtime import (
     Client,
     ControllerBuilder,
     CustomResource,
-    EnqueueMapped,
     Flags,
     KindScope,
     Manager,
@@ -73,7 +72,7 @@ class GreetingReconciler:
 
 def all_greetings(manager: Manager) -> Callable[[Snapshot], list[Request]]:
     """A change of the text concerns every greeting that this operator watches."""
-    greetings = manager.cache.informer(Greeting.gvk)
+    greetings = manager.cache.informer(Greeting)
 
     def concerned(config_map: Snapshot) -> list[Request]:
         if config_map.key != TEXT:
@@ -86,7 +85,7 @@ def all_greetings(manager: Manager) -> Callable[[Snapshot], list[Request]]:
 def add_controllers(manager: Manager, _flags: Flags, _environment: Mapping[str, str]) -> None:
     """One controller for all namespaces."""
     builder = ControllerBuilder().watches_for(Greeting)
-    builder = builder.watches(CONFIG_MAP, EnqueueMapped(all_greetings(manager)))
+    builder = builder.watches(CONFIG_MAP, all_greetings(manager))
     manager.add_controller(builder.build(GreetingReconciler(manager.client)))
 
 

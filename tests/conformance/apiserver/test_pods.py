@@ -55,3 +55,16 @@ async def test_ports(world: World) -> None:
         async with pods.forward(pod, 1) as pipe:
             with pytest.raises(ClusterError, match="nothing listens on port 1"):
                 await pipe.read()
+
+
+async def test_pod_without_a_node(world: World) -> None:
+    await make_pod(world)
+    pods, pod = client_of(world).pods, Request("p", world.namespace)
+    assert [line async for line in pods.logs(pod)] == []
+    with pytest.raises(ClusterError, match="pod p does not have a host assigned"):
+        await pods.execute(pod, ["ls"])
+    with pytest.raises(ClusterError, match="pod p does not have a host assigned"):
+        async with pods.forward(pod, 80):
+            pass
+    with pytest.raises(NotFound, match='pods "q" not found'):
+        await pods.execute(Request("q", world.namespace), ["ls"])

@@ -255,6 +255,29 @@ async def test_strategic_patch_merges_lists_by_key(world: World) -> None:
     assert {one["name"]: one["image"] for one in listed} == {"c": "i:2", "d": "j:1"}
 
 
+@pytest.mark.parametrize(
+    ("names", "listed"),
+    [
+        ("b", "abcd"),
+        ("db", "acdb"),
+        ("x", "xabcd"),
+        ("xb", "xabcd"),
+        ("bx", "abxcd"),
+        ("dxa", "bcdxa"),
+    ],
+)
+async def test_strategic_patch_orders_lists(world: World, names: str, listed: str) -> None:
+    containers = [{"name": one, "image": "old"} for one in "abcd"]
+    template = DEPLOYMENT["template"] | {"spec": {"containers": containers}}
+    await world.make("deployments", "d", spec=DEPLOYMENT | {"template": template})
+    more = [{"name": one, "image": "new"} for one in names]
+    patch = {"spec": {"template": {"spec": {"containers": more}}}}
+    answer = await world.patch("deployments", "d", patch, "strategic")
+    made = answer.body["spec"]["template"]["spec"]["containers"]
+    assert "".join(one["name"] for one in made) == listed
+    assert {one["name"] for one in made if one["image"] == "new"} == set(names)
+
+
 async def test_unknown_sort_of_patch_is_refused(world: World) -> None:
     await world.make("widgets", "w")
     answer = await world.ask("PATCH", world.path("widgets", "w"), {}, kind="application/json")
