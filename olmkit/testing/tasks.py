@@ -76,7 +76,7 @@ async def running_operator(
 
     `words` are flags, `environment` is that of the pod. Webhooks are served on loopback when
     `config` is given: the server calls them as the manifests in that folder say, until the
-    block ends. Raises `ConfigurationError` for webhooks without the extra `operator`.
+    block ends. Raises `ConfigurationError` for webhooks without the extra `certificates`.
     """
     hooks = _Hooks(operator)
     with tempfile.TemporaryDirectory() as folder:

@@ -52,6 +52,21 @@ def test_code_of_the_page_passes_its_own_tests(page: str, root: Path, tmp_path: 
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("page", [HOW_TO, "docs/how-to/webhooks.md"])
+def test_code_of_the_page_is_typed(page: str, root: Path, tmp_path: Path) -> None:
+    files = _files(root / page)
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", tmp_path / "cache", *files],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_the_operator_in_60_lines_is_all_that_a_project_needs(
     root: Path, reader_of: Callable[[Path], Any]
 ) -> None:
