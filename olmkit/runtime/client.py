@@ -169,7 +169,7 @@ class Client(Following):
 
     async def apply_status(self, obj: Manifest | K, *, force: bool = True) -> Manifest | K:
         """The same for the status subresource, under a separate field manager."""
-        return _as_given(obj, await super().apply_status(typed.manifest_of(obj), force=force))
+        return _as_given(obj, await super().apply_status(typed.with_status(obj), force=force))
 
     @overload
     async def create(self, obj: Manifest) -> Manifest: ...

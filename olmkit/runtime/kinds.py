@@ -8,6 +8,7 @@ an object from before a rule existed is an object all the same.
 from __future__ import annotations
 
 import functools
+from collections.abc import Collection
 from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -106,27 +107,48 @@ class CustomResource(Model):
     def to_manifest(self) -> Manifest:
         """Plain data of what was set; what only has a default, and None by default, is left out."""
         _note_changes(self)
-        dumped: Manifest = self.model_dump(by_alias=True, exclude_unset=True, mode="json")
-        group, version = self.gvk.group, self.gvk.version
-        dumped["apiVersion"] = f"{group}/{version}" if group else version
+        return self._dumped(None)
+
+    def _to_status_manifest(self) -> Manifest:
+        """Only the name and the status, which a write of the status needs."""
+        if type(self).to_manifest is not CustomResource.to_manifest:
+            return self.to_manifest()
+        _note_changes(self, ("metadata", "status"))
+        return self._dumped({"metadata": {"name", "namespace", "uid"}, "status": True})
+
+    def _dumped(self, include: Any) -> Manifest:
+        dumped: Manifest = self.model_dump(
+            by_alias=True, exclude_unset=True, mode="json", include=include
+        )
+        dumped["apiVersion"] = self.gvk.api_version
         dumped["kind"] = self.gvk.kind
         return dumped
 
 
-def _note_changes(model: BaseModel) -> None:
+def _note_changes(model: BaseModel, only: Collection[str] = ()) -> None:
     """Count as set what was changed inside a default, such as a field of a part not given."""
-    for name, declared in type(model).model_fields.items():
+    given = model.model_fields_set
+    for name, may_be_absent in _fields(type(model)):
+        if only and name not in only:
+            continue
         value = getattr(model, name)
-        if value is None and declared.default is None:
-            model.model_fields_set.discard(name)  # absent: a null would be refused
+        if value is None and may_be_absent:
+            given.discard(name)  # a null would be refused
         elif isinstance(value, BaseModel):
             _note_changes(value)
             if value.model_fields_set:
-                model.model_fields_set.add(name)
+                given.add(name)
         else:
-            _note_inside(value)
-            if name not in model.model_fields_set and value != _default(type(model), name):
-                model.model_fields_set.add(name)
+            if isinstance(value, dict | list | tuple):
+                _note_inside(value)
+            if name not in given and value != _default(type(model), name):
+                given.add(name)
+
+
+@functools.cache
+def _fields(model: type[BaseModel]) -> tuple[tuple[str, bool], ...]:
+    """The name of each field, and whether None is its default."""
+    return tuple((name, one.default is None) for name, one in model.model_fields.items())
 
 
 @functools.cache

@@ -94,6 +94,15 @@ def manifest_of(obj: Manifest | Kind | ModelKind) -> Manifest:
     return dumped | {"apiVersion": gvk.api_version, "kind": gvk.kind}
 
 
+def with_status(obj: Manifest | Kind | ModelKind) -> Manifest:
+    """The object as plain data of which the name and the status are needed, and no more."""
+    found: Any = obj
+    if hasattr(found, "_to_status_manifest"):
+        made: Manifest = found._to_status_manifest()  # noqa: SLF001 - a class of ours
+        return made
+    return manifest_of(obj)
+
+
 @functools.cache
 def _gvk_of_class(kind: Any) -> GVK:
     named = getattr(kind, "gvk", None)

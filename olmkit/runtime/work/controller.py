@@ -17,7 +17,6 @@ import contextvars
 import inspect
 import logging
 import random
-import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -483,7 +482,8 @@ def _check_reconciler(reconciler: object) -> None:
 
 def _random_id() -> str:
     """A UUID that identifies a pass in logs; it is not a secret, so no system call is needed."""
-    return str(uuid.UUID(int=random.getrandbits(128), version=4))
+    digits = f"{random.getrandbits(124):031x}"
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[12:15]}-a{digits[15:18]}-{digits[18:30]}"
 
 
 def _words(error: Exception) -> str:

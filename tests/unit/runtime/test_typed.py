@@ -440,3 +440,37 @@ def test_settings_of_a_class_would_be_ignored_and_are_refused() -> None:
         Manager(
             HttpCluster(ClusterConfig(server="http://127.0.0.1:1")), name="m", uncached=uncached
         )
+
+
+class Custom(Database):
+    """A class with its own way to be written."""
+
+    def to_manifest(self) -> Manifest:
+        return super().to_manifest() | {"status": {"readyReplicas": 7}}
+
+
+@pytest.mark.parametrize("kind", [Database, Custom])
+@pytest.mark.parametrize("status", [None, {}, {"readyReplicas": 2, "phase": "Up"}])
+def test_status_alone_is_what_it_is_in_the_whole_object(
+    kind: Any, status: dict[str, Any] | None
+) -> None:
+    manifest: Manifest = {"metadata": {"name": "d", "namespace": "n", "uid": "u"}, "spec": {}}
+    manifest |= {"apiVersion": "db.example.com/v1", "kind": "Database"}
+    manifest |= {} if status is None else {"status": status}
+    whole, alone = typed.manifest_of(kind.from_manifest(manifest)), kind.from_manifest(manifest)
+    found = typed.with_status(alone)
+    assert {key: item for key, item in found.items() if key != "spec"} == {
+        key: item for key, item in whole.items() if key != "spec"
+    }
+
+
+def test_status_that_was_changed_in_place_is_written() -> None:
+    database = Database(metadata=ObjectMeta(name="d"), spec=DatabaseSpec())
+    database.status = DatabaseStatus()
+    database.status.ready_replicas = 3
+    assert typed.with_status(database) == {
+        "apiVersion": "db.example.com/v1",
+        "kind": "Database",
+        "metadata": {"name": "d"},
+        "status": {"readyReplicas": 3},
+    }
