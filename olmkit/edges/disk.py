@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import os
 import stat
 from collections.abc import Iterable, Iterator
@@ -211,16 +212,29 @@ def gathered(pieces: Iterable[bytes]) -> Iterator[IO[bytes]]:
 
     Nothing is yielded before the last piece is there, so an error in one leaves nothing half-way.
     """
-    import tempfile  # few commands have such results
-
-    with tempfile.SpooledTemporaryFile(_IN_MEMORY, prefix="olmkit-") as stream:
+    with contextlib.ExitStack() as stack:
         try:
-            for piece in pieces:
-                stream.write(piece)
-            stream.seek(0)
+            stream = _gathered(pieces, stack)
         except OSError as error:
+            import tempfile
+
             raise disk_error(Path(tempfile.gettempdir()), error) from error
         yield stream
+
+
+def _gathered(pieces: Iterable[bytes], stack: contextlib.ExitStack) -> IO[bytes]:
+    stream: IO[bytes] = stack.enter_context(io.BytesIO())
+    for piece in pieces:
+        if isinstance(stream, io.BytesIO) and stream.tell() + len(piece) > _IN_MEMORY:
+            import tempfile  # loads OpenSSL, and few results are so large
+
+            kept = stream.getvalue()
+            file = tempfile.TemporaryFile(prefix="olmkit-")  # noqa: SIM115 - the stack closes it
+            stream = stack.enter_context(file)
+            stream.write(kept)
+        stream.write(piece)
+    stream.seek(0)
+    return stream
 
 
 def write_atomically(path: Path, data: bytes, *, mode: int = 0o644) -> None:

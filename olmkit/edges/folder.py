@@ -8,7 +8,6 @@ nothing, is an entry that cannot be read.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -102,6 +101,8 @@ def fingerprint(root: Path) -> str:
 
     Files are looked at, not read. Raises `OSError` when the folder cannot be read.
     """
+    import hashlib  # loads OpenSSL, which reading alone does not need
+
     digest = hashlib.sha256()
     for name in sorted(_names(root)):
         try:

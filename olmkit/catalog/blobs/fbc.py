@@ -21,7 +21,7 @@ from olmkit.base.json import reader as json_reader
 from olmkit.base.json import text as json_text
 from olmkit.base.tree import Tree
 from olmkit.catalog.blobs import blob as blobs_
-from olmkit.catalog.blobs import ignore, records, shapes, stream, wire
+from olmkit.catalog.blobs import records, shapes, stream, wire
 from olmkit.catalog.blobs.blob import Blob
 
 __all__ = [
@@ -49,6 +49,8 @@ def load(tree: Tree, prefix: str = "", *, report: Report | None = None) -> Itera
     that is not a blob; `report` takes what is odd and no error.
     """
     root = prefix.strip("/") + "/" if prefix.strip("/") else ""
+    from olmkit.catalog.blobs import ignore  # of folders only
+
     for path in ignore.catalog_files(tree, root):
         yield from load_stream(tree.data(path), path, report=report)
 

@@ -15,7 +15,6 @@ from typing import Any, Final
 
 from olmkit.base import documents
 from olmkit.base.diagnostics import Diagnostic, InputError, Severity
-from olmkit.base.json import positions as json_positions
 from olmkit.base.json import reader as json_reader
 from olmkit.base.json.reader import JsonError
 
@@ -212,6 +211,8 @@ def _bad_separator(data: bytes, path: str, offset: int, rest: str) -> InputError
 def _json_error(
     error: JsonError, data: bytes, path: str, position: int, *, plain: bool
 ) -> InputError:
+    from olmkit.base.json import positions as json_positions  # of faults only
+
     exact = json_positions.explain(data, json_reader.skip_space(data, position)) or error
     offset = position if exact.offset is None else exact.offset
     message = exact.message

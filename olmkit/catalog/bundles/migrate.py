@@ -20,7 +20,6 @@ from olmkit.base import documents
 from olmkit.base.diagnostics import InputError
 from olmkit.base.documents import Document
 from olmkit.base.json import text as json_text
-from olmkit.base.versions import InvalidVersionError, Version
 from olmkit.bundle import model
 from olmkit.catalog.blobs.properties import CSV_METADATA, OBJECT
 from olmkit.catalog.blobs.typed_json import Member, MisfitError, fields, text_of
@@ -83,6 +82,8 @@ def checked_csv(csv: Document) -> Mapping[str, Any]:
 def _check_version(csv: Document, spec: Mapping[str, Any]) -> None:
     if "version" not in spec:
         return
+    from olmkit.base.versions import InvalidVersionError, Version  # of what is migrated only
+
     version = spec["version"] or ""
     try:
         if not isinstance(version, str):

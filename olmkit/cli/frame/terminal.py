@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-import shutil
 import sys
-import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import IO, TYPE_CHECKING, Protocol, TextIO
 
@@ -115,7 +113,8 @@ class Terminal:
         if binary is None:
             self.out.write(stream.read().decode())
         else:
-            shutil.copyfileobj(stream, binary, _COPIED)
+            while piece := stream.read(_COPIED):
+                binary.write(piece)
             binary.flush()
 
     def note(self, text: str) -> None:
@@ -200,6 +199,8 @@ def one_line(value: str) -> str:
 
 
 def _moves(char: str) -> bool:
+    import unicodedata  # few texts have such characters
+
     category = unicodedata.category(char)
     return category[0] == "C" or category in ("Zl", "Zp")
 

@@ -20,25 +20,21 @@ from olmkit.base.diagnostics import (
     OlmkitError,
 )
 from olmkit.base.tree import Tree
-from olmkit.bundle import package_manifest
 from olmkit.catalog.blobs import fbc, wire
 from olmkit.catalog.blobs.blob import Blob
 from olmkit.catalog.bundles import findings, migrate, render, source_bundle
 from olmkit.catalog.bundles.migrate import Level
 from olmkit.catalog.bundles.render import RenderedBundle
 from olmkit.catalog.bundles.source_bundle import SourceBundle
-from olmkit.catalog.templates.source import SCHEMAS
 from olmkit.edges import disk, paths, workers
 from olmkit.edges.folder import Folder
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.catalog.local import MAX_CATALOG_FILE
-from olmkit.oci.reference import AnyReference, InvalidReferenceError, Reference
 
 if TYPE_CHECKING:
     from olmkit.edges.images.transports import Connections, ImageFiles
+    from olmkit.oci.reference import AnyReference
 
-# opm does not render such a file either.
-TEMPLATES: Final = frozenset({"olm.composite", *SCHEMAS.values()})
 _PLACEHOLDERS: Final = ("{package}", "{name}", "{version}")
 # So many images are pulled at once: more makes registries angry, not faster.
 _PULLS: Final = 4
@@ -241,6 +237,8 @@ def _read(tree: Tree, root: str, chosen: _RenderOptions, image: str | None = Non
 def _catalog(path: Path, chosen: _RenderOptions) -> Rendered:
     """A catalog folder, or one file of a catalog."""
     if paths.is_folder(path):
+        from olmkit.bundle import package_manifest  # a bundle's folder is none
+
         tree = Folder(path, file_limit=MAX_CATALOG_FILE, linked_folders=False)
         if package_manifest.is_there(tree):
             return _package(disk.read_tree(path), str(path), chosen)
@@ -253,7 +251,10 @@ def _catalog(path: Path, chosen: _RenderOptions) -> Rendered:
     made = _blobs(
         lambda report: fbc.load_stream(data, path.name, report=report), str(path.parent), chosen
     )
-    template = next((blob.schema for blob in made.blobs if blob.schema in TEMPLATES), "")
+    from olmkit.catalog.templates.source import SCHEMAS  # of a file alone
+
+    templates = {"olm.composite", *SCHEMAS.values()}  # opm does not render such a file either
+    template = next((blob.schema for blob in made.blobs if blob.schema in templates), "")
     if template:
         raise InputError(
             f"`{path}` is a catalog template (`{template}`), not a catalog",
@@ -359,6 +360,7 @@ async def _pull(
     reference: str, access: Access, connections: Connections | None = None
 ) -> ImageFiles:
     from olmkit.edges.images import transports  # what reads folders alone needs no HTTP
+    from olmkit.oci.reference import InvalidReferenceError
 
     try:
         return await transports.read_tree(reference, access, connections)
@@ -372,8 +374,9 @@ def _image(found: ImageFiles, reference: str, chosen: _RenderOptions) -> Rendere
         return _database(found.tree.data(found.database), reference, chosen)
     if not found.is_bundle:
         return _tree(found.tree, reference, chosen)
-    made = _bundle(found.tree, reference, chosen, _pull_spec(found.source, reference))
-    if not chosen.image and not isinstance(found.source, Reference):
+    pulled = _pull_spec(found.source, reference)
+    made = _bundle(found.tree, reference, chosen, pulled)
+    if not chosen.image and pulled is None:
         note = findings.found(
             "FBC907",
             f"the catalog does not contain the location of the image of `{made.blobs[0].name}`",
@@ -385,6 +388,8 @@ def _image(found: ImageFiles, reference: str, chosen: _RenderOptions) -> Rendere
 
 def _pull_spec(source: AnyReference, reference: str) -> str | None:
     """What clusters pull; None for an image on this machine, which they cannot."""
+    from olmkit.oci.reference import Reference  # as in `_pull`
+
     return reference if isinstance(source, Reference) else None
 
 
@@ -410,6 +415,8 @@ def _check_image(text: str) -> None:
             hint=f"known are {', '.join(f'`{placeholder}`' for placeholder in _PLACEHOLDERS)}",
         )
     if text:
+        from olmkit.oci.reference import Reference  # as in `_pull`
+
         Reference.parse(rest)
 
 

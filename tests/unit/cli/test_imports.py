@@ -105,6 +105,7 @@ LOCAL: list[tuple[str, tuple[str, ...]]] = [
             *("olmkit.olm", "olmkit.project", "olmkit.apis", "olmkit.rules"),
             *("olmkit.bundle.generate", "olmkit.catalog.changes", "olmkit.catalog.database"),
             *("olmkit.edges.index_database", "sqlite3"),
+            *("olmkit.oci", "olmkit.base.versions", "hashlib", "tempfile", "shutil"),
         ),
     ),
     ("catalog list packages catalog", ("olmkit.olm", "olmkit.project", "olmkit.apis")),

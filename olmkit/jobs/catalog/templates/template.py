@@ -143,20 +143,25 @@ async def _pulled(
     read: dict[str, RenderedBundle] = {}
     notes: list[Diagnostic] = []
     faults: list[Diagnostic] = []
-    remote: list[RemoteError] = []
+    failed: dict[str, list[tuple[str, OlmkitError]]] = {}
     for image, task in running.items():
         result = task.result()
         if isinstance(result, OlmkitError):
-            if isinstance(result, RemoteError):
-                remote.append(result)
-            message = f"cannot render the bundle of image `{image}`: {result.message}"
-            faults.append(findings.found(IMAGE, message, at=named[image], hint=result.hint))
-            faults += result.diagnostics
+            failed.setdefault(result.message, []).append((image, result))
         else:
             read[image] = result.rendered
             notes += result.diagnostics
-    if remote:
-        remote[0].diagnostics = tuple(faults)
-        raise remote[0]
+    for message, images in failed.items():
+        image, error = images[0]
+        more = len(images) - 1
+        others = f" and of {more} other image{'s' if more > 1 else ''}" if more else ""
+        text = f"cannot render the bundle of image `{image}`{others}: {message}"
+        faults.append(findings.found(IMAGE, text, at=named[image], hint=error.hint))
+        faults += [one for _, error in images for one in error.diagnostics]
+    errors = [error for images in failed.values() for _, error in images]
+    remote = next((error for error in errors if isinstance(error, RemoteError)), None)
+    if remote is not None:
+        remote.diagnostics = tuple(faults)
+        raise remote
     findings.refuse_all(faults)
     return read, tuple(notes)

@@ -69,6 +69,17 @@ def test_every_image_that_cannot_be_pulled_is_named_with_its_place(
     assert found == [("FBC912", "stdin:4:14"), ("FBC912", "stdin:5:14")]
 
 
+def test_a_fault_of_many_images_is_one_finding() -> None:
+    missing = [f"127.0.0.1:1/templates/none:{tag}" for tag in ("a", "b", "c")]
+
+    with pytest.raises(RemoteError) as caught:
+        render(semver(*missing))
+
+    (found,) = caught.value.diagnostics
+    assert str(found.at) == "stdin:4:14"
+    assert "image `127.0.0.1:1/templates/none:a` and of 2 other images: cannot" in found.message
+
+
 def test_a_folder_is_not_an_image(tmp_path: Path) -> None:
     (tmp_path / "bundle").mkdir()
 
