@@ -4,7 +4,9 @@ Each process runs several times and the least CPU time counts, which other work 
 changes least. OPM and OPERATOR_SDK name the reference programs (default: on PATH); what is
 missing is left out. OLMKIT_CASES names the folder of real bundles, for the small work.
 
-    python benchmarks/start_up.py [--rounds 5]
+    python benchmarks/start_up.py [--rounds 5] [--summary]
+
+`--summary` is what CI prints: the least, the middle and the slowest commands.
 """
 
 from __future__ import annotations
@@ -41,9 +43,14 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--rounds", type=int, default=5)
-    rounds = parser.parse_args().rounds
+    parser.add_argument("--summary", action="store_true")
+    arguments = parser.parse_args()
+    rounds = arguments.rounds
     print(f"start-up, Python {platform.python_version()}, least CPU time of {rounds} runs")
     tell("python -c pass", [sys.executable, "-c", "pass"], rounds)
+    if arguments.summary:
+        summarise(rounds)
+        return
     for line in ("--help", "--version", *(f"{path} --help" for path in COMMANDS)):
         words = line.split()
         tell(f"olmkit {line}", ours(*words), rounds, f"{modules(words):5} modules")
@@ -53,6 +60,18 @@ def main() -> None:
     bundle = next(iter(sorted((CASES / "bundles").rglob("manifests"))), None)
     if bundle is not None:
         small_work(str(bundle.parent), rounds)
+
+
+def summarise(rounds: int) -> None:
+    """The help of olmkit, and of its commands: the quickest, the middle one, the slowest three."""
+    tell("olmkit --help", ours("--help"), rounds, f"{modules(['--help']):5} modules")
+    measured = sorted((best(ours(*path.split(), "--help"), rounds), path) for path in COMMANDS)
+    for seconds, path in (measured[0], measured[len(measured) // 2], *measured[-3:]):
+        count = modules([*path.split(), "--help"])
+        show(f"olmkit {path} --help", seconds, f"{count:5} modules")
+    bundle = str(ROOT / "bundle/0.0.1")
+    for path in ("bundle validate", "catalog render"):
+        tell(f"olmkit {path} BUNDLE", ours(*path.split(), bundle), rounds)
 
 
 def small_work(bundle: str, rounds: int) -> None:
@@ -78,7 +97,16 @@ def modules(words: Sequence[str]) -> int:
 
 
 def tell(name: str, words: Sequence[str], rounds: int, more: str = "") -> None:
-    print(f"  {name:<42} {min(cpu(words) for _ in range(rounds)) * 1000:6.0f} ms {more}")
+    show(name, best(words, rounds), more)
+
+
+def show(name: str, seconds: float, more: str) -> None:
+    print(f"  {name:<42} {seconds * 1000:6.0f} ms {more}")
+
+
+def best(words: Sequence[str], rounds: int) -> float:
+    """The least CPU time of several runs, in seconds."""
+    return min(cpu(words) for _ in range(rounds))
 
 
 def cpu(words: Sequence[str]) -> float:
