@@ -30,8 +30,15 @@ def bounded_values(text: str) -> str:
 
 
 def bounded_hint(text: str) -> str:
-    """A hint in which only very long values are cut: commands in it can be run."""
-    return _with_short_values(text, _MOST_OF_HINT_PART)
+    """A hint in which each value is cut; a command, which has spaces, only when it is very long."""
+    if len(text) <= MOST:
+        return text
+
+    def cut(match: re.Match[str]) -> str:
+        found = match[0]
+        return _cut(found, _MOST_OF_HINT_PART if " " in found else MOST)
+
+    return _pattern(MOST).sub(cut, text)
 
 
 def _with_short_values(text: str, limit: int) -> str:

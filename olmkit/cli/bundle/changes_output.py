@@ -7,6 +7,7 @@ from dataclasses import asdict
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from olmkit.base import texts
 from olmkit.bundle.changes.change import ChangeLevel
 from olmkit.cli.frame.output import plural
 from olmkit.cli.frame.terminal import paint, printable
@@ -57,7 +58,8 @@ def text(
     found: BundleDifference, *, least: ChangeLevel = ChangeLevel.INFO, color: bool = False
 ) -> str:
     """The differences for people, by level and area."""
-    lines = [f"{_name(found.old)} -> {_name(found.new)}", ""]
+    names = (texts.shortened(_name(side)) for side in (found.old, found.new))
+    lines = [" -> ".join(names), ""]
     shown = list(_shown(found, least))
     for level, listed in groupby(shown, key=lambda one: one.level):
         for area, group in groupby(listed, key=lambda one: one.area):
@@ -126,11 +128,12 @@ def _block(one: BundleChange) -> Iterator[str]:
     """The lines of one difference."""
     from olmkit.base import documents
 
-    subject = f"{printable(one.subject)}: " if one.subject else ""
+    subject = f"{printable(texts.shortened(one.subject))}: " if one.subject else ""
+    message = printable(texts.bounded_values(one.message))
     is_named = f"`{one.version}`" in one.message
     version = f"{one.version}: " if one.version and not is_named else ""
     who = f" ({', '.join(one.olm)})" if one.level is ChangeLevel.BLOCKS else ""
-    yield f"{subject}{version}{printable(one.message)} [{one.rule}]{who}"
+    yield f"{subject}{version}{message} [{one.rule}]{who}"
     if one.place:
         yield f"    at {printable(one.place)}"
     if one.example is not None and one.level is not ChangeLevel.INFO:
@@ -138,7 +141,7 @@ def _block(one: BundleChange) -> Iterator[str]:
         dumped = documents.dump(one.example).decode()
         yield from (f"      {printable(line)}" for line in dumped.splitlines())
     if one.hint and one.level is not ChangeLevel.INFO:
-        yield f"    hint: {printable(one.hint)}"
+        yield f"    hint: {printable(texts.bounded_hint(one.hint))}"
 
 
 def lines_of(changes: Iterable[BundleChange]) -> Iterator[str]:

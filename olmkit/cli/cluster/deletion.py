@@ -45,7 +45,7 @@ def confirm(app: App, found: Sequence[Manifest], *, also: Sequence[str] = (), ye
     if not sys.stdin.isatty():
         raise ConfigurationError(
             "deleting objects requires confirmation, and there is no terminal to ask on",
-            hint="pass `--yes`",
+            hint="pass `--yes`, or set `OLMKIT_YES=1`",
         )
     more = " and the others" if also else ""
     if not click.confirm(f"delete {plural(len(found), 'object')}{more}?", err=True):

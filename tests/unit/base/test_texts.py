@@ -44,7 +44,8 @@ def test_an_image_reference_with_its_digest_stays() -> None:
 def test_a_command_in_a_hint_stays_whole() -> None:
     hint = f"run `olmkit catalog add {'-v ' * 60}`"
     assert texts.bounded_hint(hint) == hint
-    assert len(texts.bounded_hint(f"remove `{LONG}`")) < 450
+    assert len(texts.bounded_hint(f"run `olmkit {LONG}`")) < 450
+    assert len(texts.bounded_hint(f"remove `{LONG}`")) < 180
 
 
 def test_every_text_of_a_finding_is_bounded() -> None:
