@@ -104,7 +104,9 @@ ELSEWHERE = {
     "jobs/cluster_v1/*.py": "unit/jobs/cluster_v1/test_extension.py",
     "jobs/validation.py": "unit/jobs/bundle/test_validate.py",
     # The runtime, and the API server double that answers as the real one does.
-    "edges/programs/ansible.py": "unit/hybrid/ansible/test_reconciler.py",
+    "edges/programs/ansible/installed.py": "unit/hybrid/test_process.py",
+    "edges/programs/ansible/run*.py": "unit/hybrid/ansible/test_reconciler.py",
+    "edges/programs/ansible/*.py": "unit/edges/programs/ansible/test_forks.py",
     "edges/network/json_inbox.py": "unit/hybrid/ansible/test_play_metrics.py",
     "hybrid/ansible/controllers.py": "e2e/hybrid/test_ansible.py",
     "hybrid/ansible/program.py": "unit/hybrid/test_process.py",

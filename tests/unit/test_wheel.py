@@ -16,7 +16,7 @@ import pytest
 # What an operator's image may have; PyYAML, cryptography and OpenTelemetry come with extras,
 # yamlrocks only makes reading YAML faster where it is.
 RUNTIME_PACKAGES = {"aiohttp", "msgspec", "prometheus_client", "pydantic", "yarl"}
-OPTIONAL = {"cryptography", "opentelemetry", "pytest", "yaml", "yamlrocks"}
+OPTIONAL = {"ansible", "cryptography", "opentelemetry", "pytest", "yaml", "yamlrocks"}
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import olmkit
 from olmkit.base.diagnostics import OlmkitError
 from olmkit.edges.cluster.run_proxy import RunProxy
 from olmkit.edges.network.json_inbox import JsonInbox
-from olmkit.edges.programs.ansible import AnsibleRunner, RunContent
+from olmkit.edges.programs.ansible.runs import RunContent, Runner
 from olmkit.hybrid.ansible import play_metrics
 from olmkit.hybrid.ansible.play_metrics import PlayMetrics
 from olmkit.hybrid.ansible.reconciler import AnsibleReconciler, Observe, RunSettings
@@ -55,7 +55,7 @@ class AnsibleOperator:
     """What all entries have in common; `metrics_port` 0: plays report no metrics."""
 
     entries: Sequence[AnsibleEntry]
-    runner: AnsibleRunner
+    runner: Runner
     proxy: RunProxy
     settings: RunSettings
     now: Callable[[], str]
@@ -95,6 +95,7 @@ class AnsibleOperator:
             serving.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await serving
+            self.close()
 
     def add_controllers(self, manager: Manager) -> None:
         """Put the controllers into a manager."""

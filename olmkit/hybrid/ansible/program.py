@@ -13,7 +13,8 @@ from olmkit.base.diagnostics import ConfigurationError
 from olmkit.edges.cluster import kubeconfig
 from olmkit.edges.cluster.connection import Connection
 from olmkit.edges.cluster.run_proxy import RunProxy
-from olmkit.edges.programs import ansible
+from olmkit.edges.programs.ansible import installed
+from olmkit.edges.programs.ansible.runs import RunContent
 from olmkit.hybrid import process
 from olmkit.hybrid.ansible import play_metrics
 from olmkit.hybrid.ansible import watches as ansible_watches
@@ -52,6 +53,12 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         default=True,
         metavar="BOOL",
         help="whether what a run creates belongs to the object",
+    )
+    add(
+        "--runner",
+        choices=("fork", "ansible-runner"),
+        default="fork",
+        help="what starts runs: a process with Ansible imported, or ansible-runner for each",
     )
     add(
         "--run-timeout",
@@ -94,10 +101,11 @@ async def described(
         if said := getattr(given.own, f"ansible_{name}_path"):
             variables[f"ANSIBLE_{name.upper()}_PATH"] = said
     entries = [_entry(one, file.parent, variables, given) for one in listed]
+    variables["ANSIBLE_ROLES_PATH"] = installed.roles_path(file.parent, variables)
     port = given.own.play_metrics_port
     if port:
         variables["OLMKIT_PLAY_METRICS"] = f"http://127.0.0.1:{port}{play_metrics.PATH}"
-    runner = await ansible.runner(variables)
+    runner = await installed.runner(variables, given.own.runner, home / "fork-server")
     files = [given.kubeconfig] if given.kubeconfig else []
     config = kubeconfig.load(paths=files, environment=environment)
     return AnsibleOperator(
@@ -122,9 +130,9 @@ async def described(
 def _entry(
     watch: AnsibleWatch, folder: Path, environment: Mapping[str, str], given: Flags
 ) -> AnsibleEntry:
-    def find(role: str, playbook: str) -> ansible.RunContent:
+    def find(role: str, playbook: str) -> RunContent:
         try:
-            return ansible.content(
+            return installed.content(
                 role=role, playbook=playbook, folder=folder, environment=environment
             )
         except ConfigurationError as error:

@@ -18,7 +18,8 @@ from typing import Any
 from olmkit.base.diagnostics import OlmkitError
 from olmkit.base.go import durations
 from olmkit.edges.cluster.run_proxy import RunProxy
-from olmkit.edges.programs.ansible import AnsibleRunner, Run, RunContent, RunError
+from olmkit.edges.programs.ansible import runs
+from olmkit.edges.programs.ansible.runs import Run, RunContent, RunError, Runner
 from olmkit.hybrid import masks
 from olmkit.hybrid.ansible import run_events, run_variables
 from olmkit.hybrid.ansible import status as ansible_status
@@ -77,7 +78,7 @@ class AnsibleReconciler:
     watch: AnsibleWatch
     content: RunContent
     finalizing: RunContent
-    runner: AnsibleRunner
+    runner: Runner
     proxy: RunProxy
     client: Client
     settings: RunSettings
@@ -92,7 +93,7 @@ class AnsibleReconciler:
         """Run for one object; raises what went wrong, after it is in the status."""
         owner = await self.client.get(self.watch.gvk, request)
         if owner is None:
-            self.runner.forget(self._folder(request))
+            runs.forget(self._folder(request))
             return Result()
         if not self._is_selected(owner):
             return Result()
@@ -209,9 +210,9 @@ class AnsibleReconciler:
                 outcome.is_finished = False
                 outcome.failures.append(error.message)
             finally:
-                self.runner.mask(run, _masks(access.secrets))
+                runs.mask(run, _masks(access.secrets))
         if not outcome.is_finished and not outcome.failures:
-            words = " ".join(said).strip()
+            words = " ".join(_from_error(said)).strip()
             outcome.failures.append(f"the run ended without a result: {words}".rstrip(": "))
         return outcome
 
@@ -259,7 +260,7 @@ class AnsibleReconciler:
 
         with contextlib.suppress(NotFound):  # it went away meanwhile
             await retry_on_conflict(work)
-        self.runner.forget(self._folder(request))
+        runs.forget(self._folder(request))
 
     async def _report_not_run(self, request: Request, message: str) -> None:
         await self._report(request, lambda it: ansible_status.not_run(it, message, now=self.now()))
@@ -354,6 +355,14 @@ def _number(annotations: Mapping[str, str], name: str, otherwise: int) -> int:
     if not (said.isascii() and said.isdigit()):
         raise ValueError(f"the annotation `{_PREFIX}{name}` is not a number: `{said:.80}`")
     return int(said)
+
+
+def _from_error(lines: Sequence[str]) -> Sequence[str]:
+    """What a run says from its first error on, or all of it."""
+    for index, line in enumerate(lines):
+        if line.startswith(("[ERROR]", "ERROR!")):
+            return lines[index:]
+    return lines
 
 
 def _masks(secrets: Sequence[str]) -> dict[bytes, bytes]:

@@ -126,6 +126,7 @@ class Rig:
     folder: Path
     namespace: str
     client: Client
+    runner: str
     process: subprocess.Popen[bytes] | None = None
 
     def words(self, *more: str) -> list[str]:
@@ -134,6 +135,7 @@ class Rig:
             f"--kubeconfig={self.plane.kubeconfig}",
             "--health-probe-bind-address=0",
             "--max-concurrent-reconciles=4",
+            f"--runner={self.runner}",
             *more,
         ]
 
@@ -204,9 +206,9 @@ class Rig:
         await self.until(there)
 
 
-@pytest.fixture
+@pytest.fixture(params=["fork", "ansible-runner"])
 def run(
-    apiserver: ControlPlane, tmp_path: Path
+    request: pytest.FixtureRequest, apiserver: ControlPlane, tmp_path: Path
 ) -> Iterator[Callable[[Callable[[Rig], Any]], None]]:
     tasks = tmp_path / "roles" / "cache" / "tasks"
     tasks.mkdir(parents=True)
@@ -218,7 +220,8 @@ def run(
         config = kubeconfig.load(paths=[apiserver.kubeconfig], environment={})
         async with HttpCluster(config) as cluster:
             client = Client(cluster, None, field_manager="test")
-            rig = Rig(apiserver, tmp_path, f"n{uuid.uuid4().hex[:8]}", client)
+            namespace = f"n{uuid.uuid4().hex[:8]}"
+            rig = Rig(apiserver, tmp_path, namespace, client, request.param)
             rigs.append(rig)
             with contextlib.suppress(AlreadyExists):
                 await client.create(CRD)

@@ -6,8 +6,8 @@ import os
 import sys
 from collections.abc import Mapping
 
-from olmkit.edges.programs import ansible
-from olmkit.edges.programs.ansible import AnsibleRunner
+from olmkit.edges.programs.ansible import installed
+from olmkit.edges.programs.ansible.runner_program import AnsibleRunner
 from olmkit.hybrid import mixed
 from olmkit.kube.objects import GVK
 from olmkit.runtime.client import Client
@@ -49,10 +49,10 @@ def add_controllers(manager: Manager, _: Flags, __: Mapping[str, str]) -> None:
     )
 
 
-async def runner(environment: Mapping[str, str]) -> AnsibleRunner:
+async def runner(environment: Mapping[str, str], *_: object) -> AnsibleRunner:
     return AnsibleRunner(command=(sys.executable, os.environ["FAKE"]), environment=environment)
 
 
 if __name__ == "__main__":
-    ansible.runner = runner
+    installed.runner = runner
     sys.exit(mixed.main(Operator(name="mixed", lock="mixed", add_controllers=add_controllers)))

@@ -70,7 +70,7 @@ def play(spec: dict[str, Any], namespace: str) -> str:
         shown = {"event": "verbose", "stdout": f"read {found['data']['password']}"}
         print(json.dumps(shown), flush=True)  # noqa: T201 - what is read
         left = FOLDER / "artifacts" / sys.argv[4]
-        left.mkdir(parents=True)
+        left.mkdir(parents=True, exist_ok=True)
         (left / "stdout").write_text(json.dumps(found["data"]))
         if spec.get("fail"):
             return f"{spec['fail']}: {found['data']['password']}"

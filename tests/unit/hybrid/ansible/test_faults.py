@@ -13,12 +13,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from olmkit.base.diagnostics import Location
 from olmkit.edges.cluster.client import HttpCluster
 from olmkit.edges.cluster.connection import Connection
 from olmkit.edges.cluster.kubeconfig import ClusterConfig
 from olmkit.edges.cluster.run_proxy import RunProxy
-from olmkit.edges.programs.ansible import AnsibleRunner, RunContent
+from olmkit.edges.programs.ansible.runs import RunContent
 from olmkit.hybrid.ansible.controllers import AnsibleEntry, AnsibleOperator
 from olmkit.hybrid.ansible.reconciler import RunSettings
 from olmkit.hybrid.ansible.watches import AnsibleWatch
@@ -33,6 +35,7 @@ from olmkit.testing.apiserver.server import ApiServer
 from olmkit.testing.faults import Fault, FaultProxy
 from olmkit.testing.waiting import until
 from tests.processes import wait_for_end
+from tests.unit.hybrid.ansible import runners
 
 CACHE = GVK("demo.example.com", "v1", "Cache")
 CONFIG = GVK("", "v1", "ConfigMap")
@@ -43,6 +46,7 @@ RESOURCES = [
 ]
 HERE = Path(__file__).parent
 FAKE = (sys.executable, str(HERE / "fake_ansible.py"))
+both = pytest.mark.parametrize("runner", runners.NAMES)
 LIMIT = 300.0  # seconds; a busy machine takes its time
 
 
@@ -53,6 +57,7 @@ class Rig:
     folder: Path
     client: Client
     proxy: FaultProxy
+    runner: str
     is_away: bool = False
     registry: Registry = field(default_factory=Registry)
 
@@ -70,8 +75,8 @@ class Rig:
                     watch=watch, content=content, finalizing=content, workers=workers, verbosity=0
                 )
             ],
-            runner=AnsibleRunner(
-                command=command, environment={"PATH": "/usr/bin:/bin", **environment}
+            runner=runners.runner(
+                self.runner, command, {"PATH": "/usr/bin:/bin", **environment}, self.folder
             ),
             proxy=RunProxy(Connection(config, user_agent="test")),
             settings=RunSettings(folder=self.folder / "runs"),
@@ -119,20 +124,21 @@ class Rig:
 
 
 @contextlib.asynccontextmanager
-async def rig(folder: Path) -> AsyncIterator[Rig]:
+async def rig(folder: Path, runner: str = runners.NAMES[0]) -> AsyncIterator[Rig]:
     def plan(_: str, __: str) -> Fault | None:
         return Fault.CUT_BEFORE if made.is_away else None
 
     async with ApiServer.of(RESOURCES).serving() as server:
         async with FaultProxy(upstream=server.url, plan=plan) as proxy:
             async with HttpCluster(ClusterConfig(server=server.url)) as cluster:
-                made = Rig(folder, Client(cluster, None, field_manager="test"), proxy)
+                made = Rig(folder, Client(cluster, None, field_manager="test"), proxy, runner)
                 yield made
 
 
-def test_two_hundred_objects_have_one_run_each_four_at_a_time(tmp_path: Path) -> None:
+@both
+def test_two_hundred_objects_have_one_run_each_four_at_a_time(tmp_path: Path, runner: str) -> None:
     async def story() -> None:
-        async with rig(tmp_path) as found:
+        async with rig(tmp_path, runner) as found:
             names = [f"one-{number}" for number in range(200)]
             for name in names:
                 await found.create(name)
@@ -164,9 +170,12 @@ def test_two_hundred_objects_have_one_run_each_four_at_a_time(tmp_path: Path) ->
     asyncio.run(story())
 
 
-def test_an_api_server_that_goes_away_in_a_run_costs_one_more_run(tmp_path: Path) -> None:
+@both
+def test_an_api_server_that_goes_away_in_a_run_costs_one_more_run(
+    tmp_path: Path, runner: str
+) -> None:
     async def story() -> None:
-        async with rig(tmp_path) as found:
+        async with rig(tmp_path, runner) as found:
             go = tmp_path / "go"
             await found.create("one", config="made", wait=str(go))
             async with found.operator(FAKE):
@@ -250,9 +259,10 @@ def test_a_run_that_its_operator_left_behind_reaches_nothing(tmp_path: Path) -> 
     asyncio.run(story())
 
 
-def test_an_object_that_goes_in_a_run_is_done_with(tmp_path: Path) -> None:
+@both
+def test_an_object_that_goes_in_a_run_is_done_with(tmp_path: Path, runner: str) -> None:
     async def story() -> None:
-        async with rig(tmp_path) as found:
+        async with rig(tmp_path, runner) as found:
             go = tmp_path / "go"
             await found.create("one", config="made", wait=str(go))
             async with found.operator(FAKE):

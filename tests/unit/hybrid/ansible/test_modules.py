@@ -18,7 +18,7 @@ import pytest
 
 from olmkit.edges.cluster.client import HttpCluster
 from olmkit.edges.cluster.kubeconfig import ClusterConfig
-from olmkit.edges.programs import ansible
+from olmkit.edges.programs.ansible import runs
 from olmkit.kube.api import Resource
 from olmkit.kube.objects import GVK
 from olmkit.runtime.client import Client
@@ -34,7 +34,7 @@ RESOURCES = [
     Resource(gvk=CACHE, plural="caches", subresources=frozenset({"status"})),
     Resource(gvk=EVENT, plural="events"),
 ]
-UTIL = ansible.OWN_COLLECTIONS / "ansible_collections" / "operator_sdk" / "util" / "plugins"
+UTIL = runs.OWN_COLLECTIONS / "ansible_collections" / "operator_sdk" / "util" / "plugins"
 NOW, BEFORE = "2026-01-02T03:04:05Z", "2026-01-01T00:00:00Z"
 
 
@@ -105,7 +105,7 @@ class Rig:
             *("-m", f"operator_sdk.util.{module}", "-a", json.dumps(options), *words),
             env=os.environ
             | {
-                "ANSIBLE_COLLECTIONS_PATH": str(ansible.OWN_COLLECTIONS),
+                "ANSIBLE_COLLECTIONS_PATH": str(runs.OWN_COLLECTIONS),
                 "ANSIBLE_HOME": str(self.folder / "home"),
                 "ANSIBLE_NOCOLOR": "1",
                 "ANSIBLE_PYTHON_INTERPRETER": sys.executable,

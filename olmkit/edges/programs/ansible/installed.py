@@ -1,0 +1,109 @@
+"""What is installed: Ansible, ansible-runner, and the roles and playbooks that entries name."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+from olmkit.base.diagnostics import ConfigurationError
+from olmkit.edges.programs.ansible.forks import ForkRunner
+from olmkit.edges.programs.ansible.runner_program import AnsibleRunner
+from olmkit.edges.programs.ansible.runs import RunContent, Runner
+
+RunnerName = Literal["fork", "ansible-runner"]
+_OLDEST = (2, 19)
+_ROLES = os.pathsep.join(
+    ("~/.ansible/roles", "/usr/share/ansible/roles", "/etc/ansible/roles")  # Ansible's own
+)
+
+
+async def runner(environment: Mapping[str, str], name: RunnerName, folder: Path) -> Runner:
+    """That of this Python; raises `ConfigurationError` where it is not installed.
+
+    `folder` is private to the process.
+    """
+    is_forked = name == "fork"
+    for module in ("ansible",) if is_forked else ("ansible", "ansible_runner"):
+        if importlib.util.find_spec(module) is None:
+            raise ConfigurationError(
+                f"the Python package `{module}` is not installed",
+                hint="install olmkit with its extra `ansible`",
+            )
+    version = importlib.metadata.version("ansible-core")
+    if tuple(int(one) for one in version.split(".")[:2]) < _OLDEST:
+        raise ConfigurationError(
+            f"ansible-core {version} is too old: it loses values that are marked as unsafe",
+            hint="install olmkit with its extra `ansible`",
+        )
+    said = environment.get("ANSIBLE_INVENTORY")
+    inventory = Path(said) if said else None
+    skips_facts = environment.get("ANSIBLE_GATHERING") == "explicit"
+    if is_forked:
+        return ForkRunner(
+            command=(sys.executable, "-m", "olmkit.edges.programs.ansible.forked_play"),
+            environment=environment,
+            folder=folder,
+            inventory=inventory,
+            skips_facts=skips_facts,
+        )
+    return AnsibleRunner(
+        command=(sys.executable, "-m", "ansible_runner"),
+        environment=environment,
+        inventory=inventory,
+        skips_facts=skips_facts,
+    )
+
+
+def roles_path(folder: Path, environment: Mapping[str, str]) -> str:
+    """`ANSIBLE_ROLES_PATH` of runs: what it is, else the project's `roles` before Ansible's own.
+
+    `folder` is that of the file of watches.
+    """
+    if said := environment.get("ANSIBLE_ROLES_PATH"):
+        return said
+    own = dict.fromkeys(str((place / "roles").absolute()) for place in (Path.cwd(), folder))
+    return os.pathsep.join([*own, _ROLES])
+
+
+def content(
+    *, role: str, playbook: str, folder: Path, environment: Mapping[str, str]
+) -> RunContent:
+    """The playbook or the role that an entry names; raises `ConfigurationError` without it.
+
+    Paths are relative to the working directory, or to `folder`, that of the file of watches.
+    A role is looked up as ansible-operator does: path, collections, paths of roles, `roles/`.
+    """
+    if playbook:
+        for place in (Path.cwd(), folder):
+            if (place / playbook).is_file():
+                return RunContent(playbook=(place / playbook).resolve())
+        raise ConfigurationError(f"the playbook `{playbook}` does not exist")
+    for place in _places(role, folder, environment):
+        if place.is_dir():
+            return RunContent(role=place.resolve())
+    raise ConfigurationError(
+        f"the role `{role}` does not exist",
+        hint="name its folder, or the folder that holds it in `ANSIBLE_ROLES_PATH`",
+    )
+
+
+def _places(role: str, folder: Path, environment: Mapping[str, str]) -> list[Path]:
+    found = [Path(role)] if Path(role).is_absolute() else []
+    parts = role.split(".")
+    if len(parts) == 3:
+        said = environment.get("ANSIBLE_COLLECTIONS_PATH", "")
+        home = Path(environment.get("HOME", "/")) / ".ansible" / "collections"
+        default = f"/usr/share/ansible/collections{os.pathsep}{home}"
+        below = Path("ansible_collections", parts[0], parts[1], "roles", parts[2])
+        found += [Path(one) / below for one in (said or default).split(os.pathsep)]
+    for one in environment.get("ANSIBLE_ROLES_PATH", "").split(os.pathsep):
+        if one:
+            found += [Path(one) / role, Path(one) / "roles" / role]
+    for place in (Path.cwd(), folder):
+        found += [place / "roles" / role, place / role]
+    return found

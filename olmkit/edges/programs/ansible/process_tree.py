@@ -1,0 +1,68 @@
+"""A process and what it has started, also in other sessions.
+
+Without `/proc` that is the process alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+_ROUNDS = 10  # a process may start another one while the list is made
+
+
+class ProcessMark(NamedTuple):
+    """A process; when it has begun shows that its number is not used again."""
+
+    pid: int
+    begun: str
+
+
+def tree(pid: int) -> list[ProcessMark]:
+    """The process and all below it, the first ones first."""
+    begun: dict[int, str] = {}
+    below: dict[int, list[int]] = {}
+    for one, parent, at in _processes():
+        begun[one] = at
+        below.setdefault(parent, []).append(one)
+    found: list[ProcessMark] = []
+    left = [pid]
+    while left:
+        one = left.pop(0)
+        found.append(ProcessMark(one, begun.get(one, "")))
+        left += below.get(one, ())
+    return found
+
+
+def kill(pid: int, known: Collection[ProcessMark] = ()) -> None:
+    """End the process, all below it, and those `known` that are still there, with SIGKILL."""
+    _kill(known)
+    for _ in range(_ROUNDS):
+        if not _kill(tree(pid)):
+            return
+
+
+def _kill(members: Collection[ProcessMark]) -> bool:
+    """Whether one was there."""
+    alive = {ProcessMark(pid, at) for pid, _, at in _processes()}
+    there = [one for one in members if one in alive or not one.begun]
+    for one in there:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(one.pid, signal.SIGKILL)
+    return bool(there)
+
+
+def _processes() -> Iterator[tuple[int, int, str]]:
+    """Number, parent, and begin of each that runs."""
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            # The name is in parentheses, and may contain them.
+            words = file.read_text(errors="replace").rpartition(")")[2].split()
+        except OSError:  # it ended meanwhile
+            continue
+        if words[0] not in ("Z", "X"):
+            yield int(file.parent.name), int(words[1]), words[19]

@@ -1,0 +1,101 @@
+"""Runs through ansible-runner: a process for each, with the folders that it keeps.
+
+A process that takes too long, or whose caller is cancelled, gets SIGTERM and after some seconds
+SIGKILL; it has its own session, so what it started ends with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from olmkit.edges.programs.ansible import process_tree, runs
+from olmkit.edges.programs.ansible.fork_server import GRACE
+from olmkit.edges.programs.ansible.runs import Run, RunError, Take
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnsibleRunner:
+    """The program and the variables of its environment.
+
+    `command` starts ansible-runner. `inventory` is a file or a folder, in the place of one with
+    `localhost` alone. `skips_facts` holds for roles.
+    """
+
+    command: Sequence[str]
+    environment: Mapping[str, str]
+    inventory: Path | None = None
+    skips_facts: bool = False
+    _running: set[int] = field(default_factory=set, init=False)
+
+    async def run(self, run: Run, take: Take) -> None:
+        """As `Runner` says."""
+        await asyncio.to_thread(self._prepare, run)
+        process = await self._start(run)
+        assert process.stdout is not None  # noqa: S101 - it was started with a pipe
+        self._running.add(process.pid)
+        try:
+            async with asyncio.timeout(run.timeout or None):
+                await runs.read_lines(process.stdout, take)
+                code = await process.wait()
+        except TimeoutError:
+            raise runs.too_late(run) from None
+        finally:
+            await asyncio.shield(_end(process))
+            self._running.discard(process.pid)
+        runs.check_end(code)
+
+    def close(self) -> None:
+        """As `Runner` says."""
+        while self._running:
+            process_tree.kill(self._running.pop())
+
+    def _prepare(self, run: Run) -> None:
+        runs.prepare(run, self.environment, self.inventory)
+        runs.write(run.folder / "env" / "cmdline", runs.command_line(run).encode())
+
+    async def _start(self, run: Run) -> asyncio.subprocess.Process:
+        words = [*self.command, "run", str(run.folder), "-i", run.ident, "-j"]
+        words += ["--rotate-artifacts", str(run.keep)]
+        if run.verbosity:
+            words.append("-" + "v" * run.verbosity)
+        if run.content.playbook is not None:
+            words += ["-p", str(run.content.playbook)]
+        elif run.content.role is not None:
+            role = run.content.role
+            words += ["--role", role.name, "--roles-path", str(role.parent), "--hosts", "localhost"]
+            if self.skips_facts:
+                words.append("--role-skip-facts")
+        try:
+            return await asyncio.create_subprocess_exec(
+                *words,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.STDOUT,
+                env=runs.variables(self.environment, self.command[0]) | run.environment,
+                start_new_session=True,
+            )
+        except OSError as error:
+            words_ = (error.strerror or str(error)).lower()
+            raise RunError(f"cannot run `{words[0]}`: {words_}") from error
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """End the process and what it started: its session may outlive it."""
+    known = process_tree.tree(process.pid) if process.returncode is None else []
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGTERM)
+    if process.returncode is None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(GRACE):
+                await process.wait()
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    if known:
+        process_tree.kill(process.pid, known)
+        await process.wait()

@@ -1,0 +1,199 @@
+"""One run of Ansible: what runs, and the files that it reads and leaves, in a private folder.
+
+Values go through files that only this user can read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shlex
+import shutil
+import signal
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import olmkit
+from olmkit.base.diagnostics import OlmkitError
+
+OWN_COLLECTIONS = Path(olmkit.__file__).parent / "hybrid" / "collections"
+"""The collection `operator_sdk.util`: what plays say to the operator that runs them."""
+_LINE = 8 << 20  # bytes of one event
+_CHUNK = 64 * 1024
+_COLLECTIONS = f"~/.ansible/collections{os.pathsep}/usr/share/ansible/collections"  # Ansible's own
+_HOSTS = "localhost ansible_connection=local ansible_python_interpreter={}\n"
+_SECRET = ("kubeconfig", "env/extravars", "env/trusted")
+
+Take = Callable[[bytes], None]
+"""Gets a line that a run prints."""
+
+
+@dataclass(eq=False)
+class RunError(OlmkitError):
+    """The run did not come to its end."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunContent:
+    """A role or a playbook on the disk: exactly one of the two."""
+
+    role: Path | None = None
+    playbook: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One run: what, with which two files of variables, and how.
+
+    `folder` is that of the object, `ident` names this run in it; `timeout` in seconds, 0: none.
+    `arguments` go to ansible-playbook.
+    """
+
+    content: RunContent
+    folder: Path
+    ident: str
+    variables: bytes
+    trusted: bytes
+    server: str
+    namespace: str = ""
+    verbosity: int = 0
+    keep: int = 20
+    timeout: float = 0.0
+    arguments: Sequence[str] = ()
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables that only this run has."""
+        kubeconfig = str(self.folder / "kubeconfig")
+        return {"KUBECONFIG": kubeconfig, "K8S_AUTH_KUBECONFIG": kubeconfig}
+
+    @property
+    def artifacts(self) -> Path:
+        """What is left of it."""
+        return self.folder / "artifacts" / self.ident
+
+
+class Runner(Protocol):
+    """What runs Ansible."""
+
+    async def run(self, run: Run, take: Take) -> None:
+        """Give `take` each line that it prints, until it ends, whatever its exit code is.
+
+        Raises `RunError` when it was ended from outside, or prints too much. Cancelled, it ends
+        the process.
+        """
+
+    def close(self) -> None:
+        """End the runs that are left when nothing waits for them."""
+
+
+def prepare(run: Run, environment: Mapping[str, str], inventory: Path | None) -> None:
+    """Make the folder; `inventory` is a file or a folder, None: `localhost` alone."""
+    run.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for name in ("env", "inventory", "project"):
+        (run.folder / name).mkdir(exist_ok=True)
+    write(run.folder / "env" / "extravars", run.variables)
+    write(run.folder / "env" / "trusted", run.trusted)
+    write(run.folder / "kubeconfig", _kubeconfig(run))
+    hosts = run.folder / "inventory" / "hosts"
+    if inventory is None:
+        write(hosts, _HOSTS.format(_interpreter(environment)).encode())
+    elif inventory.is_dir():
+        shutil.copytree(inventory, hosts.parent, dirs_exist_ok=True)
+    else:
+        shutil.copyfile(inventory, hosts)
+
+
+def variables(environment: Mapping[str, str], program: str) -> dict[str, str]:
+    """The variables that all runs have; `program` is of the installation that runs them."""
+    found = dict(environment)
+    # Last: an installed collection of the same name takes precedence.
+    places = (found.get("ANSIBLE_COLLECTIONS_PATH") or _COLLECTIONS, str(OWN_COLLECTIONS))
+    found["ANSIBLE_COLLECTIONS_PATH"] = os.pathsep.join(places)
+    folder = str(Path(program).parent)
+    found["PATH"] = os.pathsep.join(one for one in (folder, found.get("PATH", "")) if one)
+    return found
+
+
+def trusted_words(run: Run) -> list[str]:
+    """The arguments of ansible-playbook that come first."""
+    return ["-e", f"@{run.folder / 'env' / 'trusted'}", *run.arguments]
+
+
+def command_line(run: Run) -> str:
+    """The same as ansible-runner reads them."""
+    return shlex.join(trusted_words(run))
+
+
+def mask(run: Run, hide: Mapping[bytes, bytes]) -> None:
+    """Replace these texts in what the run has left, and remove what was only for it."""
+    for name in _SECRET:
+        (run.folder / name).unlink(missing_ok=True)
+    shutil.rmtree(run.folder / "tmp", ignore_errors=True)
+    for file in run.artifacts.rglob("*"):
+        if not file.is_file() or file.is_symlink():
+            continue
+        data = file.read_bytes()
+        changed = data
+        for value, shown in hide.items():
+            changed = changed.replace(value, shown)
+        if changed != data:
+            file.write_bytes(changed)
+
+
+def forget(folder: Path) -> None:
+    """Remove what the runs of an object have left."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def write(file: Path, data: bytes) -> None:
+    """A file that only this user can read, also when another one was there."""
+    with open(file, "wb", opener=lambda path, flags: os.open(path, flags, 0o600)) as stream:
+        stream.write(data)
+
+
+async def read_lines(stream: asyncio.StreamReader, take: Take) -> None:
+    """Give `take` each line; raises `RunError` for one without an end."""
+    pending = b""
+    while chunk := await stream.read(_CHUNK):
+        *lines, pending = (pending + chunk).split(b"\n")
+        for line in lines:
+            take(line)
+        if len(pending) > _LINE:
+            raise RunError(f"the run prints a line of more than {_LINE >> 20} MiB")
+    if pending:
+        take(pending)
+
+
+def check_end(code: int) -> None:
+    """Raise `RunError` for a process that a signal ended."""
+    if code < 0:
+        raise RunError(f"the run was ended by the signal {signal.Signals(-code).name}")
+
+
+def too_late(run: Run) -> RunError:
+    """The error of a run that reached its time limit."""
+    return RunError(f"the run was ended after {run.timeout:g} s, its time limit")
+
+
+def _interpreter(environment: Mapping[str, str]) -> str:
+    place = environment.get("VIRTUAL_ENV")
+    return str(Path(place) / "bin" / "python") if place else sys.executable
+
+
+def _kubeconfig(run: Run) -> bytes:
+    context = {"cluster": "run", "user": "run", "namespace": run.namespace or "default"}
+    return json.dumps(
+        {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": "run", "cluster": {"server": run.server}}],
+            "users": [{"name": "run", "user": {}}],
+            "contexts": [{"name": "run", "context": context}],
+            "current-context": "run",
+        }
+    ).encode()
