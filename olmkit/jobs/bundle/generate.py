@@ -41,6 +41,7 @@ _ANNOTATIONS = f"{layout.DEFAULT_METADATA}/{layout.ANNOTATIONS_FILE}"
 _CONTAINERFILE = "bundle.Dockerfile"
 _OUTPUT = "bundle"
 _DEFAULT_CHANNELS = "alpha"
+_SIDECAR = "kube-rbac-proxy"  # of older scaffolds, before the container of the operator
 _YAML = (".yaml", ".yml", ".json")
 
 
@@ -429,14 +430,16 @@ def _version_of(csv: Any) -> Version | None:
 
 
 def _operator_image(result: GeneratedBundle) -> str:
-    """The image of the container `manager`, else that of the first container."""
+    """The image of the container `manager`, else that of the first one that is not a proxy."""
     spec = objects.mapping(objects.mapping(result.csv.get("spec")).get("install")).get("spec")
     containers = [
         objects.mapping(container)
         for deployment in objects.sequence(objects.mapping(spec).get("deployments"))
         for container in objects.sequence(_pod_spec(deployment).get("containers"))
     ]
-    ordered = sorted(containers, key=lambda one: one.get("name") != "manager")
+    ordered = sorted(
+        containers, key=lambda one: (one.get("name") != "manager", one.get("name") == _SIDECAR)
+    )
     return next((objects.text(one.get("image")) for one in ordered), "")
 
 

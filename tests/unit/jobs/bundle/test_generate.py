@@ -479,3 +479,7 @@ def test_the_image_is_that_of_the_manager(small: Path) -> None:
     )
     assert job.generate(small, piped()).image == "i"
     assert job.generate(small, piped(two)).image == "m"
+    proxy = DEPLOYMENT.replace(
+        b"[{name: c, image: i}]", b"[{name: kube-rbac-proxy, image: p}, {name: web, image: w}]"
+    )
+    assert job.generate(small, piped(proxy)).image == "w"
