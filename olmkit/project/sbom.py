@@ -1,6 +1,6 @@
-"""What an image consists of, for scanners: a CycloneDX document of its Python packages.
+"""What an image consists of, for scanners: a CycloneDX document of its packages.
 
-It is read from the packages' own metadata, and equal packages give equal bytes:
+Python packages are read from their own metadata. Equal packages give equal bytes:
 its serial number comes from them and its time is given.
 """
 
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import email.parser
 import uuid
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
 
 from olmkit.base.diagnostics import ConfigurationError
@@ -17,13 +19,41 @@ _NAMESPACE = uuid.UUID("8f9a2f0f-6a5b-5d2e-9d6c-0f6d3c1f4b52")  # ours, made onc
 _METADATA = ".dist-info/METADATA"
 
 
-def write(name: str, packages: Tree, *, version: str = "", created: int = 0) -> bytes:
-    """The document for the operator `name` and the installed `packages`, as JSON.
+@dataclass(frozen=True, slots=True, order=True, kw_only=True)
+class SbomComponent:
+    """What is not a Python package; `type` and `namespace` are those of its package URL.
+
+    `licence` is an expression of SPDX; what is empty is not known.
+    """
+
+    type: str
+    name: str
+    version: str = ""
+    namespace: str = ""
+    licence: str = ""
+    sha256: str = ""
+
+    @property
+    def words(self) -> str:
+        """All of it, for what is made from it."""
+        return " ".join(astuple(self))
+
+
+def write(
+    name: str,
+    packages: Tree,
+    parts: Sequence[SbomComponent] = (),
+    *,
+    version: str = "",
+    created: int = 0,
+) -> bytes:
+    """The document for the operator `name`, the installed `packages` and more `parts`, as JSON.
 
     `version` is that of the operator, where it is known; `created` is the time of the document
     in Unix seconds. Raises `ConfigurationError` when the library that writes it is not installed.
     """
     try:
+        from cyclonedx.model import HashAlgorithm, HashType
         from cyclonedx.model.bom import Bom, BomMetaData
         from cyclonedx.model.component import Component, ComponentType
         from cyclonedx.model.license import LicenseExpression
@@ -49,10 +79,33 @@ def write(name: str, packages: Tree, *, version: str = "", created: int = 0) -> 
         )
         for package, version, words in found
     ]
+    more = sorted(set(parts))
+    for part in more:
+        where = PackageURL(
+            part.type,
+            namespace=part.namespace or None,
+            name=part.name,
+            version=part.version or None,
+        )
+        components.append(
+            Component(
+                name=part.name,
+                group=part.namespace or None,
+                version=part.version or None,
+                type=ComponentType.APPLICATION if part.sha256 else ComponentType.LIBRARY,
+                bom_ref=str(where),
+                purl=where,
+                licenses=[LicenseExpression(part.licence)] if part.licence else [],
+                hashes=[HashType(alg=HashAlgorithm.SHA_256, content=part.sha256)]
+                if part.sha256
+                else [],
+            )
+        )
     bom = Bom(
         components=components,
         serial_number=uuid.uuid5(
-            _NAMESPACE, "\n".join([named, *(f"{p} {v}" for p, v, _ in found)])
+            _NAMESPACE,
+            "\n".join([named, *(f"{p} {v}" for p, v, _ in found), *(one.words for one in more)]),
         ),
         metadata=BomMetaData(component=root, timestamp=datetime.fromtimestamp(created, UTC)),
     )

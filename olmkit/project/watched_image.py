@@ -6,14 +6,19 @@ for them need no change.
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from olmkit.base import documents
 from olmkit.base.diagnostics import ConfigurationError, InputError
 from olmkit.base.tree import File, Tree
 from olmkit.oci.content import Platform
 from olmkit.project import distributions
+from olmkit.project.sbom import SbomComponent
 
 USER = "1001:0"
 HELM = "usr/local/bin/helm"
@@ -21,6 +26,8 @@ COLLECTIONS = "usr/share/ansible/collections"
 REQUIREMENTS_FILE = "requirements.yml"
 _WATCHES = "watches.yaml"
 _INCLUDED = frozenset({"operator_sdk.util"})  # in olmkit
+# What Go writes into programs: https://pkg.go.dev/runtime/debug#BuildInfo
+_HELM_MODULE = re.compile(rb"\n(?:mod|dep)\t(helm\.sh/helm/v\d+)\t(v\d[^\t\n]{0,60})")
 # https://refspecs.linuxfoundation.org/elf/gabi4+/ch4.eheader.html: byte 4 is the class, 5 the
 # order of bytes, 18 and 19 the machine.
 _MACHINES = {"amd64": 62, "arm64": 183, "ppc64le": 21, "s390x": 22, "riscv64": 243}
@@ -106,9 +113,84 @@ def collections(files: Tree, requirements_file: Any, *, folder: str) -> Tree:
         raise ConfigurationError(
             f"the collection `{missing[0]}` of `{REQUIREMENTS_FILE}` is not in `{folder}`",
             hint=f"`ansible-galaxy collection install -r {REQUIREMENTS_FILE} -p {folder}` "
-            "installs it",
+            "installs it; so does `--collections-index URL`, in the image",
         )
     return below.at(f"{COLLECTIONS}/ansible_collections")
+
+
+def to_install(requirements_file: Any) -> Mapping[str, Any]:
+    """The collections of a `requirements.yml` without those that are part of olmkit."""
+    listed = requirements_file.get("collections") if isinstance(requirements_file, Mapping) else ()
+    kept = [
+        one
+        for one in (listed if isinstance(listed, list) else ())
+        if (one.get("name") if isinstance(one, Mapping) else one) not in _INCLUDED
+    ]
+    return {"collections": kept} if kept else {}
+
+
+def collection_parts(tree: Tree) -> list[SbomComponent]:
+    """The collections of the layer with collections."""
+    found = []
+    for path, file in tree.items():
+        folder, _, name = path.rpartition("/")
+        if not folder.startswith(f"{COLLECTIONS}/") or folder.count("/") != 6:
+            continue
+        if name == "MANIFEST.json":
+            said = _mapping(_mapping(_loaded(file.data, path)).get("collection_info"))
+        elif name == "galaxy.yml" and f"{folder}/MANIFEST.json" not in tree:
+            said = _mapping(_loaded(file.data, path))
+        else:
+            continue
+        namespace, own = folder.split("/")[-2:]
+        licences = said.get("license")
+        only = licences[0] if isinstance(licences, list) and len(licences) == 1 else ""
+        found.append(
+            SbomComponent(
+                type="ansible",
+                namespace=namespace,
+                name=own,
+                version=str(said.get("version") or ""),
+                licence=str(only),
+            )
+        )
+    return found
+
+
+def chart_parts(tree: Tree) -> list[SbomComponent]:
+    """The charts of the layer with the project's files, those that they contain included."""
+    found = []
+    for path, file in tree.items():
+        if not path.endswith("/Chart.yaml") or "/templates/" in path:
+            continue
+        said = _mapping(_loaded(file.data, path))
+        name = str(said.get("name") or path.split("/")[-2])
+        found.append(SbomComponent(type="helm", name=name, version=str(said.get("version") or "")))
+    return found
+
+
+def helm_part(data: bytes) -> SbomComponent:
+    """The helm program; its version is known when Go wrote it into the program."""
+    digest = hashlib.sha256(data).hexdigest()
+    found = _HELM_MODULE.search(data)
+    if found is None:
+        return SbomComponent(type="generic", name="helm", sha256=digest)
+    namespace, _, name = found[1].decode().rpartition("/")
+    version = found[2].decode(errors="replace")
+    return SbomComponent(
+        type="golang", namespace=namespace, name=name, version=version, sha256=digest
+    )
+
+
+def _loaded(data: bytes, path: str) -> Any:
+    try:
+        return json.loads(data) if path.endswith(".json") else documents.load(data, path).value
+    except (InputError, ValueError, RecursionError):
+        return None
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def required(requirements_file: Any) -> Sequence[str]:

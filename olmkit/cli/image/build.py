@@ -68,6 +68,14 @@ if TYPE_CHECKING:
     help="With kinds of Ansible, the directory with the collections of `requirements.yml`. "
     "Default: `collections`, if it exists.",
 )
+@click.option(
+    "--collections-index",
+    default="",
+    metavar="INDEX",
+    envvar="OLMKIT_COLLECTIONS_INDEX",
+    help="Install the collections of `requirements.yml` from this index, with `ansible-galaxy`: "
+    "a URL, or the name of a server in its settings.",
+)
 @engine_option("the Containerfile")
 @click.option("--dry-run", is_flag=True, help="Show what would be built without building it.")
 def build(

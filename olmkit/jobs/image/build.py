@@ -50,7 +50,7 @@ class ImageBuildOptions:
     takes the place of the network. `engine`: empty, or the engine that builds. `bytecode`:
     whether the image has compiled code; None where a Python of its version is here. `helm`: the
     program in a Helm project, `{arch}` in it is the architecture; `collections`: a folder of
-    collections in an Ansible project.
+    collections in an Ansible project, `collections_index`: where they are installed from instead.
     """
 
     publish: PublishOptions
@@ -63,6 +63,7 @@ class ImageBuildOptions:
     bytecode: bool | None = None
     helm: str = ""
     collections: str = ""
+    collections_index: str = ""
 
 
 def plan(options: ImageBuildOptions) -> ImagePlan:
@@ -124,6 +125,12 @@ async def build(
     cache = BuildCache(build_cache.folder(access.environment))
     project, created = options.publish.project, options.publish.created
     kinds = watched.read(project)
+    watched.check(
+        kinds,
+        helm=options.helm,
+        collections=options.collections,
+        index=options.collections_index,
+    )
     code = image_plan.code_tree(
         {folder: disk.read_tree(project / folder) for folder in wanted.application.packages}
     )
@@ -133,6 +140,20 @@ async def build(
         bases, store = await parts.bases(
             wanted.base, wanted.platforms, access, cache, stack, report, say, pull=options.pull
         )
+        collections = await watched.collections_of(
+            project,
+            kinds,
+            access.environment,
+            say,
+            folder=options.collections,
+            index=options.collections_index,
+        )
+        more = [
+            await watched.content_of(
+                kinds, platform, access.environment, code, collections, helm=options.helm
+            )
+            for platform in wanted.platforms
+        ]
         packages = Packages(
             requirements=wanted.application.requirements,
             lock=project / wanted.lock if wanted.lock else None,
@@ -146,30 +167,32 @@ async def build(
         compilers = await _compilers(bases, options, wanted.python, say)
         built = await asyncio.gather(
             *(
-                parts.packages_layer(packages, platform, base, compiler, cache, access, say)
-                for platform, base, compiler in zip(wanted.platforms, bases, compilers, strict=True)
+                parts.packages_layer(
+                    replace(packages, more=found.parts),
+                    platform,
+                    base,
+                    compiler,
+                    cache,
+                    access,
+                    say,
+                )
+                for platform, base, compiler, found in zip(
+                    wanted.platforms, bases, compilers, more, strict=True
+                )
             )
         )
         codes = await _code_layers(code, compilers, created)
-        more = [
-            await watched.layers_of(
-                project,
-                kinds,
-                platform,
-                access.environment,
-                helm=options.helm,
-                collections=options.collections,
-                created=created,
-            )
-            for platform in wanted.platforms
-        ]
         made = [
             image_plan.compose(
-                base, layer, code_layer, wanted, created=created, more=found, more_labels=labels
+                base,
+                layer,
+                code_layer,
+                wanted,
+                created=created,
+                more=await found.layers(created),
+                more_labels=found.labels,
             )
-            for base, layer, code_layer, (found, labels) in zip(
-                bases, built, codes, more, strict=True
-            )
+            for base, layer, code_layer, found in zip(bases, built, codes, more, strict=True)
         ]
         return await publish.publish(
             made[0] if len(made) == 1 else images.index(made),

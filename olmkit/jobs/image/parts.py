@@ -29,7 +29,8 @@ from olmkit.oci.image import Image
 from olmkit.oci.layer import Layer
 from olmkit.oci.reference import EngineReference, ImageReference, Reference
 from olmkit.oci.store import ImageStore
-from olmkit.project import image_plan
+from olmkit.project import image_plan, sbom
+from olmkit.project.sbom import SbomComponent
 
 if TYPE_CHECKING:
     from olmkit.edges.build.bytecode import Compiler
@@ -44,8 +45,8 @@ class Packages:
     """The packages that a layer is to have; `lock` takes the place of `requirements`.
 
     `wheels`: a folder that takes the place of the network. `sbom`: whose bill of materials
-    is next to them; empty for none. `created`: the time of all files, in Unix seconds.
-    `lock_command` writes such a lock in this project.
+    is next to them; empty for none, `more`: what else it lists. `created`: the time of all files,
+    in Unix seconds. `lock_command` writes such a lock in this project.
     """
 
     requirements: tuple[str, ...]
@@ -54,6 +55,7 @@ class Packages:
     python: str = ""
     libc: str = image_plan.DEFAULT_LIBC
     sbom: str = ""
+    more: tuple[SbomComponent, ...] = ()
     created: int = 0
     lock_command: str = "uv pip compile --generate-hashes"
 
@@ -153,7 +155,7 @@ async def packages_layer(
     )
     files = await with_bytecode(tree.at(image_plan.PACKAGES), compiler)
     if wanted.sbom:
-        files = files.merge(_sbom(wanted.sbom, tree, wanted.created))
+        files = files.merge(_sbom(wanted, tree))
     layer = await asyncio.to_thread(layers.write, files, mtime=wanted.created)
     await cache.keep(key, layer)
     return layer
@@ -190,10 +192,9 @@ async def with_bytecode(files: Tree, compiler: Compiler | None) -> Tree:
     return files.merge(await compilers.compiled(compiler, files))
 
 
-def _sbom(name: str, packages: Tree, created: int) -> Tree:
-    from olmkit.project import sbom
-
-    return Tree({image_plan.SBOM.lstrip("/"): sbom.write(name, packages, created=created)})
+def _sbom(wanted: Packages, packages: Tree) -> Tree:
+    data = sbom.write(wanted.sbom, packages, wanted.more, created=wanted.created)
+    return Tree({image_plan.SBOM.lstrip("/"): data})
 
 
 def _key(wanted: Packages, platform: Platform, python: str, compiler: Compiler | None) -> str:
@@ -202,6 +203,7 @@ def _key(wanted: Packages, platform: Platform, python: str, compiler: Compiler |
     words = [str(platform), python, wanted.libc, str(wanted.created), wanted.sbom]
     words.append(compiler.version if compiler else "no bytecode")
     words += wanted.requirements if wanted.lock is None else []
+    words += [one.words for one in wanted.more] if wanted.sbom else []
     for path in _wheels(wanted.wheels):
         size, changed = paths.modified(path)
         words.append(f"{path.name} {size} {changed}")

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from olmkit.base import documents
-from olmkit.base.diagnostics import ConfigurationError
+from olmkit.base.diagnostics import ConfigurationError, InputError
 from olmkit.base.tree import File, Tree
 from olmkit.edges import disk, paths
 from olmkit.edges.images import transports
+from olmkit.edges.network import urls
 from olmkit.edges.programs import helm as helm_edge
+from olmkit.edges.programs import packed_chart
 from olmkit.oci import layer as layers
 from olmkit.oci.content import Digest, Platform
 from olmkit.oci.layer import Layer
 from olmkit.project import config, image_plan, watched_image
 from olmkit.project.image_plan import Application
+from olmkit.project.sbom import SbomComponent
 
 _HELM_LABEL = "dev.olmkit.helm.digest"
 _MOST = 256 << 20  # bytes of the helm program
@@ -76,42 +80,112 @@ def code(project: Path, found: Watched) -> Tree:
     return watched_image.code(tree.merge(Tree(files)), target)
 
 
-async def layers_of(
-    project: Path,
-    found: Watched,
-    platform: Platform,
-    environment: Mapping[str, str],
-    *,
-    helm: str,
-    collections: str,
-    created: int,
-) -> tuple[dict[str, Layer], dict[str, str]]:
-    """The layers below the code by what they hold, and labels of the image.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchedContent:
+    """What is below the code in the image for one platform: trees by what they hold, and labels.
 
-    None of either in a project without such kinds; options of a kind that it lacks are an error.
-    That error is a `ConfigurationError`.
+    `parts` is all of it, and of the code, for a bill of materials.
     """
-    for name, value, needs in (("--helm", helm, "helm"), ("--collections", collections, "ansible")):
+
+    trees: Mapping[str, Tree]
+    labels: Mapping[str, str]
+    parts: tuple[SbomComponent, ...] = ()
+
+    async def layers(self, created: int) -> dict[str, Layer]:
+        """A layer for each tree."""
+        return {
+            name: await asyncio.to_thread(layers.write, tree, mtime=created)
+            for name, tree in self.trees.items()
+        }
+
+
+def check(found: Watched, *, helm: str, collections: str, index: str) -> None:
+    """Raise `ConfigurationError` for options of a kind that the project lacks."""
+    for name, value, needs in (
+        ("--helm", helm, "helm"),
+        ("--collections", collections, "ansible"),
+        ("--collections-index", index, "ansible"),
+    ):
         if value and needs not in found.runners:
             raise ConfigurationError(
                 f"`{name}` has no effect here: it is for kinds of {needs.capitalize()}"
             )
+    if collections and index:
+        raise ConfigurationError(
+            "`--collections` and `--collections-index` exclude each other",
+            hint="the first names a folder, the second one an index",
+        )
+
+
+async def collections_of(
+    project: Path,
+    found: Watched,
+    environment: Mapping[str, str],
+    say: Callable[[str], None],
+    *,
+    folder: str,
+    index: str,
+) -> Tree:
+    """The layer with collections, from a folder or an index; empty where there are none.
+
+    Raises `ConfigurationError` when one of `requirements.yml` is missing, and what
+    `olmkit.edges.build.galaxy.install` does.
+    """
+    if "ansible" not in found.runners:
+        return Tree()
+    data = disk.read_if_there(project / watched_image.REQUIREMENTS_FILE)
+    listed = documents.load(data or b"", watched_image.REQUIREMENTS_FILE).value
+    place = Path(folder) if folder else project / "collections"
+    if folder and not paths.is_folder(place):
+        raise ConfigurationError(f"the folder `{folder}` of collections does not exist")
+    wanted = watched_image.to_install(listed)
+    if index and wanted:
+        from olmkit.edges.build import galaxy
+
+        say(f"collections: installed from `{urls.redact(index) if '://' in index else index}`")
+        files = await galaxy.install(wanted, index, project, environment)
+    elif index or not paths.is_folder(place):
+        files = Tree()
+    else:
+        files = disk.read_tree(place)
+    return watched_image.collections(files, listed, folder=index or folder or "collections")
+
+
+async def content_of(
+    found: Watched,
+    platform: Platform,
+    environment: Mapping[str, str],
+    code: Tree,
+    collections: Tree,
+    *,
+    helm: str,
+) -> WatchedContent:
+    """What is below the code for a platform; nothing in a project without such kinds."""
     trees: dict[str, Tree] = {}
     labels: dict[str, str] = {}
+    listed: list[SbomComponent] = []
     if "helm" in found.runners:
         file = _helm(helm, platform, environment)
         data = await asyncio.to_thread(disk.read_file, file, limit=_MOST)
         trees["helm"] = watched_image.helm_program(data, platform, path=str(file))
         labels[_HELM_LABEL] = str(Digest.of(data))
+        charts = [code, *_packed_charts(code)]
+        listed += [watched_image.helm_part(data)]
+        listed += [part for tree in charts for part in watched_image.chart_parts(tree)]
     if "ansible" in found.runners:
         trees["programs"] = watched_image.ansible_programs()
-        if installed := _collections(project, collections):
-            trees["collections"] = installed
-    made = {
-        name: await asyncio.to_thread(layers.write, tree, mtime=created)
-        for name, tree in trees.items()
-    }
-    return made, labels
+        if collections:
+            trees["collections"] = collections
+            listed += watched_image.collection_parts(collections)
+    return WatchedContent(trees=trees, labels=labels, parts=tuple(listed))
+
+
+def _packed_charts(code: Tree) -> Iterator[Tree]:
+    for path, file in code.items():
+        if "/helm-charts/" in path and path.endswith(".tgz"):
+            # One that is not an archive fails where it is used.
+            with contextlib.suppress(InputError):
+                yield packed_chart.read(file.data, path).at("chart")
 
 
 def _helm(text: str, platform: Platform, environment: Mapping[str, str]) -> Path:
@@ -124,13 +198,3 @@ def _helm(text: str, platform: Platform, environment: Mapping[str, str]) -> Path
             hint="pass its file: `--helm FILE`; `{arch}` in it is the architecture",
         )
     return found
-
-
-def _collections(project: Path, text: str) -> Tree:
-    folder = Path(text) if text else project / "collections"
-    data = disk.read_if_there(project / watched_image.REQUIREMENTS_FILE)
-    listed = documents.load(data or b"", watched_image.REQUIREMENTS_FILE).value
-    if text and not paths.is_folder(folder):
-        raise ConfigurationError(f"the folder `{text}` of collections does not exist")
-    files = disk.read_tree(folder) if paths.is_folder(folder) else Tree()
-    return watched_image.collections(files, listed, folder=text or "collections")

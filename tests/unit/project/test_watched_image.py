@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import importlib.util
+import io
+import json
 import os
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,6 +33,7 @@ from olmkit.oci.content import Digest, Platform
 from olmkit.oci.store import MemoryStore
 from olmkit.project import watched_image
 from olmkit.project.scaffold.project import InitRequest
+from tests.unit.edges.build.galaxy_index import GalaxyIndex
 
 AMD64 = Platform(os="linux", architecture="amd64")
 ARM64 = Platform(os="linux", architecture="arm64")
@@ -119,6 +125,64 @@ def test_an_ansible_image_has_the_collections_that_are_required(
     assert f"{below}/MANIFEST.json" in found
     assert found["usr/local/bin/ansible-playbook"].mode & 0o111
     assert "opt/ansible/roles/memcached/tasks/main.yml" in found
+
+
+@pytest.mark.skipif(importlib.util.find_spec("ansible") is None, reason="needs `ansible`")
+def test_collections_come_from_an_index(tmp_path: Path, make_wheel: Callable[..., Path]) -> None:
+    folder = project(tmp_path / "web", "ansible", make_wheel)
+    (folder / "requirements.yml").write_text(
+        "collections:\n- {name: operator_sdk.util, version: 0.5.0}\n- {name: web.core}\n"
+    )
+    index = GalaxyIndex()
+    index.add("web.core", "1.2.0", web__base="*")
+    index.add("web.base", "0.9.0")
+    with index.serving():
+        reference = build(folder, collections_index=index.url, sbom=True)
+        # The second platform needs no second request.
+        before = len(index.requests)
+        build(folder, AMD64, ARM64, collections_index=index.url)
+        assert len(index.requests) == 2 * before
+    found = asyncio.run(files(reference, AMD64))
+    below = "usr/share/ansible/collections/ansible_collections"
+    assert f"{below}/web/core/plugins/modules/it.py" in found
+    assert f"{below}/web/base/MANIFEST.json" in found
+    # Part of olmkit, and not in the index.
+    assert f"{below}/operator_sdk/util/MANIFEST.json" not in found
+    listed = json.loads(found.data("opt/operator/sbom.cdx.json"))["components"]
+    names = {part["purl"]: part.get("licenses") for part in listed}
+    assert names["pkg:ansible/web/core@1.2.0"] == [{"expression": "Apache-2.0"}]
+    assert "pkg:ansible/web/base@0.9.0" in names
+    assert "pkg:pypi/kubernetes@1.0" in names
+    with pytest.raises(ConfigurationError, match="exclude each other"):
+        build(folder, collections_index=index.url, collections="collections")
+
+
+def test_a_bill_of_materials_lists_the_charts_and_the_helm_program(
+    tmp_path: Path, make_wheel: Callable[..., Path]
+) -> None:
+    folder = project(tmp_path / "web", "helm", make_wheel)
+    charts = folder / "helm-charts"
+    (charts / "memcached/charts/base").mkdir(parents=True)
+    (charts / "memcached/charts/base/Chart.yaml").write_text("{name: base, version: 0.3.0}\n")
+    with tarfile.open(charts / "packed.tgz", "w:gz") as archive:
+        entry = tarfile.TarInfo("packed/Chart.yaml")
+        data = b"{name: packed, version: 2.1.0}\n"
+        entry.size = len(data)
+        archive.addfile(entry, io.BytesIO(data))
+    program = HELM + b"\npath\thelm.sh/helm/v3/cmd/helm\nmod\thelm.sh/helm/v3\tv3.19.0\th1:x\n"
+    (tmp_path / "helm").write_bytes(program)
+    found = asyncio.run(files(build(folder, helm=str(tmp_path / "helm"), sbom=True), AMD64))
+    listed = json.loads(found.data("opt/operator/sbom.cdx.json"))["components"]
+    names = {part["purl"]: part.get("hashes") for part in listed}
+    digest = {"alg": "SHA-256", "content": hashlib.sha256(program).hexdigest()}
+    assert names["pkg:golang/helm.sh/helm/v3@v3.19.0"] == [digest]
+    for name in ("memcached@0.1.0", "base@0.3.0", "packed@2.1.0"):
+        assert f"pkg:helm/{name}" in names
+    assert watched_image.helm_part(HELM).version == ""
+    # A chart that changes changes the document.
+    (charts / "memcached/charts/base/Chart.yaml").write_text("{name: base, version: 0.4.0}\n")
+    found = asyncio.run(files(build(folder, helm=str(tmp_path / "helm"), sbom=True), AMD64))
+    assert b"pkg:helm/base@0.4.0" in found.data("opt/operator/sbom.cdx.json")
 
 
 @pytest.mark.parametrize(
