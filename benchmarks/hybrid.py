@@ -1,0 +1,307 @@
+"""Helm and Ansible operators compared with operator-sdk's, in one run on this machine.
+
+Each operator gets an empty API server, then `--objects` objects whose chart or role is trivial.
+Memory is the proportional set size of all its processes; CPU time is that of all its processes,
+those that have ended included. HELM_OPERATOR and ANSIBLE_OPERATOR name the programs of
+operator-sdk; the latter finds `ansible-runner` on the path. What is not named is left out.
+Without etcd, kube-apiserver, Helm or Ansible nothing is measured.
+
+    python benchmarks/hybrid.py [--objects 100] [--only helm]
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import importlib.util
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+sys.path.append(str(Path(__file__).resolve().parent))
+
+import _installed
+
+from olmkit.edges.cluster import kubeconfig
+from olmkit.edges.cluster.client import HttpCluster
+from olmkit.kube.api import NoSuchKind, PatchType
+from olmkit.kube.objects import GVK, Manifest
+from olmkit.runtime.client import Client
+from olmkit.runtime.work.reconcile import Request
+from olmkit.testing.control_plane import ControlPlane, ControlPlaneError, programs
+from olmkit.testing.registry import free_port
+
+ITEM = GVK("bench.example.com", "v1", "Item")
+TICKS = os.sysconf("SC_CLK_TCK")
+PERIOD = {"helm": 10, "ansible": 40}  # seconds
+WINDOW = {"helm": 30.0, "ansible": 60.0}
+CHANGES = 5
+WAIT = 600.0
+OPEN = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+CRD: Manifest = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "items.bench.example.com"},
+    "spec": {
+        "group": ITEM.group,
+        "names": {"kind": "Item", "plural": "items", "singular": "item", "listKind": "ItemList"},
+        "scope": "Namespaced",
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "subresources": {"status": {}},
+                "schema": {
+                    "openAPIV3Schema": {
+                        "type": "object",
+                        "properties": {"spec": OPEN, "status": OPEN},
+                    }
+                },
+            }
+        ],
+    },
+}
+FILES = {
+    "helm": {
+        "watches.yaml": "- {group: bench.example.com, version: v1, kind: Item, chart: chart}\n",
+        "chart/Chart.yaml": "{apiVersion: v2, name: item, version: 0.1.0}\n",
+        "chart/values.yaml": "size: 1\n",
+        "chart/templates/map.yaml": (
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .Release.Name }}}\n"
+            'data: {size: "{{ .Values.size }}"}\n'
+        ),
+    },
+    "ansible": {
+        "watches.yaml": "- {group: bench.example.com, version: v1, kind: Item, role: item}\n",
+        "roles/item/tasks/main.yml": '- debug: {msg: "{{ size }}"}\n',
+    },
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Peer:
+    """An operator: how it is called, what it runs, and what starts it."""
+
+    name: str
+    kind: str
+    words: tuple[str, ...]
+
+
+def peers() -> Iterator[Peer]:
+    own = (sys.executable, "-m", "olmkit.hybrid")
+    if shutil.which("helm"):
+        yield Peer(name="olmkit", kind="helm", words=(*own, "helm", "run"))
+    if program := os.environ.get("HELM_OPERATOR"):
+        yield Peer(name="helm-operator", kind="helm", words=(program, "run"))
+    if importlib.util.find_spec("ansible_runner"):
+        for runner in ("fork", "ansible-runner"):
+            words = (*own, "ansible", "run", f"--runner={runner}")
+            yield Peer(name=f"olmkit, {runner}", kind="ansible", words=words)
+    if program := os.environ.get("ANSIBLE_OPERATOR"):
+        yield Peer(name="ansible-operator", kind="ansible", words=(program, "run"))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--objects", type=int, default=100)
+    parser.add_argument("--only", default="", help="a part of a name or kind")
+    given = parser.parse_args()
+    _installed.prepare()
+    try:
+        found = programs()
+    except ControlPlaneError as error:
+        print(f"left out: {error}")
+        return
+    titles = ("at rest, MiB", "full, MiB", "all done, s", "one change, s", "CPU of a pass, ms")
+    print(f"{given.objects} objects")
+    print(f"{'':32}" + "".join(f"{one:>19}" for one in titles))
+    for peer in peers():
+        label = f"{peer.kind}: {peer.name}"
+        if given.only not in label:
+            continue
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            ControlPlane(folder=Path(folder) / "server", programs=found) as server,
+        ):
+            figures = asyncio.run(measure(peer, server, Path(folder), given.objects))
+        print(f"{label:32}" + "".join(f"{one:19.1f}" for one in figures), flush=True)
+
+
+async def measure(peer: Peer, server: ControlPlane, folder: Path, objects: int) -> list[float]:
+    for name, text in FILES[peer.kind].items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    config = kubeconfig.load(paths=[server.kubeconfig], environment={})
+    async with HttpCluster(config) as cluster:
+        client = Client(cluster, None, field_manager="bench")
+        await client.create(CRD)
+        async with asyncio.timeout(WAIT):
+            while True:
+                with contextlib.suppress(NoSuchKind):
+                    await cluster.resource(ITEM.api_version, ITEM.kind)
+                    break
+                await asyncio.sleep(0.2)
+        port = free_port()
+        with running(peer, server, folder, port) as process:
+            await until(lambda: passes(port) is not None)
+            await asyncio.sleep(5)
+            rest = memory(process.pid)
+            begun = time.monotonic()
+            for number in range(objects):
+                await client.create(item(number))
+            await until(lambda: all_done(client, peer.kind, objects))
+            took = time.monotonic() - begun
+            changes = [await change(client, cluster, peer.kind, n) for n in range(CHANGES)]
+            full = memory(process.pid)
+            before, spent = passes(port) or 0, cpu(process.pid)
+            await asyncio.sleep(WINDOW[peer.kind])
+            count = (passes(port) or 0) - before
+            each = (cpu(process.pid) - spent) / max(1, count) * 1000
+    return [rest, full, took, statistics.median(changes), each]
+
+
+@contextlib.contextmanager
+def running(
+    peer: Peer, server: ControlPlane, folder: Path, port: int
+) -> Iterator[subprocess.Popen[bytes]]:
+    environment: Mapping[str, str] = os.environ | {
+        "WATCH_NAMESPACE": "default",
+        "KUBECONFIG": str(server.kubeconfig),
+        "ANSIBLE_GATHERING": "explicit",
+        "ANSIBLE_ROLES_PATH": str(folder / "roles"),
+    }
+    words = [
+        *peer.words,
+        f"--metrics-bind-address=127.0.0.1:{port}",
+        "--metrics-secure=false",
+        "--health-probe-bind-address=0",
+        "--max-concurrent-reconciles=2",
+        f"--reconcile-period={PERIOD[peer.kind]}s",
+        f"--watches-file={folder / 'watches.yaml'}",
+    ]
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(words, cwd=folder, env=environment, stdout=log, stderr=log)
+    try:
+        yield process
+    except BaseException:
+        print((folder / "log").read_text()[-2000:], file=sys.stderr)
+        raise
+    finally:
+        process.terminate()
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def item(number: int) -> Manifest:
+    metadata = {"name": f"one-{number}", "namespace": "default"}
+    return {
+        "apiVersion": ITEM.api_version,
+        "kind": ITEM.kind,
+        "metadata": metadata,
+        "spec": {"size": "1"},
+    }
+
+
+async def until(condition: Callable[[], Any]) -> None:
+    async with asyncio.timeout(WAIT):
+        while True:
+            found = condition()
+            if await found if asyncio.iscoroutine(found) else found:
+                return
+            await asyncio.sleep(0.05)
+
+
+async def all_done(client: Client, kind: str, count: int) -> bool:
+    listed = await client.list(ITEM, namespace="default")
+    await asyncio.sleep(0.5)
+    return sum(bool(done(one, kind)) for one in listed) == count
+
+
+def done(one: Manifest, kind: str) -> str:
+    """What tells one pass that is done from the next; empty before."""
+    conditions = (one.get("status") or {}).get("conditions") or []
+    by_type = {found["type"]: found for found in conditions}
+    if kind == "helm":
+        deployed = by_type.get("Deployed", {})
+        return "yes" if deployed.get("status") == "True" else ""
+    running = by_type.get("Running", {})
+    ended = running.get("reason") == "Successful"
+    return str(running.get("ansibleResult", {}).get("completion")) if ended else ""
+
+
+async def change(client: Client, cluster: HttpCluster, kind: str, number: int) -> float:
+    """Change one object; the seconds until that is done."""
+    name = Request(f"one-{number}", "default")
+    before = done(await client.require(ITEM, name), kind)
+    resource = await cluster.resource(ITEM.api_version, ITEM.kind)
+    begun = time.monotonic()
+    patch = {"spec": {"size": "2"}}
+    await cluster.patch(resource, name.name, patch, type=PatchType.MERGE, namespace="default")
+
+    async def there() -> bool:
+        if kind == "helm":
+            found = await client.get(GVK("", "v1", "ConfigMap"), name)
+            return found is not None and found["data"] == {"size": "2"}
+        return done(await client.require(ITEM, name), kind) not in ("", before)
+
+    await until(there)
+    return time.monotonic() - begun
+
+
+def passes(port: int) -> int | None:
+    """How many passes there were; None before there are metrics."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
+            text = answer.read().decode()
+    except OSError:
+        return None
+    found = re.findall(r"^controller_runtime_reconcile_total\{.*\} (\S+)$", text, re.MULTILINE)
+    return int(sum(float(one) for one in found))
+
+
+def processes(pid: int) -> list[int]:
+    found = [pid]
+    for one in found:
+        with contextlib.suppress(OSError):
+            for file in Path(f"/proc/{one}/task").glob("*/children"):
+                found += [int(child) for child in file.read_text().split()]
+    return found
+
+
+def memory(pid: int) -> float:
+    """The proportional set size of the process and all below it, in MiB."""
+    total = 0
+    for one in processes(pid):
+        with contextlib.suppress(OSError):
+            text = Path(f"/proc/{one}/smaps_rollup").read_text()
+            total += int(re.search(r"^Pss:\s+(\d+)", text, re.MULTILINE)[1])  # type: ignore[index]
+    return total / 1024
+
+
+def cpu(pid: int) -> float:
+    """CPU seconds of the process and all below it, those that have ended included."""
+    total = 0
+    for one in processes(pid):
+        with contextlib.suppress(OSError):
+            words = Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()
+            total += sum(int(word) for word in words[11:15])
+    return total / TICKS
+
+
+if __name__ == "__main__":
+    main()
