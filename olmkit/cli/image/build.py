@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from olmkit.base.diagnostics import ConfigurationError
 from olmkit.cli.frame import push_output
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.build_options import build_options, engine_option
@@ -93,6 +94,11 @@ def build(
     from olmkit.jobs.image.build import ImageBuildOptions
 
     wanted = ImageBuildOptions(publish=options, engine=engine, **given)
+    if dry_run and engine:
+        raise ConfigurationError(
+            "`--dry-run` shows what is built without an engine",
+            hint="leave `--dry-run` out, or `--engine`",
+        )
     if dry_run:
         planned = job.plan(wanted)
         app.emit(_json(planned), text=_text(planned))

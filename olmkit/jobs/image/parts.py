@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from olmkit.base.diagnostics import ConfigurationError, InputError
+from olmkit.base.diagnostics import ConfigurationError, InputError, RemoteError
 from olmkit.base.tree import Tree
 from olmkit.edges import disk, paths
 from olmkit.edges.build.cache import BuildCache
@@ -90,14 +90,28 @@ async def bases(
         kept = None if pull else await cache.base(name)
         if kept is None:
             say(f"base: {reference} for {platform}")
-            async with transports.open_store(reference, access) as remote:
-                image = await _base(remote, transports.selector(reference), reference, platform)
-                await transfer.copy(remote, cache.layout, image.descriptor, tag=name, report=report)
+            with _other_base_named():
+                async with transports.open_store(reference, access) as remote:
+                    selector = transports.selector(reference)
+                    image = await _base(remote, selector, reference, platform)
+                    await transfer.copy(
+                        remote, cache.layout, image.descriptor, tag=name, report=report
+                    )
             kept = image.descriptor
         else:
             say(f"base: {reference} for {platform}, as it was when it was last pulled")
         found.append(await _base(cache.layout, str(kept.digest), reference, platform))
     return found, cache.layout
+
+
+@contextlib.contextmanager
+def _other_base_named() -> Iterator[None]:
+    """Let the hint of a registry's error name the option for another base."""
+    try:
+        yield
+    except RemoteError as error:
+        error.hint = "; ".join(filter(None, (error.hint, "`--base` names another base")))
+        raise
 
 
 async def _base(

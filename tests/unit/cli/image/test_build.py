@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from olmkit.cli import main
 from olmkit.edges.images import transfer
 from olmkit.edges.images.layout import Layout
 from olmkit.oci import image
@@ -63,3 +64,8 @@ def test_installer_ends_with_us_and_its_files_go(tmp_path: Path, sent: signal.Si
     assert err.decode().endswith("interrupted\n")
     wait_for_end(child)
     assert list((tmp_path / "tmp").iterdir()) == []
+
+
+def test_a_plan_is_that_of_a_build_without_an_engine(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["image", "build", "--engine", "docker", "--dry-run"]) == 2
+    assert "leave `--dry-run` out, or `--engine`" in capsys.readouterr().err

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from olmkit.base.diagnostics import ConfigurationError, InputError
+from olmkit.base.diagnostics import ConfigurationError, InputError, RemoteError
 from olmkit.base.tree import Tree
 from olmkit.edges.images import transfer, transports
 from olmkit.edges.images.access_settings import Access
@@ -245,6 +245,12 @@ def test_engine_needs_a_containerfile_and_wheels_that_it_sees(project: Path) -> 
         build(project, engine="docker", wheels=str(project.parent))
     with pytest.raises(ConfigurationError, match="one platform at a time"):
         build(project, AMD64, ARM64, engine="docker")
+
+
+def test_a_base_that_cannot_be_reached_names_the_option_for_another(project: Path) -> None:
+    with pytest.raises(RemoteError) as caught:
+        build(project, base="127.0.0.1:1/base/python:3")
+    assert caught.value.hint.endswith("; `--base` names another base")
 
 
 def test_folder_of_wheels_that_is_not_there_is_named(project: Path) -> None:
