@@ -164,6 +164,7 @@ async def measure(peer: Peer, server: ControlPlane, folder: Path, objects: int) 
             await until(lambda: all_done(client, peer.kind, objects))
             took = time.monotonic() - begun
             changes = [await change(client, cluster, peer.kind, n) for n in range(CHANGES)]
+            await asyncio.sleep(5)  # what the last change started has ended
             full = memory(process.pid)
             before, spent = passes(port) or 0, cpu(process.pid)
             await asyncio.sleep(WINDOW[peer.kind])
