@@ -65,8 +65,8 @@ def is_there(tree: Tree) -> bool:
     return any(
         "/" not in path
         and path.endswith(_SUFFIXES)
-        and len(tree.data(path)) <= _LIMIT
-        and _TOP_LEVEL.search(tree.data(path)) is not None
+        and len(data := tree.data(path)) <= _LIMIT
+        and _TOP_LEVEL.search(data) is not None
         for path in tree
     )
 

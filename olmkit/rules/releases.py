@@ -217,13 +217,14 @@ def stranded_version_of_v1(release: CatalogRelease) -> Iterator[Finding]:
     for channel, _, upgrade_paths in _upgrade_paths(release):
         package = release.new.packages[channel.package]
         lost: dict[str, list[str]] = {}
-        for start in (one.start for one in upgrade_paths if one.end is End.NEWEST):
-            try:
-                found = upgrades.path_of_v1(package, (channel.name,), start)
-            except InputError:  # the bundles of the channel are missing, which other rules report
-                break
+        starts = [one.start for one in upgrade_paths if one.end is End.NEWEST]
+        try:
+            paths = upgrades.paths_of_v1(package, (channel.name,), starts)
+        except InputError:  # the bundles of the channel are missing, which other rules report
+            continue
+        for found in paths:
             if found.end is not End.NEWEST:
-                lost.setdefault(found.newest, []).append(start.name)
+                lost.setdefault(found.newest, []).append(found.start.name)
         for newest, names in lost.items():
             them = "it" if len(names) == 1 else "them"
             yield Finding(

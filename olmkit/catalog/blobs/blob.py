@@ -138,6 +138,17 @@ class Blob:
             json=place.json,
         )
 
+    def without_place(self) -> Blob:
+        """The blob without its file, whose bytes it holds otherwise."""
+        return Blob(
+            schema=self.schema,
+            package=self.package,
+            name=self.name,
+            data=self.text,
+            rendered=self.rendered,
+            settled=self.settled,
+        )
+
     def at(self, *keys: Key) -> Location:
         """Where the value under `keys` is; where it is missing, its nearest ancestor."""
         return self.document.at(*keys)
@@ -152,17 +163,20 @@ class Blob:
         return f"Blob(schema={self.schema!r}, package={self.package!r}, name={self.name!r})"
 
 
-def of_part(part: Part) -> Blob:
-    """The blob that a document is. Raises `InputError` when it is none that OLM can read."""
+def of_part(part: Part, *, settle: bool = False) -> Blob:
+    """The blob that a document is. Raises `InputError` when it is none that OLM can read.
+
+    With `settle`, JSON is brought into the form of `raw` too, in which it is read fastest.
+    """
     schema, package, name = identify(part)
     if not schema:
         raise _missing_schema(part)
-    blob = _blob(part, schema, package, name)
+    blob = _blob(part, schema, package, name, settle=settle)
     _check(blob, part.value)
     return blob
 
 
-def _blob(part: Part, schema: str, package: str, name: str) -> Blob:
+def _blob(part: Part, schema: str, package: str, name: str, *, settle: bool = False) -> Blob:
     place = Part(
         value=None,
         path=part.path,
@@ -172,7 +186,7 @@ def _blob(part: Part, schema: str, package: str, name: str) -> Blob:
         end=part.end,
         json=part.json,
     )
-    if part.json:
+    if part.json and not settle:
         return Blob(
             schema=schema,
             package=package,

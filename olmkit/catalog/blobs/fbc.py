@@ -42,23 +42,27 @@ Report = Callable[[Diagnostic], None]
 _INDENT: Final = 4
 
 
-def load(tree: Tree, prefix: str = "", *, report: Report | None = None) -> Iterator[Blob]:
+def load(
+    tree: Tree, prefix: str = "", *, report: Report | None = None, settle: bool = False
+) -> Iterator[Blob]:
     """The blobs of all files below `prefix`, file by file in the order of the reference's walk.
 
     `.indexignore` files say what is not a catalog file. Raises `InputError` at the first document
-    that is not a blob; `report` takes what is odd and no error.
+    that is not a blob; `report` takes what is odd and no error; `settle` is that of `of_part`.
     """
     root = prefix.strip("/") + "/" if prefix.strip("/") else ""
     from olmkit.catalog.blobs import ignore  # of folders only
 
     for path in ignore.catalog_files(tree, root):
-        yield from load_stream(tree.data(path), path, report=report)
+        yield from load_stream(tree.data(path), path, report=report, settle=settle)
 
 
-def load_stream(data: bytes, path: str, *, report: Report | None = None) -> Iterator[Blob]:
+def load_stream(
+    data: bytes, path: str, *, report: Report | None = None, settle: bool = False
+) -> Iterator[Blob]:
     """The blobs of one file."""
     for part in stream.read(data, path, check=blobs_.identify, report=report or _ignore):
-        yield blobs_.of_part(part)
+        yield blobs_.of_part(part, settle=settle)
 
 
 @dataclass(slots=True)

@@ -107,7 +107,8 @@ def default_channel(package: Package, channels: Container[str], wanted: str = ""
     if default not in channels:
         raise InputError(
             f'the default channel "{default}" of package `{package.name}` was filtered out',
-            hint="keep it, or name another as default channel",
+            hint=f"keep `{default}` too, or set `defaultChannel` of the package in a file for "
+            "`--config`",
         )
     return default
 

@@ -63,6 +63,6 @@ def _paths_of_v0(channel: Channel, starts: list[Start]) -> list[UpgradePath]:
 
 def _paths_of_v1(package: Package, channel: Channel, starts: list[Start]) -> list[UpgradePath]:
     try:
-        return [upgrades.path_of_v1(package, (channel.name,), start) for start in starts]
+        return upgrades.paths_of_v1(package, (channel.name,), starts)
     except InputError:  # the channel has no bundle
         return []

@@ -10,6 +10,7 @@ version of all that do, in all channels it may look at, and those that are depre
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -192,8 +193,12 @@ def upgrade_paths(channel: Channel, starts: Iterable[Start]) -> list[UpgradePath
     head = newest(ordered)
     tops = _tops(ordered)
 
+    @functools.cache  # ways meet, and are the same from there on
+    def next_of(at: Start) -> Hop | None:
+        return successor(ordered, at)
+
     def path_from(start: Start) -> UpgradePath:
-        found = _walk(start, head.name if head else "", tops, lambda at: successor(ordered, at))
+        found = _walk(start, head.name if head else "", tops, next_of)
         at = Start(found.last, found.hops[-1].entry.version) if found.hops else start
         blocked = (
             Obstacle(one.entry.name, reason)
@@ -262,11 +267,20 @@ def path_of_v1(package: Package, channels: Sequence[str], start: Start) -> Upgra
 
     Raises `InputError` when they hold no bundle.
     """
+    (found,) = paths_of_v1(package, channels, (start,))
+    return found
+
+
+def paths_of_v1(
+    package: Package, channels: Sequence[str], starts: Iterable[Start]
+) -> list[UpgradePath]:
+    """The same from each of several. Raises `InputError` when the channels hold no bundle."""
     entries = _by_name(package, channels)
     fresh = offers_of_v1(package, UpgradeQuery(channels=channels))
     if not fresh:
         raise InputError(f"package `{package.name}` has no bundle to install")
 
+    @functools.cache  # as above
     def next_of(at: Start) -> Hop | None:
         offers = offers_of_v1(package, UpgradeQuery(channels=channels, installed=at))
         if not offers:
@@ -279,7 +293,8 @@ def path_of_v1(package: Package, channels: Sequence[str], start: Start) -> Upgra
             return None
         return Hop(listed[0], EdgeKind.SAME_VERSION)
 
-    return _walk(start, fresh[0].name, frozenset({fresh[0].name}), next_of)
+    best = fresh[0].name
+    return [_walk(start, best, frozenset({best}), next_of) for start in starts]
 
 
 def start_of(entries: Mapping[str, Entry], name: str, version: Version | None = None) -> Start:

@@ -76,7 +76,7 @@ def render(
 
     if directory is not None:
         folder.check(directory)
-    options = RenderOptions(image=image, level=Level(level), access=access)
+    options = RenderOptions(image=image, level=Level(level), access=access, has_places=False)
     rendered = job.render_local(references, options)
     if rendered is None:
         rendered = app.run(job.render_all(references, options))

@@ -45,13 +45,15 @@ class RenderOptions:
     """How to render.
 
     `image` is the reference of bundles that are in folders or layouts; `{package}`, `{name}` and
-    `{version}` are replaced by theirs. `processes` 0: one for each processor.
+    `{version}` are replaced by theirs. `processes` 0: one for each processor. Without `has_places`,
+    the blobs do not know where they were read, and the files are not held in memory.
     """
 
     image: str = ""
     level: Level = Level.NONE
     access: Access = field(default_factory=Access)
     processes: int = 0
+    has_places: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +132,8 @@ def render_local(references: Sequence[str], options: RenderOptions) -> Rendered 
     if any(_path(text) is None for text in references):
         return None
     _check_image(options.image)
-    parts = _local(references, _RenderOptions(options.image, options.level), options.processes)
+    chosen = _RenderOptions(options.image, options.level, options.has_places)
+    parts = _local(references, chosen, options.processes)
     return _together([parts[index] for index in range(len(references))])
 
 
@@ -140,7 +143,7 @@ async def render_all(references: Sequence[str], options: RenderOptions) -> Rende
     Raises `InputError` with all that is wrong in any of them.
     """
     _check_image(options.image)
-    chosen = _RenderOptions(options.image, options.level)
+    chosen = _RenderOptions(options.image, options.level, options.has_places)
     parts = _local(references, chosen, options.processes)
     parts.update(
         await _images(
@@ -158,6 +161,7 @@ class _RenderOptions:
 
     image: str
     level: Level
+    has_places: bool = True
 
 
 async def _read_one(
@@ -249,7 +253,9 @@ def _catalog(path: Path, chosen: _RenderOptions) -> Rendered:
         return _database(path, str(path), chosen)
     data = disk.read_file(path, limit=MAX_CATALOG_FILE)
     made = _blobs(
-        lambda report: fbc.load_stream(data, path.name, report=report), str(path.parent), chosen
+        lambda report: fbc.load_stream(data, path.name, report=report, settle=True),
+        str(path.parent),
+        chosen,
     )
     from olmkit.catalog.templates.source import SCHEMAS  # of a file alone
 
@@ -285,7 +291,7 @@ def _package(tree: Tree, root: str, chosen: _RenderOptions) -> Rendered:
 
 
 def _tree(tree: Tree, root: str, chosen: _RenderOptions) -> Rendered:
-    return _blobs(lambda report: fbc.load(tree, report=report), root, chosen)
+    return _blobs(lambda report: fbc.load(tree, report=report, settle=True), root, chosen)
 
 
 def _database(source: Path | bytes, name: str, chosen: _RenderOptions) -> Rendered:
@@ -309,7 +315,8 @@ def _blobs(
     try:
         for blob in load(notes.append):
             notes += fbc.unknown_fields(blob)
-            blobs.append(_arranged(blob, root, chosen) if blob.schema == wire.BUNDLE else blob)
+            made = _arranged(blob, root, chosen) if blob.schema == wire.BUNDLE else blob
+            blobs.append(made if chosen.has_places else made.without_place())
     except InputError as error:
         if error.diagnostics:
             error.message = error.diagnostics[0].message

@@ -24,6 +24,7 @@ from olmkit.project.chart import ChartRequest
 from olmkit.project.kustomize import build as kustomize
 
 DEFAULT = "config/default"
+_CATALOGS = "`olmkit catalog render` renders catalogs and bundles"
 
 # A stream of manifests; larger ones do not belong to an operator.
 MAX_INPUT_SIZE = 64 * 1024 * 1024
@@ -43,19 +44,18 @@ def render(
     if inner is None:
         raise ConfigurationError(
             f"`{folder}` is outside the project",
-            hint="name the project with `-C`, and give the overlay relative to it",
+            hint=f"name the project with `-C`, and give the overlay relative to it; {_CATALOGS}",
         )
     if not paths.is_folder(folder):
         raise ConfigurationError(
             f"`{folder}` is not a folder",
             hint="run it in the project's folder or name that with `-C`, and the overlay as it is "
-            "seen from there",
+            f"seen from there; {_CATALOGS}",
         )
     if not kustomize.is_overlay(reader(project), inner):
         raise ConfigurationError(
             f"`{folder}` has no kustomization file",
-            hint=f"name a folder with one, such as `{DEFAULT}`; "
-            "`olmkit catalog render` renders catalogs and bundles",
+            hint=f"name a folder with one, such as `{DEFAULT}`; {_CATALOGS}",
         )
     return kustomize.render(
         reader(project), inner, shown=lambda path: str(project / path), findings=findings

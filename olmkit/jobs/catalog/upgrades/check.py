@@ -14,6 +14,7 @@ from olmkit.jobs.catalog.catalogs import ValidateOptions
 from olmkit.jobs.validation import ValidationResult
 from olmkit.olm.resolver import catalog_entries, reasons
 from olmkit.olm.resolver.resolution import CatalogEntries, CatalogKey, ResolverInput, Subscription
+from olmkit.olm.resolver.surroundings import Surroundings
 from olmkit.rules import engine
 from olmkit.rules.releases import BlockedUpgrade, CatalogRelease, InstallConflict
 
@@ -57,7 +58,7 @@ def _conflicts(catalog: Catalog) -> Mapping[tuple[str, str], InstallConflict]:
     ]
     if not needy:
         return {}
-    entries = tuple(catalog_entries.of_catalog(catalog, _KEY))
+    near = Surroundings(catalog_entries.of_catalog(catalog, _KEY))
     found: dict[tuple[str, str], InstallConflict] = {}
     for channel, head in needy:
         request = Subscription(
@@ -70,7 +71,7 @@ def _conflicts(catalog: Catalog) -> Mapping[tuple[str, str], InstallConflict]:
         inputs = ResolverInput(
             namespace=_KEY.namespace,
             global_namespace=_KEY.namespace,
-            sources=(CatalogEntries(key=_KEY, entries=entries),),
+            sources=(CatalogEntries(key=_KEY, entries=near.of(channel.package)),),
             subscriptions=(request,),
         )
         facts = tuple(

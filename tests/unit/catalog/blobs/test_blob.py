@@ -170,3 +170,30 @@ def test_a_manifest_that_is_none_is_refused(bundle: str, message: str) -> None:
         'read bundle objects: package "p", bundle "b": '
     )
     assert message in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"schema": "note", "b": 1, "a": {"z": [], "y": "<é\u2028>"}}',
+        '{"name": "p", "schema": "olm.package", "defaultChannel": "c", "x": 1}',
+        (
+            '{"schema": "olm.bundle", "package": "p", "name": "b", "image": "",'
+            ' "properties": [{"value": {"n": 12345678901234567890, "a": -0}, "type": "t"}]}'
+        ),
+    ],
+)
+def test_settled_json_is_written_as_any_other(text: str) -> None:
+    data = text.encode()
+    (plain,), (settled,) = fbc.load_stream(data, "c"), fbc.load_stream(data, "c", settle=True)
+
+    assert settled == plain
+    assert settled.path == "c"
+    for form in ("json", "yaml"):
+        written = fbc.dump_blob(plain, form)
+        assert fbc.dump_blob(settled, form) == written
+        assert fbc.dump_blob(settled.without_place(), form) == written
+    assert [one.message for one in fbc.unknown_fields(settled)] == [
+        one.message for one in fbc.unknown_fields(plain)
+    ]
+    assert settled.without_place().path == ""
