@@ -30,6 +30,8 @@ from olmkit.kube import objects
 DEFAULT_MANIFESTS = "manifests"
 DEFAULT_METADATA = "metadata"
 ANNOTATIONS_FILE = "annotations.yaml"
+# The largest public bundles have some 150; OLM keeps all of them in a ConfigMap of 1 MB.
+MAX_FILES = 5000
 
 # Blank lines and comments, then a line of `---`: an empty document before the first.
 _EMPTY_FIRST = re.compile(
@@ -106,6 +108,11 @@ class _Reader:
 
     def load(self, path: str) -> Document | None:
         if path not in self._loaded:
+            if len(self._loaded) >= MAX_FILES:
+                raise InputError(
+                    f"`{self._root or 'the folder'}` has more than {MAX_FILES} files, "
+                    "more than a bundle can have"
+                )
             shown = model.join(self._root, path)
             try:
                 self._loaded[path] = load_first(self._tree.data(path), shown)

@@ -36,6 +36,8 @@ Opener = Callable[[int], AsyncIterator[bytes]]
 
 _CHUNK = 256 * 1024
 _MAX_DEPTH = 4  # an index of indexes of indexes is more than anyone has needed
+# What all manifests of an image name, repetitions included; 50 platforms with 100 layers are 5,000.
+MAX_REFERENCES = 100_000
 
 
 @dataclass(eq=False)
@@ -278,13 +280,16 @@ async def pull(
     raise InputError(f"image `{selector}` is an endlessly nested index")
 
 
-async def levels(store: ImageStore, root: Descriptor) -> tuple[tuple[Descriptor, ...], ...]:
-    """All that `root` consists of, in levels: each may be stored when those before it are.
+async def levels(store: ImageStore, *roots: Descriptor) -> tuple[tuple[Descriptor, ...], ...]:
+    """All that `roots` consist of, in levels: each may be stored when those before it are.
 
-    What is named twice comes once; within a level the order does not matter.
+    What is named twice comes once; within a level the order does not matter. Raises `InputError`
+    when the manifests together name more than `MAX_REFERENCES` parts.
     """
     found: dict[Digest, tuple[int, Descriptor]] = {}
-    await _walk(store, root, _MAX_DEPTH, found)
+    named = 0
+    for root in roots:
+        named = await _walk(store, root, _MAX_DEPTH, found, named)
     heights = sorted({height for height, _ in found.values()})
     return tuple(
         tuple(descriptor for height, descriptor in found.values() if height == level)
@@ -297,19 +302,26 @@ async def _walk(
     descriptor: Descriptor,
     depth: int,
     found: dict[Digest, tuple[int, Descriptor]],
+    named: int,
 ) -> int:
-    """Enter `descriptor` and what it names into `found` with their heights over the blobs."""
+    """Enter `descriptor` and what it names into `found` with their heights over the blobs.
+
+    `named` is how many parts manifests have named so far; the result is the new count.
+    """
     if descriptor.digest in found:
-        return found[descriptor.digest][0]
-    if len(found) > 4 * MAX_INDEX_ENTRIES or depth < 0:
-        raise InputError(f"image `{descriptor.digest}` has more parts than an image can have")
+        return named
     height = 0
-    if descriptor.is_manifest:
-        manifest = await read_manifest(store, descriptor)
-        for part in manifest.references:
-            height = max(height, 1 + await _walk(store, part, depth - 1, found))
+    parts: tuple[Descriptor, ...] = ()
+    if descriptor.is_manifest and depth >= 0:
+        parts = (await read_manifest(store, descriptor)).references
+        named += len(parts)
+    if len(found) > 4 * MAX_INDEX_ENTRIES or depth < 0 or named > MAX_REFERENCES:
+        raise InputError(f"image `{descriptor.digest}` has more parts than an image can have")
+    for part in parts:
+        named = await _walk(store, part, depth - 1, found, named)
+        height = max(height, 1 + found[part.digest][0])
     found[descriptor.digest] = (height, replace(descriptor, annotations={}))
-    return height
+    return named
 
 
 def _missing(descriptor: Descriptor) -> RegistryError:

@@ -93,8 +93,5 @@ async def _of(source: Referring, subject: Digest) -> list[Referrer]:
 
 async def _manifests(source: ImageStore, roots: Iterable[Descriptor]) -> list[Digest]:
     """The digests of all manifests that `roots` consist of, each once."""
-    found: dict[Digest, None] = {}
-    for root in roots:
-        for level in reversed(await store.levels(source, root)):
-            found |= dict.fromkeys(part.digest for part in level if part.is_manifest)
-    return list(found)
+    levels = await store.levels(source, *roots)
+    return [part.digest for level in reversed(levels) for part in level if part.is_manifest]

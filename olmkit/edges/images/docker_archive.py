@@ -54,10 +54,10 @@ def open_archive(path: Path) -> ImageStore:
 class _Named(LayoutReader):
     """An OCI layout by Docker, whose names are in an annotation of containerd's."""
 
-    def entries(self) -> tuple[tuple[str, Descriptor], ...]:
+    def read_entries(self) -> tuple[tuple[str, Descriptor], ...]:
         return tuple(
             (entry.annotations.get(_CONTAINERD_NAME) or name, entry)
-            for name, entry in super().entries()
+            for name, entry in super().read_entries()
         )
 
 

@@ -57,6 +57,11 @@ class LayoutReader:
     def __init__(self, files: _Files, shown: str) -> None:
         self._files = files
         self._shown = shown
+        # What the index says: a mirror of a catalog has thousands of entries, and is asked for
+        # what refers to each of them.
+        self._entries: tuple[tuple[str, Descriptor], ...] | None = None
+        self._names: dict[str, Descriptor] = {}
+        self._subjects: dict[Digest, dict[Digest, Descriptor]] | None = None
 
     async def exists(self, descriptor: Descriptor) -> bool:
         stream = self._files.open(_blob_name(descriptor.digest))
@@ -102,23 +107,45 @@ class LayoutReader:
 
     async def tagged(self, tag: str) -> Descriptor | None:
         """What `tag` refers to; None when the layout has no such name."""
-        return next((entry for name, entry in self.entries() if name == tag), None)
+        if not self._names:
+            for name, entry in self.entries():
+                self._names.setdefault(name, entry)
+        return self._names.get(tag)
 
     async def referrers(self, subject: Digest) -> tuple[Descriptor, ...]:
         """The listed manifests whose subject is `subject`."""
-        found: dict[Digest, Descriptor] = {}
-        for _, entry in self.entries():
-            if entry.is_manifest and entry.digest not in found:
-                manifest = await read_manifest(self, entry)
-                if manifest.subject is not None and manifest.subject.digest == subject:
-                    found[entry.digest] = replace(entry, annotations={})
-        return tuple(found.values())
+        if self._subjects is None:
+            self._subjects = await self._read_subjects()
+        return tuple(self._subjects.get(subject, {}).values())
+
+    async def _read_subjects(self) -> dict[Digest, dict[Digest, Descriptor]]:
+        """Subjects, each with the listed manifests that name it."""
+        found: dict[Digest, dict[Digest, Descriptor]] = {}
+        for entry in {entry.digest: entry for _, entry in self.entries()}.values():
+            if not entry.is_manifest:
+                continue
+            manifest = await read_manifest(self, entry)
+            if manifest.subject is not None:
+                listed = found.setdefault(manifest.subject.digest, {})
+                listed[entry.digest] = replace(entry, annotations={})
+        return found
 
     async def attach(self, descriptor: Descriptor) -> None:  # noqa: ARG002
         raise self._read_only()
 
     def entries(self) -> tuple[tuple[str, Descriptor], ...]:
-        """Names and images as they are in the layout's index."""
+        """Names and images as they are in the layout's index, which is read once."""
+        if self._entries is None:
+            self._entries = self.read_entries()
+        return self._entries
+
+    def _forget(self) -> None:
+        """Read the index again when it is needed next."""
+        self._entries = self._subjects = None
+        self._names = {}
+
+    def read_entries(self) -> tuple[tuple[str, Descriptor], ...]:
+        """The same from the file itself."""
         stream = self._files.open(_INDEX)
         if stream is None:
             raise ConfigurationError(f"`{self._shown}` is not an OCI layout: it has no `{_INDEX}`")
@@ -195,6 +222,7 @@ class Layout(LayoutReader):
             self._settle()
             with _locked(self.folder):
                 _sweep(self.folder)
+                self._forget()  # another process may have written it
                 entries = list(self.entries()) if path.exists() else []
                 kept = [
                     entry
@@ -212,6 +240,7 @@ class Layout(LayoutReader):
                 data = index.format()
                 if not path.exists() or path.read_bytes() != data:
                     write_atomically(path, data)
+                self._forget()
         except OSError as error:
             raise disk_error(path, error) from error
 

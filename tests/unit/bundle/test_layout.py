@@ -146,3 +146,14 @@ def test_what_is_not_a_bundle_at_all_is_refused(tree: Tree) -> None:
 
     assert "folder" in caught.value.message
     assert "manifests/" in caught.value.hint
+
+
+def test_more_files_than_a_bundle_can_have_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A layer of some kilobytes holds 100,000 empty files, each of which rules would look at."""
+    monkeypatch.setattr(layout, "MAX_FILES", 50)
+    files = {f"manifests/{number}.yaml": b"" for number in range(49)}
+    assert len(layout.read(Tree(files | {"metadata/annotations.yaml": ANNOTATIONS})).tree) == 50
+    for place in ("manifests", "metadata"):
+        many = {f"{place}/{number}.yaml": b"" for number in range(51)}
+        with pytest.raises(InputError, match="`bundle` has more than 50 files"):
+            layout.read(Tree(many), "bundle")

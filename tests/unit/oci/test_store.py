@@ -113,6 +113,26 @@ def test_index_of_indexes_without_end_is_refused() -> None:
         run(store.levels(memory, top))
 
 
+def test_parts_that_are_named_again_and_again_are_counted() -> None:
+    """Distinct manifests may repeat the same part as often as their size allows."""
+    memory = MemoryStore.of(INDEX)
+
+    def keep(number: int) -> Descriptor:
+        index = ImageIndex(
+            media_type=MediaType.OCI_INDEX,
+            manifests=(INDEX.descriptor,) * 3000,
+            annotations={"number": str(number)},
+        )
+        found = Descriptor.of(index.format(), MediaType.OCI_INDEX)
+        memory.blobs[found.digest] = index.format()
+        return found
+
+    roots = [keep(number) for number in range(2)]
+    assert run(store.levels(memory, *roots))
+    with pytest.raises(InputError, match="more parts than an image can have"):
+        run(store.levels(memory, *roots, *(keep(number) for number in range(2, 40))))
+
+
 def test_manifest_larger_than_allowed_is_not_read() -> None:
     huge = Descriptor(
         media_type=MediaType.OCI_MANIFEST, digest=Digest.of(b""), size=100 * 1024 * 1024

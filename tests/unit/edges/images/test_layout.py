@@ -21,10 +21,18 @@ import pytest
 
 from olmkit.base.diagnostics import ConfigurationError, InputError, OlmkitError
 from olmkit.base.tree import Tree
+from olmkit.edges.images import layout as layouts
 from olmkit.edges.images import transfer
 from olmkit.edges.images.layout import REF_NAME, Layout, open_archive
 from olmkit.oci import image, layer, store
-from olmkit.oci.content import Descriptor, Digest, MediaType, Platform
+from olmkit.oci.content import (
+    Descriptor,
+    Digest,
+    ImageIndex,
+    ImageManifest,
+    MediaType,
+    Platform,
+)
 from olmkit.oci.store import ContentError, MemoryStore
 
 T = TypeVar("T")
@@ -339,3 +347,42 @@ def test_giant_header_in_an_archive_is_refused(tmp_path: Path) -> None:
 
 def test_names_are_those_of_the_specification() -> None:
     assert REF_NAME == "org.opencontainers.image.ref.name"
+
+
+def test_index_is_read_once_however_many_images_are_looked_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What refers to a thousand images of a mirror needs no thousand readings of its index."""
+    layout = keep(tmp_path)
+    readings = 0
+    parse = layouts.parse_layout_index
+
+    def counted(data: bytes) -> ImageIndex:
+        nonlocal readings
+        readings += 1
+        return parse(data)
+
+    monkeypatch.setattr(layouts, "parse_layout_index", counted)
+    layout = Layout(tmp_path)
+    for number in range(50):
+        subject = Digest.of(b"%d" % number)
+        assert run(layout.referrers(subject)) == ()
+        assert run(layout.tagged(f"{subject.algorithm}-{subject.encoded}.sig")) is None
+    assert readings == 1
+
+
+def test_what_refers_is_found_after_the_index_has_changed(tmp_path: Path) -> None:
+    layout = keep(tmp_path)
+    assert run(layout.referrers(IMAGE.digest)) == ()
+    assert run(layout.tagged("signed")) is None
+    manifest = ImageManifest(
+        media_type=MediaType.OCI_MANIFEST,
+        config=IMAGE.manifest.config,
+        layers=IMAGE.manifest.layers,
+        subject=IMAGE.descriptor,
+    )
+    descriptor = Descriptor.of(manifest.format(), MediaType.OCI_MANIFEST)
+    run(layout.push(descriptor, store.chunks(manifest.format())))
+    run(layout.tag(descriptor, "signed"))
+    assert [one.digest for one in run(layout.referrers(IMAGE.digest))] == [descriptor.digest]
+    assert run(layout.tagged("signed")) is not None
