@@ -40,6 +40,9 @@ class _FaultsOfClients(logging.Filter):
             case http_exceptions.HttpProcessingError():
                 text = " ".join(error.message.split())[:_MAX_LOGGED]
                 _LOG.debug("refused a malformed request: %s", text)
+            case web.RequestPayloadError():  # read to its end after the answer
+                text = " ".join(str(error).split())[:_MAX_LOGGED]
+                _LOG.debug("refused a malformed request: %s", text)
             case ConnectionError():
                 _LOG.debug("a client closed the connection before the end of the answer")
             case _:

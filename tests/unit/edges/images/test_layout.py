@@ -377,8 +377,8 @@ def test_what_refers_is_found_after_the_index_has_changed(tmp_path: Path) -> Non
     assert run(layout.tagged("signed")) is None
     manifest = ImageManifest(
         media_type=MediaType.OCI_MANIFEST,
-        config=IMAGE.manifest.config,
-        layers=IMAGE.manifest.layers,
+        config=Descriptor.of(b"{}", MediaType.OCI_CONFIG),
+        layers=(),
         subject=IMAGE.descriptor,
     )
     descriptor = Descriptor.of(manifest.format(), MediaType.OCI_MANIFEST)

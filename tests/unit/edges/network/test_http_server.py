@@ -83,6 +83,38 @@ def test_what_is_not_http_is_refused_without_a_traceback(
     assert len(record.getMessage()) < 160
 
 
+def test_a_body_that_is_not_what_its_headers_say_is_no_fault(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The library reads what a handler has left of a body, after the answer."""
+    caplog.set_level(logging.DEBUG)
+
+    async def answer(_: web.Request) -> web.Response:
+        return web.Response(status=405)
+
+    async def scenario() -> bytes:
+        application = web.Application()
+        application.router.add_route("*", "/", answer)
+        server = HttpServer("it", application, ("127.0.0.1", 0))
+        async with asyncio.TaskGroup() as group:
+            task = group.create_task(server.run())
+            await server.wait_until_ready()
+            reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+            writer.write(
+                b"POST / HTTP/1.1\r\nHost: x\r\n"
+                b"Content-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc"
+            )
+            answered = await reader.read()
+            writer.close()
+            task.cancel()
+        return answered
+
+    assert asyncio.run(scenario()).startswith(b"HTTP/1.1 405")
+    [record] = _requests(caplog)
+    assert record.levelname == "DEBUG"
+    assert record.getMessage().startswith("refused a malformed request: ")
+
+
 def test_an_answer_that_is_not_read_is_no_fault(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
 
