@@ -35,5 +35,5 @@ def csv(bundle: Bundle) -> Manifest | None:
 def _json(data: bytes) -> object:
     try:
         return json.loads(data)
-    except ValueError:  # it begins like JSON, and it was not read so far
+    except (ValueError, RecursionError):  # it begins like JSON, and it was not read so far
         return None

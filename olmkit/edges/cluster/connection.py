@@ -420,7 +420,7 @@ class Connection:
             response.release()
         try:
             status = json.loads(body)
-        except ValueError:
+        except (ValueError, RecursionError):
             status = None
         if not isinstance(status, dict) or status.get("kind") != "Status":
             words = body[:200].decode("utf-8", "replace").strip()

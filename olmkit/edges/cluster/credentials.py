@@ -214,7 +214,7 @@ class ExecCredentials:
                 )
             if not isinstance(status, dict):
                 raise TypeError
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise ConfigurationError(f"`{command}` printed no ExecCredential") from error
         return status
 

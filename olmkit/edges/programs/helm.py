@@ -115,7 +115,7 @@ class Helm:
             )
         try:
             found = json.loads(output)["manifest"]
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise HelmError(f"`helm {verb} --dry-run` did not print a release: {error}") from None
         return str(found)
 

@@ -102,7 +102,7 @@ async def _version(reader: ClusterObjects) -> Version | None:
     """The version of the API server without what vendors append."""
     try:
         found = json.loads(await reader.cluster.request("GET", "/version"))
-    except (ClusterError, ValueError):
+    except (ClusterError, ValueError, RecursionError):
         return None
     words = text(mapping(found).get("gitVersion")).removeprefix("v")
     return Version.read(words.partition("-")[0].partition("+")[0])

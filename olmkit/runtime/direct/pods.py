@@ -119,7 +119,7 @@ def _exit_code(data: bytes, pod: Request) -> int:
     """The code in the Status with which a command ends; raises `ClusterError` without one."""
     try:
         status: Any = json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         status = None
     status = status if isinstance(status, dict) else {}
     if status.get("status") == "Success":

@@ -144,13 +144,16 @@ def test_each_refusal_has_its_error(
     play(work)
 
 
-def test_refusal_without_words_says_its_number() -> None:
+@pytest.mark.parametrize(
+    ("body", "words"), [("bad gateway\n", "bad gateway"), ("[" * 200_000, r"\[\[")]
+)
+def test_refusal_without_words_says_its_number(body: str, words: str) -> None:
     async def story() -> None:
         async def work(cluster: HttpCluster) -> None:
-            with pytest.raises(ClusterError, match="the API server answered 502: bad gateway"):
+            with pytest.raises(ClusterError, match=f"the API server answered 502: {words}"):
                 await cluster.get(MAPS, "a", namespace="n")
 
-        await _heard(lambda _: web.Response(status=502, text="bad gateway\n"), work)
+        await _heard(lambda _: web.Response(status=502, text=body), work)
 
     asyncio.run(story())
 

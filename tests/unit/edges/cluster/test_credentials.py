@@ -124,6 +124,14 @@ def test_a_plugin_that_fails_is_named(
         asyncio.run(_plugin(tmp_path, status, code=code).authorization())
 
 
+def test_a_plugin_that_prints_endless_nesting_is_named(tmp_path: Path) -> None:
+    credentials = _plugin(tmp_path, {"token": "t"})
+    script = tmp_path / "plugin"
+    script.write_text("#!/bin/sh\nhead -c 200000 /dev/zero | tr '\\0' '['\n")
+    with pytest.raises(ConfigurationError, match="printed no ExecCredential"):
+        asyncio.run(credentials.authorization())
+
+
 def test_a_plugin_that_is_not_there_tells_how_to_install_it(tmp_path: Path) -> None:
     credentials = ExecCredentials(
         {"apiVersion": V1, "command": "no-such-plugin", "installHint": "apt install it"},
