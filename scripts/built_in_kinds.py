@@ -20,7 +20,7 @@ from typing import Any
 
 from olmkit.testing.control_plane import ControlPlane
 
-DATA = Path(__file__).parent.parent / "olmkit/testing/apiserver/data"
+DATA = Path(__file__).parent.parent / "olmkit/testing/apiserver/kinds/data"
 SCALARS = {
     "Quantity": "quantity",
     "IntOrString": "port",

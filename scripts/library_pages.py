@@ -94,7 +94,7 @@ TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
     "A Kubernetes API on loopback": (
         "olmkit.testing.apiserver.server",
         "olmkit.testing.apiserver.refusals",
-        "olmkit.testing.apiserver.built_in_kinds",
+        "olmkit.testing.apiserver.kinds.built_in_kinds",
         "olmkit.testing.clients",
     ),
     "A real control plane": ("olmkit.testing.control_plane", "olmkit.testing.installing"),
@@ -171,8 +171,8 @@ MIDDLE: Final[Mapping[str, tuple[str, ...]]] = {
     "Ports": ("olmkit.oci.store", "olmkit.kube.api"),
     "Functions": (
         "olmkit.bundle.layout",
-        "olmkit.bundle.collect",
-        "olmkit.bundle.generate",
+        "olmkit.bundle.generation.collect",
+        "olmkit.bundle.generation.generate",
         "olmkit.catalog.blobs.fbc",
         "olmkit.catalog.bundles.render",
         "olmkit.catalog.model",

@@ -15,7 +15,8 @@ from olmkit.base import documents
 from olmkit.base.diagnostics import InputError
 from olmkit.base.documents import Document
 from olmkit.base.tree import File, Tree
-from olmkit.bundle import generate, metadata, model, package_manifest
+from olmkit.bundle import metadata, model, package_manifest
+from olmkit.bundle.generation import generate
 from olmkit.bundle.package_manifest import PackageManifest
 from olmkit.kube.objects import mapping, scalar_text
 

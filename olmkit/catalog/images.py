@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from olmkit.bundle.images import VARIABLE_PREFIX
+from olmkit.bundle.generation.images import VARIABLE_PREFIX
 from olmkit.catalog.model import Bundle, Catalog
 from olmkit.kube.objects import Manifest, mapping, pod_spec, sequence, text
 

@@ -17,8 +17,8 @@ from olmkit.base.diagnostics import OlmkitError
 from olmkit.edges import machine, paths
 from olmkit.edges.cluster.kubeconfig import NoClusterError
 from olmkit.edges.cluster.objects import ClusterObjects
-from olmkit.edges.images import credentials
 from olmkit.edges.images.access_settings import Access
+from olmkit.edges.images.registries import credentials
 from olmkit.jobs.project import generate
 from olmkit.kube.objects import text
 from olmkit.olm import kinds

@@ -12,7 +12,7 @@ from olmkit.base import exports
 
 if TYPE_CHECKING:
     from olmkit.testing import rbac as rbac
-    from olmkit.testing.apiserver.built_in_kinds import BUILT_IN as BUILT_IN
+    from olmkit.testing.apiserver.kinds.built_in_kinds import BUILT_IN as BUILT_IN
     from olmkit.testing.apiserver.refusals import Refusal as Refusal
     from olmkit.testing.apiserver.server import ApiServer as ApiServer
     from olmkit.testing.clients import client_for as client_for
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from olmkit.testing.waiting import until as until
 
 _NAMES = {
-    "olmkit.testing.apiserver.built_in_kinds": ("BUILT_IN",),
+    "olmkit.testing.apiserver.kinds.built_in_kinds": ("BUILT_IN",),
     "olmkit.testing.apiserver.refusals": ("Refusal",),
     "olmkit.testing.apiserver.server": ("ApiServer",),
     "olmkit.testing.clients": (

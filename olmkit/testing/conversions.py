@@ -10,7 +10,7 @@ from typing import Any
 from olmkit.kube.crds.changes import samples
 from olmkit.kube.objects import Manifest
 from olmkit.runtime.serve.webhook_conversion import CannotConvert
-from olmkit.testing.apiserver import schemas
+from olmkit.testing.apiserver.kinds import schemas
 from olmkit.testing.clients import load_manifest
 
 Schema = Mapping[str, Any]

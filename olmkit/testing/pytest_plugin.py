@@ -134,7 +134,7 @@ def api_server(
     olmkit_loop: asyncio.Runner, _stack: contextlib.AsyncExitStack, crds: list[Manifest]
 ) -> ApiServer:
     """The API server double with all built-in kinds and the CRDs of the config folder."""
-    from olmkit.testing.apiserver.built_in_kinds import BUILT_IN
+    from olmkit.testing.apiserver.kinds.built_in_kinds import BUILT_IN
     from olmkit.testing.apiserver.server import ApiServer
 
     server = ApiServer.of(BUILT_IN, crds=crds)

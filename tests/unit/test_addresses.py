@@ -68,10 +68,10 @@ ELSEWHERE = {
     "oci/files.py": "unit/oci/test_hostile_layers.py",
     "oci/limits.py": "unit/oci/test_hostile_layers.py",
     "edges/cluster/*.py": "unit/edges/cluster/test_client.py",
-    "edges/images/access_settings.py": "unit/edges/images/test_mirrors.py",
+    "edges/images/access_settings.py": "unit/edges/images/registries/test_mirrors.py",
     "edges/images/docker_engine.py": "e2e/images",
     "edges/images/image_folder.py": "unit/jobs/catalog/mirroring/test_mirror.py",
-    "edges/images/registry_upload.py": "unit/edges/images/test_registry.py",
+    "edges/images/registries/upload.py": "unit/edges/images/registries/test_client.py",
     # OLM: the resolver against its own answers, causes against the objects of real clusters.
     "olm/explain/explanation.py": "unit/olm/explain/test_installs.py",
     "olm/explain/*.py": "golden/why",

@@ -34,7 +34,7 @@ ALLOWED: dict[str, tuple[tuple[str, ...], str]] = {
         "an image that a catalog names, with its roles or with its place in the repository",
     ),
     "Change": (
-        ("base.tree", "runtime.children", "testing.apiserver.collection"),
+        ("base.tree", "runtime.children", "testing.apiserver.kinds.collection"),
         "public in `olmkit.jobs` and in `olmkit.runtime`: of files, and of child objects",
     ),
     "Channel": (("catalog.blobs.records", "catalog.model"), _CATALOG_FORMS),
@@ -139,7 +139,7 @@ ALLOWED: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "Rule": (("rules.engine", "testing.rbac"), "a check with a code, and a rule of RBAC"),
     "Selection": (
-        ("catalog.selection", "testing.apiserver.collection"),
+        ("catalog.selection", "testing.apiserver.kinds.collection"),
         "what a command selects of a catalog, and what a request selects of a collection",
     ),
     "Serving": (

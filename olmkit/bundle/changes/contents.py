@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from olmkit.bundle import images
 from olmkit.bundle.changes.change import Area, BundleChange, ChangeLevel
+from olmkit.bundle.generation import images
 from olmkit.bundle.summary.summary import BundleSummary, UsedImage
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from olmkit.base.diagnostics import Diagnostic, InputError, Location, Severity
-from olmkit.bundle.findings import FindingKind
+from olmkit.bundle.generation.findings import FindingKind
 
 KINDS: Mapping[str, FindingKind] = {
     "FBC900": FindingKind("unrenderable-bundle", Severity.ERROR),

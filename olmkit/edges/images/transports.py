@@ -165,7 +165,7 @@ async def _open_registry(
     reference: Reference, access: Access, web: Web | None, *, write: bool
 ) -> AsyncIterator[ImageStore]:
     """The registry that `reference` names, or the places that `registries.conf` has for it."""
-    from olmkit.edges.images import mirrors
+    from olmkit.edges.images.registries import mirrors
     from olmkit.edges.network.web import Web
 
     rules = mirrors.read(access.environment)
@@ -194,8 +194,8 @@ async def _registry(
     *,
     insecure: bool,
 ) -> ImageStore:
-    from olmkit.edges.images import credentials
-    from olmkit.edges.images.registry import RegistryStore
+    from olmkit.edges.images.registries import credentials
+    from olmkit.edges.images.registries.client import RegistryStore
 
     found = await credentials.find(
         reference.name, environment=access.environment, authfile=access.authfile

@@ -19,9 +19,10 @@ from olmkit.base.diagnostics import ConfigurationError, Diagnostic, InputError
 from olmkit.base.documents import Document
 from olmkit.base.tree import Change, Changes, Tree, diff
 from olmkit.base.versions import Version
-from olmkit.bundle import findings, generated_files, images, layout, metadata, model
-from olmkit.bundle import generate as generator
-from olmkit.bundle.generate import BundleDraft, GeneratedBundle, GenerateRequest, Origin
+from olmkit.bundle import layout, metadata, model
+from olmkit.bundle.generation import findings, generated_files, images
+from olmkit.bundle.generation import generate as generator
+from olmkit.bundle.generation.generate import BundleDraft, GeneratedBundle, GenerateRequest, Origin
 from olmkit.edges import disk, paths, whole_folder
 from olmkit.edges.images import transports
 from olmkit.edges.images.transports import Access

@@ -31,7 +31,7 @@ from olmkit.base.diagnostics import (
 )
 from olmkit.base.documents import Document
 from olmkit.base.tree import Changes, File, Tree, diff
-from olmkit.bundle import base_csv
+from olmkit.bundle.generation import base_csv
 from olmkit.edges import disk, paths
 from olmkit.edges.programs import go_modules
 from olmkit.edges.workspace import Workspace

@@ -18,7 +18,7 @@ from typing import Any
 
 from olmkit.base import names
 from olmkit.base.versions import Version
-from olmkit.bundle import supported_kinds
+from olmkit.bundle.generation import supported_kinds
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds

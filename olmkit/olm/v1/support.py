@@ -9,7 +9,7 @@ import re
 
 from olmkit.base.diagnostics import InputError
 from olmkit.base.versions import Version
-from olmkit.bundle import supported_kinds
+from olmkit.bundle.generation import supported_kinds
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds

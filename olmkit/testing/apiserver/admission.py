@@ -14,7 +14,7 @@ import aiohttp
 
 from olmkit.kube import patches
 from olmkit.kube.objects import Manifest
-from olmkit.testing.apiserver.collection import Collection
+from olmkit.testing.apiserver.kinds.collection import Collection
 from olmkit.testing.apiserver.refusals import Refusal
 
 

@@ -9,8 +9,8 @@ from typing import Any
 from aiohttp import web
 
 from olmkit.kube.objects import Manifest
-from olmkit.testing.apiserver import collection as api_collection
-from olmkit.testing.apiserver.collection import Collection
+from olmkit.testing.apiserver.kinds import collection as api_collection
+from olmkit.testing.apiserver.kinds.collection import Collection
 from olmkit.testing.apiserver.ownership import FieldConflict, Manager
 from olmkit.testing.apiserver.refusals import Refusal
 

@@ -6,7 +6,7 @@ import copy
 
 from olmkit.kube.objects import GVK, Manifest
 from olmkit.testing.apiserver import refusals
-from olmkit.testing.apiserver.collection import Collection
+from olmkit.testing.apiserver.kinds.collection import Collection
 from olmkit.testing.apiserver.refusals import FieldCause, Refusal
 
 PATH = "/api/v1/namespaces"

@@ -14,7 +14,7 @@ from olmkit.kube import patches
 from olmkit.kube.objects import Manifest
 from olmkit.kube.patches import PatchError
 from olmkit.testing.apiserver import refusals
-from olmkit.testing.apiserver.collection import Key
+from olmkit.testing.apiserver.kinds.collection import Key
 from olmkit.testing.apiserver.refusals import Refusal
 from olmkit.testing.apiserver.rules import Manner
 from olmkit.testing.rbac import Access

@@ -17,8 +17,9 @@ from olmkit.kube import patches
 from olmkit.kube.crds import field_errors
 from olmkit.kube.crds.field_errors import FieldError
 from olmkit.kube.objects import GVK, Manifest
-from olmkit.testing.apiserver import decoding, refusals, schemas
-from olmkit.testing.apiserver.collection import Collection, Key
+from olmkit.testing.apiserver import refusals
+from olmkit.testing.apiserver.kinds import decoding, schemas
+from olmkit.testing.apiserver.kinds.collection import Collection, Key
 from olmkit.testing.apiserver.refusals import FieldCause, Refusal
 
 # What a client cannot choose.

@@ -29,9 +29,6 @@ from olmkit.testing import rbac
 from olmkit.testing.apiserver import (
     admission,
     answers,
-    built_in_versions,
-    definitions,
-    discovery,
     namespaces,
     ownership,
     refusals,
@@ -39,10 +36,11 @@ from olmkit.testing.apiserver import (
     subresources,
     watch,
 )
-from olmkit.testing.apiserver import collection as api_collection
 from olmkit.testing.apiserver import requests as api_requests
 from olmkit.testing.apiserver.admission import Webhook, Write
-from olmkit.testing.apiserver.collection import Change, Collection, Convert, Key, Selection
+from olmkit.testing.apiserver.kinds import built_in_versions, definitions, discovery
+from olmkit.testing.apiserver.kinds import collection as api_collection
+from olmkit.testing.apiserver.kinds.collection import Change, Collection, Convert, Key, Selection
 from olmkit.testing.apiserver.ownership import Owners
 from olmkit.testing.apiserver.refusals import Refusal
 from olmkit.testing.apiserver.rules import Manner

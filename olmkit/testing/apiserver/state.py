@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from olmkit.kube.objects import Manifest
-from olmkit.testing.apiserver import collection as api_collection
 from olmkit.testing.apiserver import namespaces, rules, watch
-from olmkit.testing.apiserver.collection import Change, Collection, Key
+from olmkit.testing.apiserver.kinds import collection as api_collection
+from olmkit.testing.apiserver.kinds.collection import Change, Collection, Key
 
 _FIRST_VERSION = 100
 

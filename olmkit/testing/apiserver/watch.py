@@ -11,7 +11,7 @@ from aiohttp import web
 
 from olmkit.kube.objects import Manifest
 from olmkit.testing.apiserver import answers
-from olmkit.testing.apiserver.collection import Change, Collection, Selection
+from olmkit.testing.apiserver.kinds.collection import Change, Collection, Selection
 
 _BOOKMARKS = 60.0  # seconds between two
 _LAST_BOOKMARK = 2.0  # seconds before a watch ends

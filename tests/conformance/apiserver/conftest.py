@@ -24,7 +24,7 @@ from olmkit.base import documents
 from olmkit.edges.cluster import kubeconfig
 from olmkit.edges.cluster.client import HttpCluster
 from olmkit.edges.cluster.kubeconfig import ClusterConfig
-from olmkit.testing.apiserver.built_in_kinds import BUILT_IN
+from olmkit.testing.apiserver.kinds.built_in_kinds import BUILT_IN
 from olmkit.testing.apiserver.server import ApiServer, Handler
 from olmkit.testing.control_plane import ControlPlane, Programs
 

@@ -19,7 +19,7 @@ from olmkit.base.diagnostics import RemoteError
 from olmkit.base.tree import Tree
 from olmkit.edges.images import transfer
 from olmkit.edges.images.layout import Layout
-from olmkit.edges.images.registry import RegistryStore
+from olmkit.edges.images.registries.client import RegistryStore
 from olmkit.edges.images.transports import Access
 from olmkit.edges.network.web import Web, WebOptions
 from olmkit.jobs.image import copy as job

@@ -103,7 +103,11 @@ LOCAL: list[tuple[str, tuple[str, ...]]] = [
         "catalog render bundle/0.0.1",
         (
             *("olmkit.olm", "olmkit.project", "olmkit.apis", "olmkit.rules"),
-            *("olmkit.bundle.generate", "olmkit.catalog.changes", "olmkit.catalog.database"),
+            *(
+                "olmkit.bundle.generation.generate",
+                "olmkit.catalog.changes",
+                "olmkit.catalog.database",
+            ),
             *("olmkit.edges.index_database", "sqlite3"),
             *("olmkit.oci", "olmkit.base.versions", "hashlib", "tempfile", "shutil"),
         ),

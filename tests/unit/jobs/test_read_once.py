@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from olmkit.base.documents import Document
-from olmkit.bundle import generate as bundle_generate
+from olmkit.bundle.generation import generate as bundle_generate
 from olmkit.cli import main
 from olmkit.edges import disk
 from olmkit.project import config

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from olmkit.base.diagnostics import ConfigurationError
-from olmkit.bundle import findings as bundle_findings
+from olmkit.bundle.generation import findings as bundle_findings
 from olmkit.catalog.bundles import findings as catalog_findings
 from olmkit.rules import codes
 from olmkit.rules.engine import Facts

@@ -18,7 +18,7 @@ from olmkit.base.diagnostics import InputError
 from olmkit.base.tree import Tree
 from olmkit.edges.images import attached, transfer
 from olmkit.edges.images.layout import Layout
-from olmkit.edges.images.registry import RegistryStore
+from olmkit.edges.images.registries.client import RegistryStore
 from olmkit.edges.network.web import Web, WebOptions
 from olmkit.oci import image, layer, referrers
 from olmkit.oci import store as stores

@@ -17,8 +17,8 @@ import pytest
 
 from olmkit.base.diagnostics import OlmkitError
 from olmkit.base.tree import Tree
-from olmkit.edges.images.credentials import RegistryCredentials
-from olmkit.edges.images.registry import RegistryStore
+from olmkit.edges.images.registries.client import RegistryStore
+from olmkit.edges.images.registries.credentials import RegistryCredentials
 from olmkit.edges.network.web import Web, WebOptions
 from olmkit.oci import image, layer, store
 from olmkit.oci.content import Descriptor, MediaType, Platform

@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 import pytest
 
 from olmkit.base.diagnostics import RemoteError
-from olmkit.edges.images.credentials import RegistryCredentials
-from olmkit.edges.images.registry import RegistryStore
-from olmkit.edges.images.registry_auth import Authenticator
-from olmkit.edges.images.registry_endpoint import RegistryEndpoint
+from olmkit.edges.images.registries.auth import Authenticator
+from olmkit.edges.images.registries.client import RegistryStore
+from olmkit.edges.images.registries.credentials import RegistryCredentials
+from olmkit.edges.images.registries.endpoint import RegistryEndpoint
 from olmkit.edges.network.web import Web, WebOptions
 from olmkit.oci import store
 from olmkit.oci.content import Descriptor, MediaType

@@ -13,7 +13,7 @@ from olmkit.base import documents
 from olmkit.base.diagnostics import ConfigurationError, InputError, OlmkitError
 from olmkit.base.tree import Tree
 from olmkit.edges.images import transfer
-from olmkit.edges.images.registry import RegistryStore
+from olmkit.edges.images.registries.client import RegistryStore
 from olmkit.edges.images.transports import Access
 from olmkit.edges.network.web import Web, WebOptions
 from olmkit.jobs.bundle import generate as job

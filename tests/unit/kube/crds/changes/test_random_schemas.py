@@ -17,7 +17,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from olmkit.kube.crds.changes import samples, schemas
-from olmkit.testing.apiserver import schemas as server
+from olmkit.testing.apiserver.kinds import schemas as server
 
 pytestmark = pytest.mark.property
 

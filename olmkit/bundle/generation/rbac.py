@@ -1,0 +1,238 @@
+"""Permissions: from roles and bindings to what a CSV grants to service accounts.
+
+OLM creates the service accounts of a CSV with its own roles and bindings,
+so what is bound to the operator's accounts moves into the CSV, by binding:
+RoleBindings become `permissions`, ClusterRoleBindings `clusterPermissions`.
+What is bound to others stays a manifest. Rules are neither merged nor resolved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from olmkit.base.diagnostics import Diagnostic
+from olmkit.bundle.generation import findings
+from olmkit.bundle.generation.collect import RBAC_GROUP, CollectedObjects, subject
+from olmkit.bundle.model import BundleObject
+from olmkit.kube import objects
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceAccountRules:
+    """The rules of one service account, and the roles they come from."""
+
+    service_account: str
+    rules: tuple[Any, ...]
+    sources: tuple[BundleObject, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountAccess:
+    """What moves into the CSV, and what stays a manifest of the bundle."""
+
+    service_accounts: tuple[str, ...]
+    permissions: tuple[ServiceAccountRules, ...]
+    cluster_permissions: tuple[ServiceAccountRules, ...]
+    leftover: tuple[BundleObject, ...]
+    findings: tuple[Diagnostic, ...]
+
+
+def operator_accounts(deployments: Iterable[BundleObject], extra: Iterable[str]) -> tuple[str, ...]:
+    """The names of the accounts that OLM will create, in the order of their appearance."""
+    names = [
+        objects.text(objects.pod_spec(deployment.value).get("serviceAccountName")) or "default"
+        for deployment in deployments
+    ]
+    return tuple(dict.fromkeys([*names, *extra]))
+
+
+def divide(
+    collection: CollectedObjects, extra_service_accounts: Sequence[str] = ()
+) -> AccountAccess:
+    """Divide roles, bindings and accounts between the CSV and the manifests."""
+    accounts = operator_accounts(collection.deployments, extra_service_accounts)
+    used: list[BundleObject] = []
+    leftover_bindings = [
+        binding
+        for binding in (*collection.role_bindings, *collection.cluster_role_bindings)
+        if _stays(binding, collection, accounts, used)
+    ]
+    leftover = (
+        *(role for role in collection.roles if not _among(role, used)),
+        *(role for role in collection.cluster_roles if not _among(role, used)),
+        *leftover_bindings,
+        *(account for account in collection.service_accounts if account.name not in accounts),
+    )
+    permissions = _permissions(collection.role_bindings, collection, accounts)
+    cluster_permissions = _permissions(collection.cluster_role_bindings, collection, accounts)
+    granted = {item.service_account for item in (*permissions, *cluster_permissions)}
+    return AccountAccess(
+        service_accounts=accounts,
+        permissions=permissions,
+        cluster_permissions=cluster_permissions,
+        leftover=leftover,
+        findings=(
+            *_aggregated(used),
+            *_dangling(leftover_bindings, collection, used),
+            *_lost_of_accounts(collection.service_accounts, accounts),
+            *_unknown(collection, extra_service_accounts),
+            *_without_rules(collection, granted | _bound(leftover_bindings)),
+        ),
+    )
+
+
+def _stays(
+    binding: BundleObject,
+    collection: CollectedObjects,
+    accounts: Sequence[str],
+    used: list[BundleObject],
+) -> bool:
+    """Whether a binding has subjects other than our accounts; notes the role it uses for ours."""
+    role = _bound_role(binding, collection)
+    subjects = objects.sequence(binding.value.get("subjects"))
+    if role is None:
+        return bool(subjects)
+    others = [item for item in subjects if _account(item) not in accounts]
+    if len(others) < len(subjects) and not _among(role, used):
+        used.append(role)
+    return bool(others)
+
+
+def _bound_role(binding: BundleObject, collection: CollectedObjects) -> BundleObject | None:
+    """The role that a binding refers to, when it is in the input."""
+    reference = objects.mapping(binding.value.get("roleRef"))
+    if reference.get("apiGroup") not in (None, "", RBAC_GROUP):
+        return None
+    name = reference.get("name")
+    match reference.get("kind"):
+        case "ClusterRole":
+            named = [role for role in collection.cluster_roles if role.name == name]
+        case "Role" if binding.kind == "RoleBinding":
+            named = [role for role in collection.roles if role.name == name]
+            near = [role for role in named if _namespace(role) == _namespace(binding)]
+            named = near or named
+        case _:
+            return None
+    return named[-1] if named else None
+
+
+def _account(item: Any) -> str:
+    """The name of a subject that is a service account, else an empty text."""
+    value = objects.mapping(item)
+    return objects.text(value.get("name")) if value.get("kind") == "ServiceAccount" else ""
+
+
+def _permissions(
+    bindings: Iterable[BundleObject], collection: CollectedObjects, accounts: Sequence[str]
+) -> tuple[ServiceAccountRules, ...]:
+    rules: dict[str, list[Any]] = {}
+    sources: dict[str, list[BundleObject]] = {}
+    for binding in bindings:
+        role = _bound_role(binding, collection)
+        if role is None:
+            continue
+        for item in objects.sequence(binding.value.get("subjects")):
+            account = _account(item)
+            if account and account in accounts:
+                rules.setdefault(account, []).extend(objects.sequence(role.value.get("rules")))
+                sources.setdefault(account, []).append(role)
+    return tuple(
+        ServiceAccountRules(
+            service_account=account, rules=tuple(granted), sources=tuple(sources[account])
+        )
+        for account, granted in sorted(rules.items())
+        if granted
+    )
+
+
+def _aggregated(used: Iterable[BundleObject]) -> Iterator[Diagnostic]:
+    for role in used:
+        if role.value.get("aggregationRule"):
+            yield findings.found(
+                "PRJ109",
+                f"the rules that `{role.name}` aggregates do not reach the CSV",
+                at=role.at("aggregationRule"),
+                subject=subject(role),
+                hint="write the rules themselves, or bind the roles that it aggregates",
+            )
+
+
+def _dangling(
+    bindings: Iterable[BundleObject], collection: CollectedObjects, used: Sequence[BundleObject]
+) -> Iterator[Diagnostic]:
+    for binding in bindings:
+        role = _bound_role(binding, collection)
+        if role is not None and _among(role, used):
+            yield findings.found(
+                "PRJ110",
+                f"`{binding.name}` is kept for its other subjects, but its role "
+                f"`{role.name}` moves into the CSV",
+                at=binding.at("subjects"),
+                subject=subject(binding),
+                hint="bind the operator's account and the others separately, to two roles",
+            )
+
+
+def _lost_of_accounts(
+    accounts: Iterable[BundleObject], known: Sequence[str]
+) -> Iterator[Diagnostic]:
+    for account in accounts:
+        if account.name not in known:
+            continue
+        for field in ("imagePullSecrets", "secrets", "automountServiceAccountToken"):
+            if account.value.get(field):
+                yield _lost(account, field)
+        if account.annotations:
+            yield _lost(account, "metadata", "annotations")
+
+
+def _lost(account: BundleObject, *keys: str) -> Diagnostic:
+    return findings.found(
+        "PRJ112",
+        f"OLM creates the service account `{account.name}` itself, without `{'.'.join(keys)}`",
+        at=account.at_key(*keys),
+        subject=subject(account),
+    )
+
+
+def _unknown(collection: CollectedObjects, extra: Sequence[str]) -> Iterator[Diagnostic]:
+    bound = _bound((*collection.role_bindings, *collection.cluster_role_bindings))
+    for name in extra:
+        if name not in bound:
+            yield findings.found(
+                "PRJ115",
+                f"no binding names the extra service account `{name}`",
+                hint="remove it from `--extra-service-accounts`, or bind a role to it",
+            )
+
+
+def _without_rules(collection: CollectedObjects, granted: set[str]) -> Iterator[Diagnostic]:
+    for deployment in collection.deployments:
+        (account,) = operator_accounts([deployment], ())
+        if account not in granted:
+            yield findings.found(
+                "PRJ118",
+                f"the account `{account}` has no permissions at all",
+                at=deployment.at("spec", "template", "spec", "serviceAccountName"),
+                subject=subject(deployment),
+                hint="add its Role or ClusterRole and the binding to the input",
+            )
+
+
+def _bound(bindings: Iterable[BundleObject]) -> set[str]:
+    """The accounts that bindings name."""
+    return {
+        _account(item)
+        for binding in bindings
+        for item in objects.sequence(binding.value.get("subjects"))
+    }
+
+
+def _among(resource: BundleObject, others: Iterable[BundleObject]) -> bool:
+    return any(resource is other for other in others)
+
+
+def _namespace(resource: BundleObject) -> str:
+    return objects.text(resource.metadata.get("namespace"))

@@ -1,0 +1,114 @@
+"""How a CSV and its neighbours are written.
+
+OLM's tools read a CSV into typed structures and write it again, which leaves
+out what is empty and writes some empty structures. We write the same bytes from
+the same facts, so that moving to olmkit changes no line of a bundle for nothing;
+but fields that those types do not know stay.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from olmkit.base import documents
+from olmkit.base.documents import Key
+from olmkit.bundle.generation import findings
+from olmkit.bundle.model import BundleObject
+from olmkit.kube import objects
+from olmkit.kube.builtin import shapes
+from olmkit.kube.builtin.shapes import BuiltinTypeError
+from olmkit.kube.objects import Manifest
+
+# Go's JSON writer escapes what could end a script or a line in HTML and JavaScript.
+_GO_ESCAPES = {
+    ord("<"): "\\u003c",
+    ord(">"): "\\u003e",
+    ord("&"): "\\u0026",
+    0x2028: "\\u2028",
+    0x2029: "\\u2029",
+}
+
+
+_RBAC = "rbac.authorization.k8s.io"
+_CRD = ("apiextensions.k8s.io", "CustomResourceDefinition")
+_SERVICE = ("", "Service")
+_WITHOUT_STATUS = frozenset({_CRD, _SERVICE})
+# What is written as its type writes it.
+_TYPED = _WITHOUT_STATUS | {
+    ("", "ServiceAccount"),
+    *((_RBAC, kind) for kind in ("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding")),
+}
+
+
+def csv_manifest(csv: Mapping[str, Any]) -> Manifest:
+    """A CSV as it is written: conforming to its type, without status and times of creation."""
+    try:
+        result: Manifest = shapes.conform(csv, "ClusterServiceVersion")
+    except BuiltinTypeError as error:
+        raise findings.refusal(f"{error.message} in the ClusterServiceVersion") from None
+    result.pop("status", None)
+    result = _without(result, "creationTimestamp")
+    if result["spec"].get("cleanup") == {"enabled": False}:
+        del result["spec"]["cleanup"]
+    return result
+
+
+def checked(resource: BundleObject, type_name: str, *keys: Key) -> Any:
+    """The value under `keys` as its type is written; a wrong type is refused with its place."""
+    try:
+        return shapes.conform(resource.document.get(*keys), type_name, keys)
+    except BuiltinTypeError as error:
+        raise findings.refusal(
+            f"{error.message} in {resource.kind} `{resource.name}`",
+            at=resource.at(*error.keys),
+        ) from None
+
+
+def manifest(resource: BundleObject) -> Manifest:
+    """An object as a bundle holds it: without namespace, and without what a cluster adds."""
+    gvk = resource.gvk
+    is_typed = (gvk.group, gvk.kind) in _TYPED and (gvk.version != "v1beta1")
+    value: Manifest = checked(resource, gvk.kind) if is_typed else dict(resource.value)
+    if (gvk.group, gvk.kind) in _WITHOUT_STATUS:
+        value.pop("status", None)
+    metadata = {key: item for key, item in value.get("metadata", {}).items() if key != "namespace"}
+    if metadata.get("creationTimestamp", "") is None:
+        del metadata["creationTimestamp"]
+    value["metadata"] = metadata
+    return value
+
+
+def examples(custom_resources: list[Manifest]) -> str:
+    """The text of `alm-examples`: a JSON list as Go's indenting writer puts it."""
+    text = documents.dump_json(custom_resources, indent=2).decode()
+    # Outside of strings these characters do not occur in JSON.
+    return text.rstrip("\n").translate(_GO_ESCAPES)
+
+
+def yaml(value: Mapping[str, Any]) -> bytes:
+    """A manifest as YAML, as `olmkit.base.documents` writes it."""
+    return documents.dump(value)
+
+
+def parsed_examples(text: str) -> list[Manifest]:
+    """The objects of an `alm-examples` text; none when it is not a JSON list of objects."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return []
+    return [item for item in objects.sequence(value) if isinstance(item, dict)]
+
+
+def _without(value: Any, name: str) -> Any:
+    """`value` without `name` anywhere; below a mapping that had it nothing more is removed."""
+    match value:
+        case dict():
+            if name in value:
+                return {key: item for key, item in value.items() if key != name}
+            return {key: _without(item, name) for key, item in value.items()}
+        case list():
+            return [_without(item, name) for item in value]
+        case _:
+            return value

@@ -1,0 +1,293 @@
+"""One repository of a registry as an HTTP endpoint.
+
+Finds out the registry's protocol (encrypted, unless requested otherwise or it is
+on this machine), adds credentials to what goes to the registry itself and to no
+other host, and turns its refusals into errors with a fix.
+
+A registry may send us to other hosts: by redirects, for uploads, for tokens. What
+such a host answers decides nothing about what the registry gets or about where
+credentials go.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+
+import msgspec
+
+from olmkit.base.diagnostics import RemoteError
+from olmkit.base.streams import closing
+from olmkit.edges.images.registries.auth import Authenticator
+from olmkit.edges.images.registries.credentials import RegistryCredentials
+from olmkit.edges.network.header_values import next_link
+from olmkit.edges.network.urls import is_downgrade, redact, same_origin
+from olmkit.edges.network.web import (
+    TEMPORARY_STATUS,
+    NotEncryptedError,
+    Reply,
+    UnreachableError,
+    Web,
+)
+from olmkit.oci.content import Descriptor
+from olmkit.oci.reference import Reference
+from olmkit.oci.store import Opener, RegistryError, checked
+
+_MAX_ERROR = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegistryRequest:
+    """A request, so that it can be repeated."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str]
+    body: bytes | None = None
+    content: tuple[Opener, Descriptor, int, int] | None = None  # from, to: a part of content
+    follow: bool = True
+
+    def opened(self) -> bytes | AsyncIterator[bytes] | None:
+        if self.content is None:
+            return self.body
+        opener, descriptor, start, end = self.content
+        if start == 0 and end == descriptor.size:
+            return checked(descriptor, opener(0))
+        return _part(opener(start), end - start)
+
+
+class RegistryEndpoint:
+    """A repository, with the credentials for it; requests must end before the client closes."""
+
+    def __init__(
+        self,
+        web: Web,
+        reference: Reference,
+        credentials: RegistryCredentials | None,
+        *,
+        insecure: bool = False,
+    ) -> None:
+        self.web = web
+        self._insecure = insecure  # may speak without encryption, where it knows no better
+        self.reference = reference
+        self.host = reference.registry
+        self.pushing = False  # requests a token that may write, from the first push on
+        self._authenticator = Authenticator(web, reference, credentials)
+        self._base = ""
+        self._connecting = asyncio.Lock()
+
+    async def url(self, rest: str) -> str:
+        if not self._base:
+            async with self._connecting:
+                if not self._base:  # others may have connected while we waited
+                    self._base = await self._connect()
+        return f"{self._base}/v2/{self.reference.repository}/{rest}"
+
+    async def _connect(self) -> str:
+        """Where the API is: encrypted, unless requested otherwise or on this machine."""
+        host = "registry-1.docker.io" if self.host == "docker.io" else self.host
+        secure, plain = f"https://{host}", f"http://{host}"
+        if self.web.options.plain_http:
+            return await self._ping(plain)
+        if not self.reference.is_loopback:
+            try:
+                return await self._ping(secure)
+            except NotEncryptedError:
+                if not self._insecure:
+                    raise
+                return await self._ping(plain)
+        # Only on this machine: no other host receives this request, and it carries no secrets.
+        try:
+            return await self._ping(plain)
+        except UnreachableError:
+            raise
+        except RemoteError as error:
+            if getattr(error, "status", 400) != 400:
+                raise
+            # A registry that uses TLS says 400 to this, or nothing at all.
+            try:
+                return await self._ping(secure)
+            except NotEncryptedError:
+                raise error from None
+
+    async def _ping(self, base: str) -> str:
+        async with self.web.send("GET", f"{base}/v2/") as reply:
+            if reply.status == 401 and not reply.is_from(base):
+                raise RegistryError(
+                    f"registry `{self.host}` redirects to `{reply.url}`, "
+                    "which requests credentials",
+                    hint="use the host that it redirects to in the image reference, "
+                    "if you trust it; nothing was sent",
+                    status=401,
+                    url=reply.url,
+                )
+            if reply.status == 401:
+                self._authenticator.challenged(reply)
+            elif reply.status != 200:
+                error = await self.refusal(reply, "reach")
+                if reply.status == 404:
+                    error.hint = "check the address: nothing there has the API of a registry"
+                raise error
+        return base
+
+    @contextlib.asynccontextmanager
+    async def send(self, request: RegistryRequest, *, mounting: str = "") -> AsyncIterator[Reply]:
+        """One request with credentials, and once more with fresh ones when these are stale."""
+        scope = self._scope(mounting)
+        url = _encrypted(request.url, self._base)
+        ours = same_origin(url, self._base)
+        header = await self._authenticator.header(scope) if ours else None
+        for last in (False, True):
+            headers = {**request.headers, **({"Authorization": header} if header else {})}
+            async with self.web.send(
+                request.method, url, headers=headers, body=request.opened(), follow=request.follow
+            ) as reply:
+                # A host that the registry redirects to has no say in where credentials go.
+                if reply.status != 401 or not ours or not reply.is_from(self._base):
+                    yield reply
+                    return
+                if last:
+                    raise self._authenticator.denied(401, url=reply.url)
+                self._authenticator.challenged(reply, scope)
+            header = await self._authenticator.header(scope, refused=header)
+
+    def _scope(self, mounting: str = "") -> str:
+        actions = "pull,push" if self.pushing else "pull"
+        scope = f"repository:{self.reference.repository}:{actions}"
+        return f"{scope} repository:{mounting}:pull" if mounting else scope
+
+    async def cancel(self, location: str) -> None:
+        """Let go of an upload in the registry; an upload that stays does no harm."""
+        if not same_origin(_encrypted(location, self._base), self._base):
+            return
+        request = RegistryRequest(method="DELETE", url=location, headers={}, follow=False)
+        with contextlib.suppress(RemoteError):
+            async with self.send(request):
+                pass
+
+    def upload_url(self, reply: Reply) -> str:
+        """Where an answer says that an upload continues; empty when it does not say.
+
+        That may be another host, which gets the content and no credentials. It must not
+        be unencrypted when the registry is not, and another host must not lead back:
+        otherwise it could choose where in the registry we write.
+        """
+        url = _encrypted(reply.location, self._base)
+        if not url:
+            return ""
+        if not reply.is_from(self._base) and not same_origin(url, reply.full_url):
+            raise RegistryError(
+                f"`{reply.url}` is not registry `{self.host}` and names "
+                f"another host for the upload, `{redact(url)}`",
+                hint="report this to the owner of the registry",
+            )
+        if is_downgrade(self._base, url):
+            raise RegistryError(
+                f"registry `{self.host}` requests the content unencrypted at `{redact(url)}`",
+                hint="report this to the owner of the registry; nothing was sent",
+            )
+        return url
+
+    def next_page(self, reply: Reply) -> str:
+        """The URL of the next page of a list by its `Link` header; empty for the last one.
+
+        Raises `RegistryError` when another host is named: the list would end there unseen.
+        """
+        target = next_link(reply.listed("Link"))
+        if not target:
+            return ""
+        url = _encrypted(reply.resolve(target), self._base)
+        if not reply.is_from(self._base) or not same_origin(url, self._base):
+            raise RegistryError(
+                f"registry `{self.host}` continues its list on another host, `{redact(url)}`",
+                hint="report this to the owner of the registry",
+            )
+        return url
+
+    async def refusal(self, reply: Reply, doing: str) -> RegistryError:
+        """The error for an answer that is not what was hoped for."""
+        codes, words = _parse_errors(await _read_error(reply))
+        words = _shown(self._authenticator.without_secrets(words))
+        own = not self._base or reply.is_from(self._base)
+        if own and (reply.status == 403 or "DENIED" in codes):
+            return self._authenticator.denied(403, codes, reply.url)
+        said = f": {words}" if words else ""
+        who = "it" if own else f"`{reply.url}`, which it names,"
+        return RegistryError(
+            f"cannot {doing} registry `{self.host}`: "
+            f"{who} answers with status {reply.status}{said}",
+            hint=_hint(reply.status),
+            status=reply.status,
+            codes=codes,
+            url=reply.url,
+            temporary=reply.status in TEMPORARY_STATUS,
+            retry_after=reply.retry_after,
+        )
+
+    def compare(self, reply: Reply, descriptor: Descriptor) -> None:
+        stored = reply.headers.get("Docker-Content-Digest", "")
+        if stored.startswith(f"{descriptor.digest.algorithm}:") and stored != str(
+            descriptor.digest
+        ):
+            raise RegistryError(
+                f"registry `{self.host}` has stored other content than was sent: "
+                f"`{stored}` instead of `{descriptor.digest}`"
+            )
+
+
+def _encrypted(url: str, base: str) -> str:
+    """`url` with the scheme of the registry: behind a proxy many forget that they are encrypted."""
+    if base.startswith("https://") and url.startswith("http://"):
+        secure = f"https://{url.removeprefix('http://')}"
+        return secure if same_origin(secure, base) else url
+    return url
+
+
+async def _part(content: AsyncIterator[bytes], size: int) -> AsyncIterator[bytes]:
+    """The first `size` bytes of `content`."""
+    left = size
+    async with closing(content):
+        async for chunk in content:
+            yield chunk[:left]
+            left -= len(chunk)
+            if left <= 0:
+                return
+
+
+async def _read_error(reply: Reply) -> bytes:
+    try:
+        return await reply.read(_MAX_ERROR)
+    except RemoteError:
+        return b""
+
+
+def _parse_errors(data: bytes) -> tuple[tuple[str, ...], str]:
+    """The codes of a refusal and its words, without the details, which may quote requests."""
+    try:
+        value = msgspec.json.decode(data)
+        errors = [error for error in value["errors"] if isinstance(error, dict)]
+    except (msgspec.DecodeError, KeyError, TypeError, RecursionError, UnicodeDecodeError):
+        return (), ""
+    codes = tuple(error["code"] for error in errors if isinstance(error.get("code"), str))
+    words = [error["message"] for error in errors if isinstance(error.get("message"), str)]
+    return codes, "; ".join(words)
+
+
+def _shown(text: str) -> str:
+    return "".join(char for char in text if char.isprintable())[:300]
+
+
+def _hint(status: int) -> str:
+    if 300 <= status < 400:
+        return "only requests that read follow redirects to another host"
+    if status == 429:
+        return "wait, or log in: the registry receives too many requests"
+    if status in TEMPORARY_STATUS:
+        return "try again; if the error persists, check the log of the registry"
+    if status == 413:
+        return "raise the size limit of the registry, or of the proxy in front of it"
+    if status == 404:
+        return "check the name of the repository"
+    return ""
