@@ -91,7 +91,7 @@ class Terminal:
         """
         self.end_wait()
         if text:
-            text = text if exact else _harmless(text)
+            text = text if exact else _harmless(text, painted=self.color_out)
             self.out.write(text if text.endswith("\n") else text + "\n")
 
     def result_bytes(self, data: bytes) -> None:
@@ -128,7 +128,7 @@ class Terminal:
         While a bar moves, it is printed above it. Control characters are escaped.
         """
         self.end_wait()
-        text = _harmless(text)
+        text = _harmless(text, painted=self.color_err)
         with contextlib.suppress(OSError):
             if self._bars is not None:
                 self._bars.console.print(text, markup=False, highlight=False, soft_wrap=True)
@@ -205,10 +205,12 @@ def _moves(char: str) -> bool:
     return category[0] == "C" or category in ("Zl", "Zp")
 
 
-def _harmless(text: str) -> str:
-    """`text` as `printable` gives it, with the colours of `paint` kept."""
+def _harmless(text: str, *, painted: bool) -> str:
+    """`text` as `printable` gives it, with the colours of `paint` kept where it is `painted`."""
     if text.replace("\n", "").isprintable():
         return text
+    if not painted:
+        return printable(text)
     parts = _PAINT.split(text)
     parts[::2] = [printable(part) for part in parts[::2]]
     return "".join(parts)

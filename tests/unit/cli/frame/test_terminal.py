@@ -78,7 +78,7 @@ def test_words_in_brackets_are_words_and_no_styles() -> None:
 
 def test_data_from_elsewhere_cannot_move_the_cursor_but_our_colours_stay() -> None:
     out, err = io.StringIO(), io.StringIO()
-    shown = Terminal(out=out, err=err)
+    shown = Terminal(out=out, err=err, color="always")
     shown.result(f"{terminal.paint('label', 'red', 'bold', on=True)}  a\x1b[2Jb\x9b8m\u202ec\td")
     shown.say("x\x1b]0;title\x07")
     shown.result('{"a": "\u202e"}', exact=True)
@@ -86,6 +86,15 @@ def test_data_from_elsewhere_cannot_move_the_cursor_but_our_colours_stay() -> No
         "\x1b[31;1mlabel\x1b[0m  a\\u001b[2Jb\\u009b8m\\u202ec\td\n" + '{"a": "\u202e"}\n'
     )
     assert err.getvalue() == "x\\u001b]0;title\\u0007\n"
+
+
+def test_where_nothing_is_coloured_data_brings_no_colours_of_its_own() -> None:
+    out, err = io.StringIO(), io.StringIO()
+    shown = Terminal(out=out, err=err, color="never")
+    shown.result("kettle\x1b[31m.v1")
+    shown.say("kettle\x1b[31m.v1 failed")
+    assert out.getvalue() == "kettle\\u001b[31m.v1\n"
+    assert err.getvalue() == "kettle\\u001b[31m.v1 failed\n"
 
 
 @pytest.mark.parametrize(
