@@ -163,7 +163,7 @@ def _numbers(version: Version) -> tuple[int, int, int]:
 
 def _no_constraint(text: str, reason: str) -> InvalidRangeError:
     return InvalidRangeError(
-        f"`{text}` asks for no versions: {reason}",
+        f"`{text}` selects no versions: {reason}",
         "for example `1.2.x`, `^1.2`, `~1.2.3`, `>=1.2, <2`, `1.2 - 2.0`",
         reason=reason,
     )

@@ -185,7 +185,7 @@ def descriptor_path(bundle: Bundle) -> Iterator[Finding]:
 def crd_repeated(bundle: Bundle) -> Iterator[Finding]:
     """The same API is defined twice among the CRDs.
 
-    Why: one of the two definitions wins, and it is not defined which one.
+    Why: only one of the two definitions takes effect, and it is not defined which one.
 
     Fix: keep one of them.
     """

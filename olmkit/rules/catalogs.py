@@ -68,7 +68,7 @@ def unnamed_package(catalog: Catalog) -> Iterator[Finding]:
 def duplicate_package(catalog: Catalog) -> Iterator[Finding]:
     """Two `olm.package` blobs have the same name.
 
-    Why: it is not clear whose default channel counts. It happens when two catalogs that share a
+    Why: it is ambiguous which default channel applies. It happens when two catalogs that share a
     package are put into one folder.
 
     Fix: keep one of the two, with the channels and bundles of both.
@@ -350,7 +350,7 @@ def unnamed_channel(catalog: Catalog) -> Iterator[Finding]:
 def duplicate_channel(catalog: Catalog) -> Iterator[Finding]:
     """Two channels of a package have the same name.
 
-    Why: it is not clear whose entries count.
+    Why: it is ambiguous which entries apply.
 
     Fix: put the entries of both into one `olm.channel`.
     """
@@ -368,7 +368,7 @@ def duplicate_channel(catalog: Catalog) -> Iterator[Finding]:
 def duplicate_entry(catalog: Catalog) -> Iterator[Finding]:
     """A channel lists a bundle twice.
 
-    Why: it is not clear whose `replaces`, `skips` and `skipRange` count.
+    Why: it is ambiguous which `replaces`, `skips` and `skipRange` apply.
 
     Fix: keep one entry for each bundle.
     """

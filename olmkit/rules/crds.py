@@ -229,7 +229,7 @@ def crd_conversion(bundle: Bundle) -> Iterator[Finding]:
 def crd_preserve_unknown_fields(bundle: Bundle) -> Iterator[Finding]:
     """A CRD keeps fields that are not in its schema.
 
-    Why: new CRDs must not. In v1beta1 it is the default, so such a CRD must say
+    Why: new CRDs must not. In v1beta1 it is the default, so a v1beta1 CRD must set
     `false`.
 
     Fix: write `preserveUnknownFields: false`, and

@@ -257,7 +257,7 @@ def dependency_key(bundle: Bundle) -> Iterator[Finding]:
 def metadata_file(bundle: Bundle) -> Iterator[Finding]:
     """A file with dependencies or properties cannot be read.
 
-    Why: tools drop such a file without a word, and the bundle is published
+    Why: tools ignore such a file without a warning, and the bundle is published
     without its dependencies.
 
     Fix: write one list, `dependencies` or `properties`, as the only key.
@@ -282,7 +282,7 @@ def metadata_file(bundle: Bundle) -> Iterator[Finding]:
 def metadata_file_syntax(bundle: Bundle) -> Iterator[Finding]:
     """A file with dependencies or properties is not YAML.
 
-    Why: tools drop such a file without a word, and the bundle is published
+    Why: tools ignore such a file without a warning, and the bundle is published
     without its dependencies.
 
     Fix: correct the text at the place that is shown.

@@ -168,7 +168,7 @@ def api_without_example(bundle: Bundle) -> Iterator[Finding]:
 def example_key_repeated(bundle: Bundle) -> Iterator[Finding]:
     """An object in the examples has a key twice.
 
-    Why: the last one wins without a word; mostly another key was meant.
+    Why: the last one takes effect without a warning; usually a different key was intended.
 
     Fix: remove one of them.
     """

@@ -104,7 +104,7 @@ def later_document_syntax(bundle: Bundle) -> Iterator[Finding]:
 def duplicate_key(bundle: Bundle) -> Iterator[Finding]:
     """A key occurs twice in a mapping.
 
-    Why: the last one wins, so what the first one says is lost without a word.
+    Why: the last one takes effect, so the value of the first one is lost without a warning.
     Strict readers refuse the file. It is a warning where both say the same.
 
     Fix: remove one of them.
@@ -115,7 +115,7 @@ def duplicate_key(bundle: Bundle) -> Iterator[Finding]:
             lines = lines or bundle.data(document).splitlines()
             is_same = _is_same_line(lines, found)
             yield Finding(
-                f"key `{found.keys[-1]}` occurs twice in a mapping, and the last one wins",
+                f"key `{found.keys[-1]}` occurs twice in a mapping, and the last one takes effect",
                 at=found.again,
                 hint="remove one of them",
                 related=(Related(found.first, "first here"),),
@@ -323,7 +323,7 @@ def object_name(bundle: Bundle) -> Iterator[Finding]:
 def object_repeated(bundle: Bundle) -> Iterator[Finding]:
     """Two manifests describe the same object.
 
-    Why: OLM creates one and fails at the other, or the last one wins.
+    Why: OLM creates one and fails at the other, or the last one takes effect.
 
     Fix: remove one of them.
     """

@@ -23,7 +23,7 @@ _ADMISSION_KINDS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfigurat
 
 @rule("CSV017", "conversion-install-modes")
 def conversion_install_modes(bundle: Bundle) -> Iterator[Finding]:
-    """A CSV with conversion webhooks supports other modes than `AllNamespaces`.
+    """A CSV with conversion webhooks supports install modes other than `AllNamespaces`.
 
     Why: a CRD has one conversion webhook for the whole cluster, so there can be
     one installation of the operator only.

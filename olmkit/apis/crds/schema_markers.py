@@ -93,7 +93,7 @@ def _hint(marker: Marker, schema: Schema) -> str:
 
 def _items(schema: Schema) -> Schema:
     if schema.get("type") != "array" or not isinstance(schema.get("items"), dict):
-        raise DoesNotFitError("needs a list whose item type is known")
+        raise DoesNotFitError("needs a list with a known item type")
     items: Schema = schema["items"]
     return items
 

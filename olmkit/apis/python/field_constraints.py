@@ -162,7 +162,7 @@ class FactReader:
                     "API006",
                     "`**` hides the options of the field",
                     self.literals.module.at(keyword.value),
-                    hint="write the arguments out",
+                    hint="write each argument explicitly",
                 )
                 continue
             self._field_keyword(call, name, keyword.arg, keyword.value, facts)

@@ -183,7 +183,7 @@ def blob_at(place: BlobPlace) -> Blob:
         case FilePlace():
             return place.blob()
         case _:
-            raise TypeError(f"nothing is at {place!r}")
+            raise TypeError(f"{place!r} does not exist")
 
 
 def of_blobs(blobs: Iterable[Blob]) -> Iterator[Outline]:

@@ -204,7 +204,7 @@ def _bad_separator(data: bytes, path: str, offset: int, rest: str) -> InputError
         path,
         offset,
         f"invalid Yaml document separator: {rest}",
-        hint="nothing but a comment may follow `---`; move the text to the next line",
+        hint="only a comment may follow `---`; move the text to the next line",
     )
 
 

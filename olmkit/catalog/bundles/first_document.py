@@ -68,6 +68,6 @@ def _check_separator(data: bytes, start: int, path: str) -> None:
         severity=Severity.ERROR,
         message=message,
         at=Location(path=path, line=data.count(b"\n", 0, start) + 1, column=1),
-        hint="put nothing but a comment after `---`",
+        hint="put only a comment after `---`",
     )
     raise InputError(message, found.hint, (found,))

@@ -257,7 +257,7 @@ class _Reader:
                     "FBC901",
                     f"the {section} of the file are left out: {problem}",
                     at=self._place(path),
-                    hint="correct the file, or nothing of it reaches the catalog",
+                    hint="correct the file; otherwise nothing from it is added to the catalog",
                 )
         return ()
 

@@ -41,14 +41,14 @@ _LONG = 100
     "packages",
     metavar="PATTERN",
     multiple=True,
-    help="Show only packages whose name fits, such as `prom*`; repeatable.",
+    help="Show only packages whose name matches, such as `prom*`; repeatable.",
 )
 @click.option(
     "--channel",
     "channels",
     metavar="PATTERN",
     multiple=True,
-    help="Show only channels whose name fits, their entries and bundles; repeatable.",
+    help="Show only channels whose name matches, their entries and bundles; repeatable.",
 )
 @click.option(
     "--kind",

@@ -24,14 +24,14 @@ _package_patterns: _Decorator = click.option(
     "patterns",
     metavar="PATTERN",
     multiple=True,
-    help="List only packages whose name fits, such as `prom*`; repeatable.",
+    help="List only packages whose name matches, such as `prom*`; repeatable.",
 )
 _channel_patterns: _Decorator = click.option(
     "--channel",
     "channel_patterns",
     metavar="PATTERN",
     multiple=True,
-    help="List only channels whose name fits, such as `stable*`; repeatable.",
+    help="List only channels whose name matches, such as `stable*`; repeatable.",
 )
 _deprecated: _Decorator = click.option(
     "--deprecated", is_flag=True, help="List only what is deprecated."

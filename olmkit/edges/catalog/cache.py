@@ -223,7 +223,7 @@ def open_written(stream: IO[bytes], key: bytes, form: Form[T]) -> Store[T]:
     stream.flush()
     store = _open(os.dup(stream.fileno()), key, form, trusted=True)
     if store is None:
-        raise RemoteError("the disk returned other data than was written to the cache")
+        raise RemoteError("the disk returned data that differs from what was written to the cache")
     return store
 
 

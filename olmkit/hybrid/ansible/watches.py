@@ -129,9 +129,9 @@ FIELDS = (
         entries.text,
         "playbook",
         "this or `role`",
-        "playbook to run, relative to the working directory or to the file; wins over a role",
+        "playbook to run, relative to the working directory or to the file; overrides a role",
     ),
-    Field("vars", _map, "variables", "`{}`", "extra variables, which win over those of the object"),
+    Field("vars", _map, "variables", "`{}`", "extra variables, which override those of the object"),
     Field(
         "finalizer",
         _finalizer,

@@ -93,7 +93,7 @@ FIELDS = (
         _overrides,
         "override_values",
         "`{}`",
-        "map of `a.b` to strings, which win over the spec. `$X` and `${X}` are variables of the "
+        "map of `a.b` to strings, which override the spec. `$X` and `${X}` are variables of the "
         "environment, an unset one is empty. Then `{{ … }}` is filled in, once at the start, with "
         "the functions of Helm's templates",
     ),

@@ -53,7 +53,7 @@ async def _absent(reader: ClusterObjects, name: str) -> str:
     try:
         there = sorted(objects.name(one) for one in await reader.list(v1.CLUSTER_CATALOG))
     except Forbidden:
-        return "correct the name, or ask for the permission to list ClusterCatalogs"
+        return "correct the name, or get permission to list ClusterCatalogs"
     near = difflib.get_close_matches(name, there, n=1)
     if near:
         return f"did you mean `{near[0]}`?"

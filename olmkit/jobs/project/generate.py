@@ -67,7 +67,7 @@ class Target(StrEnum):
 class GenerateOptions:
     """`targets`: what to generate; `strict_markers`: unknown and misplaced markers are errors.
 
-    `settings`: `NAME=VALUE` texts that win over `[tool.olmkit]`; `environment` says where
+    `settings`: `NAME=VALUE` strings that override `[tool.olmkit]`; `environment` says where
     Go's module cache is.
     """
 

@@ -42,8 +42,8 @@ def read(
     """
     if has_no_types(project):
         raise ConfigurationError(
-            f"the project is written in {project.language.capitalize()}, whose types olmkit "
-            f"does not read",
+            f"the project is written in {project.language.capitalize()}, and olmkit does "
+            f"not read its types",
             hint="write its CRDs and roles yourself; `olmkit generate csv` creates the base "
             "of its bundles",
         )
@@ -122,8 +122,8 @@ def _python_tree(workspace: Workspace, project: Project) -> Tree:
         language = project.language
         if language and language != "python":
             raise ConfigurationError(
-                f"the project is written in {language.capitalize()}, whose sources olmkit "
-                f"does not read",
+                f"the project is written in {language.capitalize()}, and olmkit does "
+                f"not read its sources",
                 hint="generate with the tools of that language; bundles and catalogs still work",
             )
         raise ConfigurationError(

@@ -127,8 +127,8 @@ def link_url(bundle: Bundle) -> Iterator[Finding]:
 def link_unusable(bundle: Bundle) -> Iterator[Finding]:
     """A link of the CSV cannot be opened from a catalog.
 
-    Why: a path leads nowhere outside of its site, a space ends the URL, and browsers know only
-    few schemes. operator-sdk accepts such links, and does not look at the URL of the provider.
+    Why: a relative path does not work on another site, a space ends the URL, and browsers support
+    only a few schemes. operator-sdk accepts such links, and does not check the URL of the provider.
 
     Fix: write a URL that begins with `https://`.
     """

@@ -168,8 +168,8 @@ class Validator(Protocol[T_contra]):
 def defaulting(defaulter: Defaulter[K], kind: type[K]) -> Handler:
     """A handler for a typed kind: what the defaulter changed becomes the patch.
 
-    The change is taken between two dumps of the typed object, so that fields which the
-    type writes in another way, or does not know, stay as they were sent. An object that
+    The change is taken between two dumps of the typed object, so that fields that the
+    type writes differently or does not have stay as they were sent. An object that
     does not fit the type is left alone: its schema comes next, and says it better.
     """
 

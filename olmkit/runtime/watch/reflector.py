@@ -253,7 +253,10 @@ class Reflector:
             except (TooManyRequests, Unreachable):
                 raise
             except (ClusterError, TimeoutError, msgspec.MsgspecError) as error:
-                _LOG.info("the server streams no lists", extra=self._facts | {"error": str(error)})
+                _LOG.info(
+                    "the server does not support streaming lists",
+                    extra=self._facts | {"error": str(error)},
+                )
                 return None
             finally:
                 await _close(stream)

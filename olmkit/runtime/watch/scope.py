@@ -28,7 +28,7 @@ class Scope:
     transform: Transform | None = None
 
     def over(self, broader: Scope) -> Scope:
-        """The narrower setting wins, field by field."""
+        """The more specific setting takes precedence, field by field."""
         return Scope(
             label_selector=broader.label_selector
             if self.label_selector is None

@@ -144,7 +144,7 @@ class ControllerBuilder:
             raise ValueError("a controller needs something to watch")
         name = self._name or (primary.kind.lower() if primary else "")
         if not _NAME.fullmatch(name):
-            raise ValueError(f"`{name}` has other characters than letters, digits, `_` and `-`")
+            raise ValueError(f"`{name}` has characters other than letters, digits, `_` and `-`")
         return Controller(
             name, reconciler, sources, registry=registry, settings=self._settings, gvk=primary
         )

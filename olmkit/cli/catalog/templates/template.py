@@ -53,7 +53,7 @@ _release_option = click.option(
     "--opm-release",
     metavar="RELEASE",
     default="",
-    help="Release of opm, such as 1.50, whose rules count for semver templates. "
+    help="Release of opm, such as 1.50, whose rules apply to semver templates. "
     "Default: those of the current release.",
 )
 

@@ -232,7 +232,7 @@ class RegistryEndpoint:
             descriptor.digest
         ):
             raise RegistryError(
-                f"registry `{self.host}` has stored other content than was sent: "
+                f"registry `{self.host}` stored content that differs from what was sent: "
                 f"`{stored}` instead of `{descriptor.digest}`"
             )
 

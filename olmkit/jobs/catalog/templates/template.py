@@ -36,7 +36,7 @@ __all__ = ["MAX_TEMPLATE", "STDIN", "Kind", "TemplateOptions", "render_template"
 class TemplateOptions:
     """How to render: the kind, unless the template names it; the migration level; registries.
 
-    `release` is the release of opm whose rules count for semver templates.
+    `release` is the release of opm whose rules apply to semver templates.
     """
 
     kind: Kind | None = None

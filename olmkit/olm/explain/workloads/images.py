@@ -55,7 +55,7 @@ def of_container(
         return Diagnosis(
             cause="image-cannot-be-pulled",
             message=f"the image `{image}` is not on the node, and `imagePullPolicy: Never` "
-            f"of container `{name}` forbids to pull it",
+            f"of container `{name}` forbids pulling it",
             hint=template.change(
                 f"load the image on the nodes, or set `imagePullPolicy` of container `{name}` "
                 "to `IfNotPresent`"
