@@ -39,7 +39,7 @@ class InvalidVersionError(InputError):
 
 @dataclass(eq=False)
 class InvalidRangeError(InputError):
-    """A text is not a range of versions; `reason` is what other tools say about it."""
+    """A text is not a version range; `reason` is what other tools say about it."""
 
     reason: str = ""
 
@@ -219,7 +219,7 @@ class VersionRange:
             parsed = tuple(tuple(_comparator(term) for term in group) for group in groups)
         except _RangeComplaint as complaint:
             raise InvalidRangeError(
-                f"`{text}` is not a range of versions: {complaint}",
+                f"`{text}` is not a version range: {complaint}",
                 "write terms such as `>=1.0.0 <2.0.0`, alternatives with ` || `",
                 reason=str(complaint),
             ) from None

@@ -137,7 +137,7 @@ class _Reader:
         except InvalidRangeError as error:
             self.add(
                 keys,
-                f"`versionRange` of `package` is not a range of versions: {error.reason}",
+                f"`versionRange` of `package` is not a version range: {error.reason}",
                 ConstraintStage.CONVERT,
                 "write it like `>=1.0.0 <2.0.0`",
             )
@@ -163,7 +163,7 @@ class _Reader:
             if not field:
                 listed = ", ".join(f"`{one}`" for one in known)
                 message = f"unknown field {json.dumps(str(key))}"
-                self.add((*keys, key), message, ConstraintStage.PARSE, f"known are {listed}")
+                self.add((*keys, key), message, ConstraintStage.PARSE, f"use one of {listed}")
             elif field in texts and inner is not None and not isinstance(inner, str):
                 self.add(
                     (*keys, key),

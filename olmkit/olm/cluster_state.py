@@ -79,7 +79,7 @@ class ClusterState:
     moment: str = ""
 
     def subscription(self, package: str) -> Manifest | None:
-        """The Subscription of a package, or the one of that name."""
+        """The Subscription of a package, or the one with that name."""
         for one in self.subscriptions:
             if kinds.subscription_key(one).package == package:
                 return one

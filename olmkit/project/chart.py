@@ -169,7 +169,7 @@ _COMMENTS: Final = {
     "image": "The image of the operator; a digest has precedence over the tag.",
     "imagePullSecrets": "Placement and credentials of the pods of the operator.",
     "networkPolicy": "Restricts who may connect to the operator.",
-    "prometheus": "Tells a Prometheus operator where the metrics are.",
+    "prometheus": "Configures the Prometheus operator to scrape the metrics.",
     "replicas": "One replica is active at a time; the others wait for the lease.",
     "resources": "Requests and limits of the operator.",
 }

@@ -143,7 +143,7 @@ def parse(
     if project_file is None:
         raise ConfigurationError(
             f"there is no project here: `{prefix + PROJECT_FILE}` does not exist",
-            hint="change into a project's folder, name one with `-C`, or create one with "
+            hint="run the command in a project, pass its folder with `-C`, or create one with "
             "`olmkit init`",
         )
     if isinstance(project_file, bytes):
@@ -207,7 +207,7 @@ def changed(settings: Settings, text: str) -> Settings:
     if not equals or name not in known:
         near = difflib.get_close_matches(name, known, n=1)
         names = ", ".join(f"`{key}`" for key in known)
-        hint = f"did you mean `{near[0]}`?" if near else f"known are {names}"
+        hint = f"did you mean `{near[0]}`?" if near else f"use one of {names}"
         raise ConfigurationError(f"`{text}` is not a setting: write `NAME=VALUE`", hint)
     kind = str(known[name].type)
     value: Any = said
@@ -253,7 +253,7 @@ class _Reader:
                 "PRJ003",
                 f"`{name}` is not a project name",
                 document.at("projectName"),
-                "use lower-case letters, digits and dashes, at most 63",
+                "use at most 63 lower-case letters, digits and dashes",
             )
         layout = document.get("layout")
         keys = layout if isinstance(layout, list) else [layout]

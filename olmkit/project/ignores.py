@@ -34,6 +34,6 @@ def parse(data: bytes | None, path: str) -> Mapping[str, str]:
         if not isinstance(reason, str) or len(reason.split()) < 2:
             raise ConfigurationError(
                 f"`{path}` ignores `{rule}` without a reason",
-                hint=f'write why, such as `{rule} = "our channels are named after years"`',
+                hint=f'write the reason, such as `{rule} = "our channels are named after years"`',
             )
     return said

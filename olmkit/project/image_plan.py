@@ -106,7 +106,7 @@ def application(
     if pyproject is None:
         raise ConfigurationError(
             f"there is no `{PYPROJECT_FILE}` here",
-            hint="change into a Python project or name one with `-C`; "
+            hint="run the command in a Python project or pass its folder with `-C`; "
             "`--engine docker` builds any project that has a Containerfile",
         )
     try:
@@ -144,7 +144,7 @@ def python_version(base: Image, asked: str = "") -> str:
                 f"`{asked}` is not a version of Python", hint="write it as `3.13`"
             )
         raise ConfigurationError(
-            "the base image does not declare its Python version",
+            "the base image does not declare a Python version",
             hint="set it: `--python 3.13`, or `image-python` below `[tool.olmkit]`",
         )
     return f"{match[1]}.{match[2]}"
@@ -192,7 +192,7 @@ def machine_of(platform: Platform) -> str:
     if platform.os != "linux" or machine is None:
         raise InputError(
             f"no Python packages are built for `{platform}`",
-            hint=f"known are {', '.join(f'`linux/{name}`' for name in _MACHINES)}",
+            hint=f"use one of {', '.join(f'`linux/{name}`' for name in _MACHINES)}",
         )
     return machine
 

@@ -56,7 +56,7 @@ def plan(
     if namespace and not names.is_label(namespace):
         raise ConfigurationError(
             f"`{namespace}` cannot be the name of a namespace",
-            hint="use lower-case letters, digits and dashes, at most 63",
+            hint="use at most 63 lower-case letters, digits and dashes",
         )
     first, *rest = entrypoint
     environment = dict(_variables(manifests))
@@ -94,7 +94,7 @@ def missing_kinds(missing: Sequence[GVK]) -> ConfigurationError:
     """What to say when the cluster does not know kinds of the project."""
     listed = ", ".join(f"`{one.kind}` of `{one.group}/{one.version}`" for one in missing)
     return ConfigurationError(
-        f"the cluster does not know {listed}",
+        f"the cluster does not serve {listed}",
         hint="install the CustomResourceDefinitions first: "
         "`olmkit generate` and `kubectl apply -k config/crd`",
     )

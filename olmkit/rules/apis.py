@@ -59,8 +59,8 @@ def owned_crd_missing(bundle: Bundle) -> Iterator[Finding]:
 def crd_not_owned(bundle: Bundle) -> Iterator[Finding]:
     """A CRD of the bundle is not described in the CSV.
 
-    Why: OLM installs the CRDs that the CSV owns; who gets another one from the
-    bundle, and who removes it, is left to chance.
+    Why: OLM installs the CRDs that the CSV owns; what happens to any other
+    CRD of the bundle is not defined.
 
     Fix: describe it at `spec.customresourcedefinitions.owned`, or remove the CRD.
     """
@@ -104,7 +104,7 @@ def owned_twice(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CSV080", "described-name", suite=SOUND_SUITE)
 def described_name(bundle: Bundle) -> Iterator[Finding]:
-    """The name of an API description is not that of its CRD.
+    """The name of an API description differs from the name of its CRD.
 
     Why: `opm render` compares the whole name, plural included, and refuses the
     bundle; required CRDs must have a name with a dot, too.
@@ -135,10 +135,10 @@ def described_name(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CSV081", "owned-and-required", severity=Severity.WARNING, suite=SOUND_SUITE)
 def owned_and_required(bundle: Bundle) -> Iterator[Finding]:
-    """An API is owned and required at once.
+    """An API is both owned and required.
 
-    Why: the operator brings the API itself, so requiring it says nothing; mostly
-    another one was meant.
+    Why: the operator brings the API itself, so requiring it has no effect; usually
+    a different API was intended.
 
     Fix: remove it from `required`.
     """
@@ -150,7 +150,7 @@ def owned_and_required(bundle: Bundle) -> Iterator[Finding]:
         other = owned.get(api.gvk)
         if other is not None:
             yield Finding(
-                f"`{api.name}` is owned and required at once",
+                f"`{api.name}` is both owned and required",
                 at=csv.at(*api.keys),
                 hint="remove it from `required`",
                 related=(Related(csv.at(*other.keys), "owned here"),),
@@ -159,7 +159,7 @@ def owned_and_required(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CSV082", "descriptor-path", severity=Severity.WARNING, suite=SOUND_SUITE)
 def descriptor_path(bundle: Bundle) -> Iterator[Finding]:
-    """The path of a descriptor leads to no field of the schema.
+    """The path of a descriptor does not match a field of the schema.
 
     Why: the console shows nothing for it.
 

@@ -19,7 +19,7 @@ _Key = tuple[str, ...]
 
 
 class Baseline:
-    """Known findings; `count` is how many were left out so far."""
+    """Known findings; `count` is the number omitted so far."""
 
     def __init__(self, known: Iterable[Diagnostic] = ()) -> None:
         self._left = Counter(_key(found) for found in known)
@@ -27,7 +27,7 @@ class Baseline:
 
     @staticmethod
     def load(data: bytes, path: str) -> Baseline:
-        """A baseline from its text; `ConfigurationError` when it is not one."""
+        """Parse a baseline; raises `ConfigurationError` if it is invalid."""
         baseline = Baseline()
         try:
             value: Any = json.loads(data)

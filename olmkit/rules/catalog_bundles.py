@@ -59,9 +59,9 @@ def bundle_of_unknown_package(catalog: Catalog) -> Iterator[Finding]:
 def duplicate_bundle(catalog: Catalog) -> Iterator[Finding]:
     """Two bundles of a package have the same name.
 
-    Why: it is not clear which of the two an entry means.
+    Why: it is ambiguous which of the two an entry refers to.
 
-    Fix: keep one of the two; a bundle may be listed in any number of channels.
+    Fix: keep one of them; a bundle may be listed in any number of channels.
     """
     known = (bundle for bundle in catalog.outlines.bundles if bundle.package in catalog.packages)
     for bundle, first in repeated(known, lambda bundle: (bundle.package, bundle.name)):
@@ -116,7 +116,7 @@ def package_property_count(catalog: Catalog) -> Iterator[Finding]:
 def package_property_mismatch(catalog: Catalog) -> Iterator[Finding]:
     """The `olm.package` property of a bundle names another package.
 
-    Why: OLM v0 looks packages up by the property, others by the field.
+    Why: OLM v0 finds packages by the property, other tools by the field.
 
     Fix: make `packageName` and `package` equal.
     """
@@ -201,7 +201,8 @@ def invalid_release(catalog: Catalog) -> Iterator[Finding]:
 
     Why: bundles of one version are ordered by release.
 
-    Fix: at most 20 letters, digits, dashes and dots, numbers without leading zeros; best a number.
+    Fix: at most 20 letters, digits, dashes and dots, numbers without leading zeros; a plain number
+    is best.
     """
     for bundle, identity in _identified(catalog):
         if not identity.release:
@@ -302,7 +303,7 @@ def missing_image(catalog: Catalog) -> Iterator[Finding]:
 def build_metadata_with_release(catalog: Catalog) -> Iterator[Finding]:
     """A bundle has a release, and build metadata in its version.
 
-    Why: build metadata once stood for a release, so it is not clear which counts.
+    Why: build metadata used to stand for a release, so it is ambiguous which of them applies.
 
     Fix: leave out one of the two.
     """
@@ -327,9 +328,9 @@ def build_metadata_with_release(catalog: Catalog) -> Iterator[Finding]:
     suite=SOUND_SUITE,
 )
 def invalid_required_range(catalog: Catalog) -> Iterator[Finding]:
-    """A bundle requires another package with a malformed range of versions.
+    """A bundle requires another package with a malformed version range.
 
-    Why: no catalog tool looks at it, and OLM then cannot resolve the bundle.
+    Why: no catalog tool checks it, and OLM then cannot resolve the bundle.
 
     Fix: write terms such as `>=1.0.0 <2.0.0`, alternatives with ` || `; no caret, tilde or comma.
     """

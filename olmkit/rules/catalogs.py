@@ -130,7 +130,7 @@ def unknown_default_channel(catalog: Catalog) -> Iterator[Finding]:
     """The default channel of a package does not exist.
 
     Why: a subscription without a channel would find nothing. The message is about an empty
-    channel, since other tools make one of that name.
+    channel, since other tools make one with that name.
 
     Fix: correct the name, or add the channel.
     """
@@ -175,7 +175,8 @@ def package_without_channels(catalog: Catalog) -> Iterator[Finding]:
 def duplicate_versions(catalog: Catalog) -> Iterator[Finding]:
     """Two bundles of a package have the same version.
 
-    Why: it is not clear which of the two is meant by that version, or follows the other.
+    Why: it is ambiguous which of the two that version refers to, and which of them follows the
+    other.
 
     Fix: give each bundle a different version. A rebuild of the same version takes a `release`.
     """
@@ -214,9 +215,9 @@ def duplicate_versions(catalog: Catalog) -> Iterator[Finding]:
 def unfit_icon(catalog: Catalog) -> Iterator[Finding]:
     """The icon of a package is empty, not an image, or of another type than declared.
 
-    Why: no tool refuses it, and consoles show a broken picture.
+    Why: no tool refuses it, and consoles show a broken image.
 
-    Fix: embed a PNG, JPEG, GIF or SVG image as base64, and say its type in `mediatype`.
+    Fix: embed a PNG, JPEG, GIF or SVG image as base64, and set `mediatype` to its type.
     """
     for package in catalog.outlines.packages:
         icon = package.icon
@@ -279,9 +280,9 @@ def unservable_custom_blob(catalog: Catalog) -> Iterator[Finding]:
     suite=SOUND_SUITE,
 )
 def unknown_olm_schema(catalog: Catalog) -> Iterator[Finding]:
-    """The schema of a blob begins with `olm.` and is not one that OLM reads.
+    """The schema of a blob begins with `olm.` and OLM does not read it.
 
-    Why: OLM takes the blob for data of another program and ignores it. A misspelt
+    Why: OLM treats the blob as data of another program and ignores it. A misspelled
     `olm.deprecations` deprecates nothing, and a template offers no bundles.
 
     Fix: correct the schema; render templates first, with `olmkit catalog render-template`.

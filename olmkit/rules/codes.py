@@ -53,18 +53,20 @@ FINDINGS: Final = tuple(
             ("MET000", "unreadable-bundle", _ERROR, "A bundle cannot be read at all."),
             ("FBC000", "unreadable-catalog", _ERROR, "A catalog cannot be read at all."),
             ("FBC001", "lost-documents", _WARNING, "Text after a document is not read."),
-            ("FBC002", "malformed-blob", _ERROR, "A blob of a catalog has a wrong form."),
+            ("FBC002", "malformed-blob", _ERROR, "A blob of a catalog is malformed."),
             ("FBC003", "unreadable-file", _ERROR, "A file of a catalog cannot be read."),
             ("FBC004", "unknown-field", _WARNING, "A blob has a field that opm drops."),
         ),
-        OLMKIT: ((engine.CRASH, "rule-crashed", _ERROR, "A rule stopped with a fault of olmkit."),),
+        OLMKIT: (
+            (engine.CRASH, "rule-crashed", _ERROR, "A rule stopped because of a bug in olmkit."),
+        ),
         CONFIGURATION: (
             ("CFG001", "unknown-key", _ERROR, "A key of a configuration file is unknown."),
             ("CFG002", "wrong-type", _ERROR, "A value has the wrong type."),
             ("CFG003", "repeated-key", _ERROR, "A key is repeated."),
         ),
         PROJECT: (
-            ("PRJ001", "project-shape", _ERROR, "The `PROJECT` file has a wrong form."),
+            ("PRJ001", "project-shape", _ERROR, "The `PROJECT` file is malformed."),
             ("PRJ002", "project-version", _ERROR, "The `PROJECT` file is not of version 3."),
             ("PRJ003", "project-name", _ERROR, "The name of the project is not a DNS label."),
             ("PRJ004", "incomplete-resource", _ERROR, "A resource lacks `version` or `kind`."),
@@ -79,7 +81,7 @@ FINDINGS: Final = tuple(
         SCAFFOLD: (
             ("PRJ010", "unfit-for-editing", _ERROR, "A YAML file cannot be edited in place."),
             ("PRJ011", "unfit-source", _ERROR, "A Python file cannot be edited in place."),
-            ("PRJ012", "unfinished-scaffold", _WARNING, "Something is left to do by hand."),
+            ("PRJ012", "unfinished-scaffold", _WARNING, "A step remains to be done by hand."),
         ),
         BUNDLE: (
             ("PRJ101", "unusable-input", _ERROR, "Input cannot be used; nothing is written."),
@@ -110,16 +112,21 @@ FINDINGS: Final = tuple(
             ("PRJ121", "idle-patch", _WARNING, "A patch matches no resource."),
         ),
         WATCHES: (
-            ("WCH001", "watches-shape", _ERROR, "The file or an entry has a wrong form."),
+            ("WCH001", "watches-shape", _ERROR, "The file or an entry is malformed."),
             ("WCH002", "unknown-watch-key", _WARNING, "A key of an entry is not read."),
-            ("WCH003", "incomplete-watch", _ERROR, "An entry lacks its kind, or what runs for it."),
+            (
+                "WCH003",
+                "incomplete-watch",
+                _ERROR,
+                "An entry lacks its kind, or the chart, role or playbook to run.",
+            ),
             ("WCH004", "watch-value", _ERROR, "A key of an entry has an unusable value."),
             ("WCH005", "repeated-watch", _ERROR, "A kind has more than one entry."),
         ),
         SCORECARD: (("SCD002", "scorecard-config-type", _ERROR, "A value has the wrong type."),),
         RENDER: (
             ("FBC900", "unrenderable-bundle", _ERROR, "A bundle cannot be part of a catalog."),
-            ("FBC901", "file-left-out", _WARNING, "A file does not become part of the catalog."),
+            ("FBC901", "file-left-out", _WARNING, "A file is not added to the catalog."),
             ("FBC902", "second-csv", _WARNING, "A bundle has more than one CSV; one is used."),
             ("FBC903", "missing-owned-crd", _ERROR, "A CRD that the CSV owns is missing."),
             ("FBC904", "wrong-type", _ERROR, "A value has the wrong type."),
@@ -129,20 +136,30 @@ FINDINGS: Final = tuple(
             ("FBC908", "bundle-in-no-channel", _WARNING, "A bundle is in no channel of a package."),
         ),
         TEMPLATE: (
-            ("FBC910", "malformed-template", _ERROR, "A catalog template has a wrong form."),
+            ("FBC910", "malformed-template", _ERROR, "A catalog template is malformed."),
             ("FBC911", "unusable-template-entry", _ERROR, "An entry is not a usable blob."),
             ("FBC912", "unusable-template-image", _ERROR, "An image has no usable bundle."),
             ("FBC913", "unorderable-bundles", _ERROR, "Versions differ by build metadata only."),
             ("FBC914", "impossible-substitution", _ERROR, "A substitution is not possible."),
         ),
         DATABASE: (
-            ("FBC920", "unreadable-index-database", _ERROR, "An index database has a wrong row."),
+            (
+                "FBC920",
+                "unreadable-index-database",
+                _ERROR,
+                "An index database has an invalid row.",
+            ),
             ("FBC921", "bundle-left-out", _INFO, "A bundle of an index database is left out."),
             ("FBC922", "icon-left-out", _WARNING, "An icon in an index database is not base64."),
         ),
         SERVE: (
             ("SRV001", "several-csv-metadata", _ERROR, "A bundle has several `olm.csv.metadata`."),
-            ("SRV002", "unservable-name", _ERROR, "A custom blob has a name opm does not serve."),
+            (
+                "SRV002",
+                "unservable-name",
+                _ERROR,
+                "A custom blob has a name that opm does not serve.",
+            ),
         ),
     }.items()
     for code, name, severity, doc in entries

@@ -40,11 +40,11 @@ def crd_api_version(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CRD003", "crd-type")
 def crd_type(bundle: Bundle) -> Iterator[Finding]:
-    """A field of a CRD has a value of a wrong type.
+    """A field of a CRD has a value of the wrong type.
 
     Why: nothing can read the CRD then.
 
-    Fix: write the value in the type that is due.
+    Fix: write a value of the correct type.
     """
     for crd in bundle.crds:
         for difference in crd.differences:
@@ -80,7 +80,7 @@ def crd_group(bundle: Bundle) -> Iterator[Finding]:
 
     Why: groups are domain names with a dot, so that they do not collide.
 
-    Fix: use a domain of yours, such as `cache.example.com`.
+    Fix: use a domain that you own, such as `cache.example.com`.
     """
     yield from _judge(bundle, definition_errors.of_group)
 
@@ -89,7 +89,7 @@ def crd_group(bundle: Bundle) -> Iterator[Finding]:
 def crd_scope(bundle: Bundle) -> Iterator[Finding]:
     """The scope of a CRD is neither `Namespaced` nor `Cluster`.
 
-    Why: there are these two, and the API server wants one of them.
+    Why: the API server accepts only these two.
 
     Fix: write `scope: Namespaced` or `scope: Cluster`.
     """
@@ -112,7 +112,8 @@ def crd_version_name(bundle: Bundle) -> Iterator[Finding]:
 def crd_storage_version(bundle: Bundle) -> Iterator[Finding]:
     """A CRD does not have exactly one storage version.
 
-    Why: objects are kept in exactly one version, whichever they are written in.
+    Why: the API server stores objects in exactly one version, regardless of the version they are
+    written in.
 
     Fix: set `storage: true` for one version, and `false` for all others.
     """
@@ -123,7 +124,7 @@ def crd_storage_version(bundle: Bundle) -> Iterator[Finding]:
 def crd_first_version(bundle: Bundle) -> Iterator[Finding]:
     """The version of a v1beta1 CRD is not the first of its versions.
 
-    Why: the field is old and must say the same as the list.
+    Why: the field is obsolete and must agree with the list.
 
     Fix: remove `spec.version`.
     """
@@ -149,7 +150,7 @@ def crd_protected_group(bundle: Bundle) -> Iterator[Finding]:
     Why: groups below `k8s.io` and `kubernetes.io` are protected: CRDs in them
     carry the annotation `api-approved.kubernetes.io`.
 
-    Fix: use a group of yours; or set the annotation to the URL of the approval, or
+    Fix: use a group that you own; or set the annotation to the URL of the approval, or
     to a reason that begins with `unapproved`.
     """
     yield from _judge(bundle, definition_errors.of_approval)
@@ -182,7 +183,7 @@ def crd_column(bundle: Bundle) -> Iterator[Finding]:
 def crd_selectable_field(bundle: Bundle) -> Iterator[Finding]:
     """A selectable field is not in the schema, or is listed twice.
 
-    Why: the API server refuses the CRD. There may be eight for each version.
+    Why: the API server refuses the CRD. Each version may have at most eight.
 
     Fix: correct the path.
     """
@@ -203,9 +204,9 @@ def crd_scale(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CRD017", "crd-schema-place")
 def crd_schema_place(bundle: Bundle) -> Iterator[Finding]:
-    """A v1beta1 CRD has the same thing at the top and in its versions.
+    """A v1beta1 CRD has the same setting at the top level and in its versions.
 
-    Why: schemas, subresources and columns are either at the top, for all
+    Why: schemas, subresources and columns are either at the top level, for all
     versions, or in each version.
 
     Fix: keep one of the two.
@@ -218,7 +219,7 @@ def crd_conversion(bundle: Bundle) -> Iterator[Finding]:
     """The conversion of a CRD is incomplete or contradicts itself.
 
     Why: a webhook needs a service or a URL and the review versions that it
-    understands; without a webhook there must be neither.
+    understands; without a webhook, neither may be set.
 
     Fix: complete the webhook, or set the strategy to `None`.
     """
@@ -233,8 +234,8 @@ def crd_preserve_unknown_fields(bundle: Bundle) -> Iterator[Finding]:
     `false`.
 
     Fix: write `preserveUnknownFields: false`, and
-    `x-kubernetes-preserve-unknown-fields: true` in the schema where it is meant;
-    better, convert the CRD to v1.
+    `x-kubernetes-preserve-unknown-fields: true` in the schema where this is intended;
+    preferably, convert the CRD to v1.
     """
     yield from _judge(bundle, definition_errors.of_preserve_unknown_fields)
 
@@ -260,8 +261,8 @@ def crd_not_served(bundle: Bundle) -> Iterator[Finding]:
 def crd_status(bundle: Bundle) -> Iterator[Finding]:
     """A CRD has a status with content.
 
-    Why: the status is what the API server says about an installed CRD; in a bundle
-    it was copied from a cluster. (An empty one, which generators write, is let pass.)
+    Why: the API server sets the status of an installed CRD; in a bundle it
+    is a copy from a cluster. (An empty status, which generators write, is allowed.)
 
     Fix: remove `status`.
     """
@@ -277,7 +278,7 @@ def crd_status(bundle: Bundle) -> Iterator[Finding]:
 def crd_field_unknown(bundle: Bundle) -> Iterator[Finding]:
     """A CRD has a field that does not exist, or a field in the wrong case.
 
-    Why: the API server drops it without a word.
+    Why: the API server drops it without a warning.
 
     Fix: correct its name or its place.
     """
@@ -291,7 +292,7 @@ def crd_field_unknown(bundle: Bundle) -> Iterator[Finding]:
 def crd_not_text(bundle: Bundle) -> Iterator[Finding]:
     """A field of a CRD is a number or a boolean instead of a string.
 
-    Why: some tools take `1` for the text `1`; the API server does not.
+    Why: some tools accept `1` as the string `1`; the API server does not.
 
     Fix: put the value in quotes.
     """
@@ -305,7 +306,7 @@ def crd_not_text(bundle: Bundle) -> Iterator[Finding]:
 def crd_scale_status(bundle: Bundle) -> Iterator[Finding]:
     """The path to the current replicas is missing or points elsewhere.
 
-    Why: the API server refuses the CRD. (`operator-sdk` passes over it.)
+    Why: the API server refuses the CRD. (`operator-sdk` ignores this.)
 
     Fix: write a path below `.status`.
     """
@@ -316,7 +317,7 @@ def crd_scale_status(bundle: Bundle) -> Iterator[Finding]:
 def crd_cert_manager(bundle: Bundle) -> Iterator[Finding]:
     """An annotation of a CRD makes cert-manager write a CA into it.
 
-    Why: OLM sets the CA of the conversion webhook, and cert-manager, where it is installed,
+    Why: OLM sets the CA of the conversion webhook, and cert-manager, if it is installed,
     overwrites it, so that conversions fail.
 
     Fix: remove the annotation.

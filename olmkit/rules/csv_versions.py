@@ -34,7 +34,7 @@ def csv_version_unreadable(bundle: Bundle) -> Iterator[Finding]:
     """The version of the CSV is not a version.
 
     Why: nothing can read the CSV then. A version such as `1.0` without quotes is
-    a number, not a text.
+    a number, not a string.
 
     Fix: write three numbers, such as `1.0.0`.
     """
@@ -73,9 +73,9 @@ def csv_name(bundle: Bundle) -> Iterator[Finding]:
 def replaces_name(bundle: Bundle) -> Iterator[Finding]:
     """The CSV that this one replaces has an impossible name.
 
-    Why: no CSV can have that name, so the upgrade edge leads nowhere.
+    Why: no CSV can have that name, so the upgrade edge has no effect.
 
-    Fix: write the name of the CSV that this one follows.
+    Fix: write the name of the CSV that this one replaces.
     """
     csv = bundle.csv
     if csv is not None and csv.replaces:
@@ -83,7 +83,7 @@ def replaces_name(bundle: Bundle) -> Iterator[Finding]:
             yield Finding(
                 f'spec.replaces "{csv.replaces}" is invalid: {problem}',
                 at=csv.at("spec", "replaces"),
-                hint="write the `metadata.name` of the CSV before this one",
+                hint="write the `metadata.name` of the previous CSV",
             )
 
 
@@ -91,8 +91,8 @@ def replaces_name(bundle: Bundle) -> Iterator[Finding]:
 def no_min_kube_version(bundle: Bundle) -> Iterator[Finding]:
     """The CSV does not say which version of Kubernetes it needs.
 
-    Why: without `minKubeVersion` OLM installs the operator into any cluster,
-    however old.
+    Why: without `minKubeVersion` OLM installs the operator into any cluster, even a
+    very old one.
 
     Fix: write the oldest version that the operator is tested with.
     """
@@ -153,7 +153,7 @@ def replaces_itself(bundle: Bundle) -> Iterator[Finding]:
 
     Why: the upgrade graph gets a cycle, and catalogs refuse it.
 
-    Fix: name the CSV before this one.
+    Fix: name the previous CSV.
     """
     csv = bundle.csv
     if csv is None or not csv.name:
@@ -162,7 +162,7 @@ def replaces_itself(bundle: Bundle) -> Iterator[Finding]:
         yield Finding(
             f"`{csv.name}` replaces itself",
             at=csv.at("spec", "replaces"),
-            hint="name the CSV before this one, or remove `replaces`",
+            hint="name the previous CSV, or remove `replaces`",
         )
     for index, name in enumerate(csv.skips):
         if name == csv.name:
@@ -189,9 +189,9 @@ def skips_name(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CSV036", "skip-range", suite=SOUND_SUITE)
 def skip_range(bundle: Bundle) -> Iterator[Finding]:
-    """The skip range is not a range of versions.
+    """The skip range is not a version range.
 
-    Why: OLM passes over a range that it cannot read, and no version is skipped. It
+    Why: OLM ignores a range that it cannot read, and no version is skipped. It
     is a warning where only a `v` or quotes are the problem.
 
     Fix: write it like `>=1.0.0 <1.2.0`.
@@ -206,7 +206,7 @@ def skip_range(bundle: Bundle) -> Iterator[Finding]:
     except InvalidRangeError:
         plain = _without_ornaments(csv.skip_range)
         yield Finding(
-            f"`{csv.skip_range}` is not a range of versions",
+            f"`{csv.skip_range}` is not a version range",
             at=csv.at("metadata", "annotations", "olm.skipRange"),
             hint=f"write `{plain}`" if plain else "write it like `>=1.0.0 <1.2.0`",
             severity=Severity.WARNING if plain else None,
@@ -222,8 +222,8 @@ def skip_range(bundle: Bundle) -> Iterator[Finding]:
 def csv_version_missing(bundle: Bundle) -> Iterator[Finding]:
     """The CSV has no version, or 0.0.0.
 
-    Why: catalogs order bundles by their version. 0.0.0 is what a missing version
-    counts as.
+    Why: catalogs order bundles by their version. A missing version counts as
+    0.0.0.
 
     Fix: write `spec.version`.
     """
@@ -242,7 +242,7 @@ def csv_version_missing(bundle: Bundle) -> Iterator[Finding]:
 def csv_version(bundle: Bundle) -> Iterator[Finding]:
     """The version of the CSV is not a strict semantic version.
 
-    Why: the CSV can be read, but catalogs refuse the bundle: they want exactly
+    Why: the CSV can be read, but catalogs refuse the bundle: they require exactly
     three numbers without leading zeros and without `v`.
 
     Fix: write it like `1.0.0`.

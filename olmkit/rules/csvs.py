@@ -60,7 +60,7 @@ def no_csv(bundle: Bundle) -> Iterator[Finding]:
     Why: the CSV is what OLM installs; a bundle is one CSV and what belongs to it.
 
     Fix: add the CSV; `olmkit bundle generate` writes it. If there is one, its
-    `kind` or `apiVersion` is misspelt, or it is not the first document of its file.
+    `kind` or `apiVersion` is misspelled, or the CSV is not the first document of its file.
     """
     if bundle.csv is not None or not bundle.manifests or _csv_is_unreadable(bundle):
         return
@@ -113,11 +113,11 @@ def several_csvs(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CSV003", "csv-type")
 def csv_type(bundle: Bundle) -> Iterator[Finding]:
-    """A field of the CSV has a value of a wrong type.
+    """A field of the CSV has a value of the wrong type.
 
     Why: nothing can read the CSV then, neither OLM nor the tools for catalogs.
 
-    Fix: write the value in the type that is due.
+    Fix: write a value of the correct type.
     """
     for csv, difference in _differences(bundle, TypeMisfit.TYPE):
         yield objects.misfit_finding(csv.document, difference)
@@ -146,7 +146,7 @@ def csv_field_missing(bundle: Bundle) -> Iterator[Finding]:
 def annotation_case(bundle: Bundle) -> Iterator[Finding]:
     """An annotation of OLM is in the wrong case.
 
-    Why: OLM does not find it, and what it says has no effect.
+    Why: OLM does not find it, so it has no effect.
 
     Fix: write it as shown.
     """
@@ -167,7 +167,7 @@ def annotation_case(bundle: Bundle) -> Iterator[Finding]:
 def properties_annotation(bundle: Bundle) -> Iterator[Finding]:
     """The CSV has its properties in an annotation.
 
-    Why: the annotation `olm.properties` is deprecated; properties have a file.
+    Why: the annotation `olm.properties` is deprecated; properties have their own file.
 
     Fix: move them to `metadata/properties.yaml`.
     """
@@ -185,7 +185,7 @@ def properties_annotation(bundle: Bundle) -> Iterator[Finding]:
 def csv_api_version_missing(bundle: Bundle) -> Iterator[Finding]:
     """The CSV has no `apiVersion`.
 
-    Why: the API server does not know which kind is meant.
+    Why: the API server cannot determine the kind.
 
     Fix: write `apiVersion: operators.coreos.com/v1alpha1`.
     """
@@ -200,8 +200,9 @@ def csv_api_version_missing(bundle: Bundle) -> Iterator[Finding]:
 def csv_api_version(bundle: Bundle) -> Iterator[Finding]:
     """The CSV has an unknown `apiVersion`.
 
-    Why: OLM reads the CSV by its kind and creates it in its own version whatever the file says;
-    other tools, and the API server when the file is applied by hand, do not know such an object.
+    Why: OLM identifies the CSV by its kind and creates it in its own version regardless of the
+    file; other tools, and the API server when you apply the file by hand, do not recognize the
+    object.
 
     Fix: write `apiVersion: operators.coreos.com/v1alpha1`.
     """
@@ -218,8 +219,8 @@ def csv_api_version(bundle: Bundle) -> Iterator[Finding]:
 def csv_namespace(bundle: Bundle) -> Iterator[Finding]:
     """The CSV has a namespace.
 
-    Why: OLM creates the CSV in the namespace that the user chose; another one in
-    the file misleads. (`placeholder`, the custom of old generators, is let pass.)
+    Why: OLM creates the CSV in the namespace that the user chose; a different one
+    in the file is misleading. (`placeholder`, which old generators write, is allowed.)
 
     Fix: remove `metadata.namespace`.
     """
@@ -237,8 +238,8 @@ def csv_namespace(bundle: Bundle) -> Iterator[Finding]:
 def csv_status(bundle: Bundle) -> Iterator[Finding]:
     """The CSV has a status.
 
-    Why: the status is what OLM says about an installed CSV; in a bundle it was
-    copied from a cluster, and has no effect.
+    Why: OLM sets the status of an installed CSV; in a bundle it is a
+    copy from a cluster and has no effect.
 
     Fix: remove `status`.
     """
@@ -253,8 +254,8 @@ def csv_status(bundle: Bundle) -> Iterator[Finding]:
 def csv_field_unknown(bundle: Bundle) -> Iterator[Finding]:
     """The CSV has a field that does not exist.
 
-    Why: it is dropped without a word; mostly its name is misspelt, or it is
-    one level too deep or too high.
+    Why: it is dropped without a warning; usually its name is misspelled, or it
+    is at the wrong level.
 
     Fix: correct its name or its place.
     """
@@ -266,7 +267,7 @@ def csv_field_unknown(bundle: Bundle) -> Iterator[Finding]:
 def csv_field_case(bundle: Bundle) -> Iterator[Finding]:
     """A field of the CSV is in the wrong case.
 
-    Why: tools written in Go find it all the same, the API server drops it.
+    Why: tools written in Go still find it, but the API server drops it.
 
     Fix: write it as shown.
     """
@@ -278,7 +279,7 @@ def csv_field_case(bundle: Bundle) -> Iterator[Finding]:
 def csv_not_text(bundle: Bundle) -> Iterator[Finding]:
     """A field of the CSV is a number or a boolean instead of a string.
 
-    Why: `operator-sdk` takes `true` for the text `true`, but `opm render` refuses
+    Why: `operator-sdk` accepts `true` as the string `true`, but `opm render` refuses
     the bundle.
 
     Fix: put the value in quotes.
@@ -292,7 +293,7 @@ def csv_not_text(bundle: Bundle) -> Iterator[Finding]:
 def description_incomplete(bundle: Bundle) -> Iterator[Finding]:
     """A descriptor or a listed resource lacks a field.
 
-    Why: the console has no use for it then, and the schema of the CSV wants it.
+    Why: the console cannot use it then, and the schema of the CSV requires it.
 
     Fix: write the field.
     """
@@ -326,7 +327,7 @@ def properties_annotation_json(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CSV045", "csv-metadata", suite=SOUND_SUITE)
 def csv_metadata(bundle: Bundle) -> Iterator[Finding]:
-    """A label or an annotation of the CSV has a form that the API server refuses.
+    """A label or an annotation of the CSV is refused by the API server.
 
     Why: creating the CSV fails when the operator is installed.
 
@@ -345,7 +346,7 @@ def csv_metadata(bundle: Bundle) -> Iterator[Finding]:
 def csv_field_required(bundle: Bundle) -> Iterator[Finding]:
     """A deployment, a permission, a webhook or another part of the CSV lacks a field.
 
-    Why: the API server refuses the CSV, or what OLM makes of it.
+    Why: the API server refuses the CSV, or the object that OLM creates from it.
 
     Fix: write the field.
     """

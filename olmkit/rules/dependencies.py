@@ -50,7 +50,7 @@ def dependency_incomplete(bundle: Bundle) -> Iterator[Finding]:
     """A dependency lacks one of its values.
 
     Why: without group, version and kind of an API, name and version of a package,
-    or the text of a label, there is nothing that OLM could look for.
+    or the string of a label, OLM has nothing to look for.
 
     Fix: give all of them.
     """
@@ -76,10 +76,10 @@ def dependency_incomplete(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("MET041", "dependency-range")
 def dependency_range(bundle: Bundle) -> Iterator[Finding]:
-    """The version of a package dependency is not a range of versions.
+    """The version of a package dependency is not a version range.
 
     Why: OLM reads ranges such as `>=1.0.0 <2.0.0`, `1.x` and `1.2.3`, with blanks
-    for *and* and `||` for *or*. `^`, `~` and commas mean nothing to it.
+    for *and* and `||` for *or*. It does not support `^`, `~` and commas.
 
     Fix: write the range in that form.
     """
@@ -99,10 +99,10 @@ def dependency_range(bundle: Bundle) -> Iterator[Finding]:
 def dependency_unreadable(bundle: Bundle) -> Iterator[Finding]:
     """A dependency has an unknown type, or a value of the wrong type.
 
-    Why: OLM knows `olm.gvk`, `olm.package`, `olm.label` and `olm.constraint`, each
-    with its own keys, all of them texts.
+    Why: OLM knows `olm.gvk`, `olm.package`, `olm.label` and `olm.constraint`, each with its own
+    keys, all of them strings.
 
-    Fix: write `type` and `value` as one of these has them.
+    Fix: write `type` and `value` in the form of one of these types.
     """
     for entry in bundle.dependencies:
         if not _is_readable(entry):
@@ -149,7 +149,7 @@ def constraint_expression(bundle: Bundle) -> Iterator[Finding]:
 
     Why: OLM compiles the expression when it resolves, and a single bad one stops
     the resolution. The expression may use `properties`, a list of `{type, value}`,
-    and `semver_compare`, and its result must be a truth value.
+    and `semver_compare`, and its result must be a boolean.
 
     Fix: correct the expression.
     """
@@ -168,8 +168,8 @@ def constraint_expression(bundle: Bundle) -> Iterator[Finding]:
 def constraint_ambiguous(bundle: Bundle) -> Iterator[Finding]:
     """A constraint has more than one kind.
 
-    Why: OLM refuses a constraint that is `cel` and `package` at once; what was
-    meant is `all` of them, or `any`.
+    Why: OLM refuses a constraint that is `cel` and `package` at once; use `all`
+    or `any` to combine them.
 
     Fix: put the two below `all`.
     """
@@ -207,9 +207,9 @@ def constraint_without_message(bundle: Bundle) -> Iterator[Finding]:
 def dependency_repeated(bundle: Bundle) -> Iterator[Finding]:
     """A dependency is listed twice.
 
-    Why: the second one has no effect; mostly another one was meant.
+    Why: the second one has no effect; usually a different one was intended.
 
-    Fix: remove it, or write what was meant.
+    Fix: remove or correct it.
     """
     yield from _repeated(bundle.dependencies, "dependency")
 
@@ -218,7 +218,7 @@ def dependency_repeated(bundle: Bundle) -> Iterator[Finding]:
 def dependency_on_itself(bundle: Bundle) -> Iterator[Finding]:
     """The bundle needs its own package.
 
-    Why: OLM installs one version of a package in a place, so the bundle either
+    Why: OLM installs one version of a package in a namespace, so the bundle either
     satisfies itself or can never be installed.
 
     Fix: remove the dependency.
@@ -237,8 +237,8 @@ def dependency_on_itself(bundle: Bundle) -> Iterator[Finding]:
 def dependency_key(bundle: Bundle) -> Iterator[Finding]:
     """A dependency has an unknown key.
 
-    Why: `channel` or `namespace` look as if they narrowed the dependency, and do
-    nothing.
+    Why: `channel` or `namespace` appear to narrow the dependency, but have no
+    effect.
 
     Fix: remove the key.
     """
@@ -249,7 +249,7 @@ def dependency_key(bundle: Bundle) -> Iterator[Finding]:
                 yield Finding(
                     f"`{key}` is not read in a dependency of type `{entry.type}`",
                     at=entry.document.at_key(*entry.keys, "value", key),
-                    hint=f"known are {', '.join(f'`{word}`' for word in sorted(known))}",
+                    hint=f"use one of {', '.join(f'`{word}`' for word in sorted(known))}",
                 )
 
 
@@ -285,7 +285,7 @@ def metadata_file_syntax(bundle: Bundle) -> Iterator[Finding]:
     Why: tools ignore such a file without a warning, and the bundle is published
     without its dependencies.
 
-    Fix: correct the text at the place that is shown.
+    Fix: correct the text at the reported position.
     """
     for broken in bundle.unreadable:
         if broken.path.endswith(("/dependencies.yaml", "/properties.yaml")):
@@ -301,10 +301,10 @@ def metadata_file_syntax(bundle: Bundle) -> Iterator[Finding]:
 def metadata_file_empty(bundle: Bundle) -> Iterator[Finding]:
     """A file for dependencies or properties is empty.
 
-    Why: it has no effect; mostly its content got lost, or is in a second
+    Why: it has no effect; usually its content was lost, or is in a second
     document, which is not read.
 
-    Fix: remove the file, or fill it.
+    Fix: remove the file, or add its content.
     """
     for document in bundle.metadata:
         for section in ("dependencies", "properties"):
@@ -319,14 +319,14 @@ def metadata_file_empty(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("MET053", "constraint-content", suite=SOUND_SUITE)
 def constraint_content(bundle: Bundle) -> Iterator[Finding]:
-    """A constraint has content that OLM's resolver refuses, or that no bundle can meet.
+    """A constraint has content that OLM's resolver refuses, or that no bundle can satisfy.
 
-    Why: OLM reads a constraint to its depth only when it resolves, and one with an unknown
-    field, a range that is not one or an empty part stops the resolution of a whole namespace.
-    Without a kind, a package name or a constraint in `any`, nothing can ever meet it; an empty
-    `all` or `not` is met by every bundle of a catalog.
+    Why: OLM evaluates the nested parts of a constraint only when it resolves, and an
+    unknown field, an invalid range or an empty part stops the resolution of a whole namespace.
+    Without a kind, a package name or a constraint in `any`, nothing can satisfy it; every bundle
+    of a catalog satisfies an empty `all` or `not`.
 
-    Fix: complete the constraint at the place that is shown.
+    Fix: complete the constraint at the reported position.
     """
     for entry in (*bundle.dependencies, *bundle.properties):
         if entry.type != "olm.constraint" or not isinstance(entry.value, Mapping):
@@ -350,8 +350,8 @@ def _is_judged_alone(entry: FileProperty, problem: constraints.ConstraintProblem
 def property_incomplete(bundle: Bundle) -> Iterator[Finding]:
     """A property has no type or no value.
 
-    Why: nothing can read a property without a type, and OLM stops at one without a value whose
-    type it reads. Catalogs take any other property without a value, so that is a warning.
+    Why: nothing can read a property without a type, and OLM stops at a property without a value if
+    it reads that type. Catalogs accept any other property without a value, so that is a warning.
 
     Fix: give it both.
     """
@@ -368,7 +368,7 @@ def property_derived(bundle: Bundle) -> Iterator[Finding]:
     """A property that tools derive from the bundle is written by hand.
 
     Why: package, version and APIs of a bundle are taken from its annotations and
-    its CSV. A second statement is refused by catalogs, or contradicts the first.
+    its CSV. Catalogs refuse a second value, or it contradicts the first.
 
     Fix: remove the property.
     """
@@ -386,7 +386,7 @@ def property_openshift_version(bundle: Bundle) -> Iterator[Finding]:
     """The highest OpenShift version is not a single `major.minor` string.
 
     Why: OpenShift blocks its own upgrade by this value. It reads exactly one, as
-    text, without a patch number.
+    a string, without a patch number.
 
     Fix: write it once, like `value: "4.15"`.
     """
@@ -425,7 +425,7 @@ def property_value(bundle: Bundle) -> Iterator[Finding]:
                     yield Finding("`packageName` is missing", at=entry.at("value"))
                 if not isinstance(version, str) or _range_problem(version):
                     yield Finding(
-                        f"`versionRange` of `{entry.type}` is not a range of versions",
+                        f"`versionRange` of `{entry.type}` is not a version range",
                         at=entry.at("value", "versionRange"),
                         hint="write it like `>=1.0.0 <2.0.0`",
                     )
@@ -446,9 +446,9 @@ def property_value(bundle: Bundle) -> Iterator[Finding]:
 def property_repeated(bundle: Bundle) -> Iterator[Finding]:
     """A property is listed twice.
 
-    Why: the second one has no effect; mostly another one was meant.
+    Why: the second one has no effect; usually a different one was intended.
 
-    Fix: remove it, or write what was meant.
+    Fix: remove or correct it.
     """
     yield from _repeated(
         tuple(entry for entry in bundle.properties if entry.type != MAX_OPENSHIFT), "property"
@@ -556,7 +556,7 @@ def _all_properties(bundle: Bundle) -> Iterator[FileProperty]:
 
 
 def json_value(text: str) -> Any:
-    """The value of a JSON text, `None` when it is none."""
+    """The value of a JSON string, `None` if it is not valid JSON."""
     import json
 
     try:

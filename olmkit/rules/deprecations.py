@@ -53,7 +53,7 @@ def deprecations_of_unknown_package(catalog: Catalog) -> Iterator[Finding]:
 def repeated_deprecations(catalog: Catalog) -> Iterator[Finding]:
     """Two `olm.deprecations` are about the same package.
 
-    Why: readers take one for each package.
+    Why: tools read only one for each package.
 
     Fix: put the entries of both into one.
     """
@@ -89,7 +89,7 @@ def deprecation_without_schema(catalog: Catalog) -> Iterator[Finding]:
 def repeated_deprecation(catalog: Catalog) -> Iterator[Finding]:
     """The same package, channel or bundle is deprecated twice.
 
-    Why: it is not clear which message counts.
+    Why: it is ambiguous which message applies.
 
     Fix: keep one entry.
     """
@@ -150,7 +150,7 @@ def deprecation_of_unknown_channel(catalog: Catalog) -> Iterator[Finding]:
 def deprecation_of_named_package(catalog: Catalog) -> Iterator[Finding]:
     """The deprecation of a package names the package.
 
-    Why: the blob says it already, and another name would contradict it.
+    Why: the blob already names it, and a different name would contradict it.
 
     Fix: leave out `name`.
     """
@@ -168,7 +168,7 @@ def deprecation_of_named_package(catalog: Catalog) -> Iterator[Finding]:
 def deprecation_of_unknown_schema(catalog: Catalog) -> Iterator[Finding]:
     """A deprecation is not about a package, channel or bundle.
 
-    Why: no reader knows what to do with it.
+    Why: no tool can use it.
 
     Fix: set `reference.schema` to `olm.package`, `olm.channel` or `olm.bundle`.
     """
@@ -188,7 +188,7 @@ def deprecation_without_message(catalog: Catalog) -> Iterator[Finding]:
 
     Why: the message is all that users of the operator see.
 
-    Fix: say what to do instead, such as which channel to change to.
+    Fix: tell users what to do instead, such as which channel to switch to.
     """
     for package, blob, index, entry in _entries(catalog):
         if not entry.message and _is_known(package, entry):

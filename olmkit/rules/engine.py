@@ -107,8 +107,8 @@ FAMILIES: Mapping[str, str] = {
 class Finding(NamedTuple):
     """What a rule found, before the engine stamps it.
 
-    `severity` is for the few rules whose weight hangs on the facts (an API that is
-    gone in the cluster's version, or only later); all others leave it out.
+    `severity` is for the few rules whose severity depends on the facts (an API that is
+    removed in the cluster's version, or only later); all others omit it.
     """
 
     message: str
@@ -121,7 +121,7 @@ class Finding(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What a check knows beyond the subject: the world that it is meant for.
+    """What a check knows beyond the subject: the environment that it targets.
 
     Empty values mean "unknown"; rules then judge by the bundle alone. `kube_version` is a version
     of Kubernetes, `openshift_versions` has the form of `com.redhat.openshift.versions`.
@@ -169,7 +169,7 @@ class Rule(NamedTuple):
 
 
 class Profile(NamedTuple):
-    """A named demand: suites of rules, rules left out, and weights that differ."""
+    """A named set of rules: suites, excluded rules, and severities that differ."""
 
     name: str
     summary: str
@@ -337,7 +337,7 @@ def choose(
 ) -> tuple[Rule, ...]:
     """The rules to run.
 
-    `select` replaces the profile's choice; `ignore` takes away from either. Both
+    `select` replaces the profile's choice; `ignore` removes rules from either. Both
     name rules by code (`CSV012`), by name, by family (`CSV`) or by suite, and a
     suite that is also a family means the suite.
     """
@@ -432,13 +432,13 @@ def _run_one(
             name="rule-crashed",
             severity=Severity.ERROR,
             message=f"rule `{entry.code}` stopped with {type(error).__name__}: {_one_line(error)}",
-            hint="this is a fault in olmkit: report it with the bundle, "
+            hint="this is a bug in olmkit: report it with the bundle, "
             f"and continue with `--ignore {entry.code}`",
         )
 
 
 def crashed(diagnostics: Iterable[Diagnostic]) -> bool:
-    """Whether a rule stopped with a fault of ours."""
+    """Whether a rule stopped because of a bug in olmkit."""
     return any(found.rule == CRASH for found in diagnostics)
 
 

@@ -36,7 +36,7 @@ class AlmExamples(NamedTuple):
 def no_annotations_in_csv(bundle: Bundle) -> Iterator[Finding]:
     """The CSV has no annotations.
 
-    Why: examples, capabilities, categories and all that catalogs show in addition to the
+    Why: examples, capabilities, categories and everything that catalogs show in addition to the
     description are annotations.
 
     Fix: write them below `metadata.annotations`.
@@ -91,7 +91,7 @@ def examples_syntax(bundle: Bundle) -> Iterator[Finding]:
 
     Why: nothing can read them. YAML, comments and commas at the end are not JSON.
 
-    Fix: correct the text at the place that is shown.
+    Fix: correct the text at the reported position.
     """
     examples = examples_of(bundle)
     if examples is not None and examples.syntax:
@@ -106,7 +106,7 @@ def examples_syntax(bundle: Bundle) -> Iterator[Finding]:
 def examples_shape(bundle: Bundle) -> Iterator[Finding]:
     """The examples are not a list of Kubernetes objects.
 
-    Why: readers want a JSON list, and a `kind` in each of its objects.
+    Why: tools expect a JSON list with a `kind` in each of its objects.
 
     Fix: put the objects into `[` and `]`.
     """
@@ -184,10 +184,10 @@ def example_key_repeated(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CSV071", "example-schema", severity=Severity.WARNING, suite=SOUND_SUITE)
 def example_schema(bundle: Bundle) -> Iterator[Finding]:
-    """An example does not fit the schema of its API.
+    """An example does not match the schema of its API.
 
-    Why: the API server refuses it, or drops the fields that it does not know, when
-    a user creates it.
+    Why: the API server refuses it, or drops unknown fields, when a user
+    creates it.
 
     Fix: correct the example, or the schema.
     """
@@ -208,7 +208,7 @@ def example_schema(bundle: Bundle) -> Iterator[Finding]:
         for keys, problem in instances.differences(written, schema):
             field = field_errors.path(keys)
             yield Finding(
-                f"example {index + 1} ({gvk_of(item).kind}) does not fit its schema: "
+                f"example {index + 1} ({gvk_of(item).kind}) does not match its schema: "
                 f"{f'`{field}` ' if field else ''}{problem}",
                 at=_at(examples),
             )

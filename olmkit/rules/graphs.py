@@ -39,7 +39,7 @@ def empty_channel(catalog: Catalog) -> Iterator[Finding]:
 def no_channel_head(catalog: Catalog) -> Iterator[Finding]:
     """Every entry of a channel is replaced or skipped by another.
 
-    Why: the head is what is installed, and where upgrades lead to.
+    Why: the head is the version that is installed and that upgrades lead to.
 
     Fix: make sure that nothing replaces or skips the newest entry, not even itself.
     """
@@ -57,10 +57,10 @@ def no_channel_head(catalog: Catalog) -> Iterator[Finding]:
 def several_channel_heads(catalog: Catalog) -> Iterator[Finding]:
     """Several entries of a channel are not replaced or skipped.
 
-    Why: it is not clear which of them is installed, and where upgrades lead to. `skipRange`
-    does not count here.
+    Why: it is ambiguous which of them is installed, and where upgrades lead. `skipRange`
+    is ignored here.
 
-    Fix: let the newest replace one of the others, and skip the rest.
+    Fix: let the newest entry replace one of the others and skip the rest.
     """
     for channel in _channels(catalog):
         heads = graph.heads(channel)
@@ -74,7 +74,7 @@ def several_channel_heads(catalog: Catalog) -> Iterator[Finding]:
                 hint=f"let `{newest.name}` replace `{others[0].name}`"
                 + (" and skip the others" if others[1:] else "")
                 if all(entry.bundle for entry in (newest, *others))
-                else "let the newest replace one of the others, and skip the rest",
+                else "let the newest entry replace one of the others and skip the rest",
                 subject=within(channel.package, channel.name),
             )
 
@@ -85,7 +85,7 @@ def replaces_cycle(catalog: Catalog) -> Iterator[Finding]:
 
     Why: upgrades would never end.
 
-    Fix: remove the `replaces` that leads back up.
+    Fix: remove the `replaces` that closes the cycle.
     """
     for channel, _, chain in _chains(catalog):
         if chain.cycle:
@@ -102,8 +102,8 @@ def replaces_cycle(catalog: Catalog) -> Iterator[Finding]:
 def stranded_entries(catalog: Catalog) -> Iterator[Finding]:
     """No upgrade path leads to the head from some entries of a channel.
 
-    Why: clusters with one of them installed get no more upgrades. A chain of `replaces` ends where
-    it meets a skipped entry, so what is below that must be skipped, too.
+    Why: clusters with one of them installed get no more upgrades. A chain of `replaces` ends
+    at a skipped entry, so all entries below it must be skipped, too.
 
     Fix: add them to the `skips` of an entry of the chain, or let one of the chain replace them.
     """
@@ -141,9 +141,9 @@ def empty_skip(catalog: Catalog) -> Iterator[Finding]:
 
 @rule("GRF007", "invalid-skip-range", subject=CATALOG)
 def invalid_skip_range(catalog: Catalog) -> Iterator[Finding]:
-    """A `skipRange` is not a range of versions.
+    """A `skipRange` is not a version range.
 
-    Why: OLM would not offer the upgrades it is meant for.
+    Why: OLM would not offer the intended upgrades.
 
     Fix: write terms such as `>=1.0.0 <2.0.0`, alternatives with ` || `; no caret, tilde or comma.
     """
@@ -166,7 +166,7 @@ def invalid_skip_range(catalog: Catalog) -> Iterator[Finding]:
 def skip_range_of_itself(catalog: Catalog) -> Iterator[Finding]:
     """The `skipRange` of an entry includes its own version.
 
-    Why: a bundle does not upgrade itself. Mostly the range was meant to end below the version.
+    Why: a bundle does not upgrade itself. Usually the range should end below the version.
 
     Fix: end the range with `<` and the version of the entry.
     """
@@ -193,8 +193,9 @@ def skip_range_of_itself(catalog: Catalog) -> Iterator[Finding]:
 def channel_of_deprecated_bundles(catalog: Catalog) -> Iterator[Finding]:
     """Every bundle of a channel is deprecated, and the channel is not.
 
-    Why: consoles show the deprecation of a channel before a user chooses it, that of a bundle
-    only when it is installed; OLM v1 installs a deprecated bundle only when it has no other.
+    Why: consoles show the deprecation of a channel before a user chooses it, but the deprecation of
+    a bundle only when it is installed; OLM v1 installs a deprecated bundle only when there is no
+    alternative.
 
     Fix: deprecate the channel too, with a message that names the channel to use instead.
     """

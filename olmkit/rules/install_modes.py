@@ -14,8 +14,8 @@ from olmkit.rules.engine import SOUND_SUITE, Finding, rule
 def repeated_install_mode(bundle: Bundle) -> Iterator[Finding]:
     """An install mode is listed more than once.
 
-    Why: OLM does not know which entry is meant and refuses the whole CSV, which
-    shows only after the bundle is installed.
+    Why: OLM cannot decide between the entries and refuses the whole CSV, which becomes
+    visible only after the bundle is installed.
 
     Fix: keep one entry for each install mode.
     """
@@ -56,16 +56,16 @@ def no_install_modes(bundle: Bundle) -> Iterator[Finding]:
 def no_supported_install_mode(bundle: Bundle) -> Iterator[Finding]:
     """No install mode is supported.
 
-    Why: the operator cannot be installed in any way.
+    Why: the operator cannot be installed.
 
-    Fix: set `supported: true` for at least one mode, mostly `AllNamespaces`.
+    Fix: set `supported: true` for at least one mode, usually `AllNamespaces`.
     """
     csv = bundle.csv
     if csv is not None and csv.install_modes and not any(m.supported for m in csv.install_modes):
         yield Finding(
             "none of InstallModeTypes are supported",
             at=csv.at("spec", "installModes"),
-            hint="set `supported: true` for at least one, mostly `AllNamespaces`",
+            hint="set `supported: true` for at least one, usually `AllNamespaces`",
         )
 
 
@@ -73,8 +73,8 @@ def no_supported_install_mode(bundle: Bundle) -> Iterator[Finding]:
 def unknown_install_mode(bundle: Bundle) -> Iterator[Finding]:
     """An install mode is not one of the four that exist.
 
-    Why: OLM passes over it, and the mode that was meant counts as unsupported. It
-    is a warning as long as another mode is supported.
+    Why: OLM ignores it, and the intended mode counts as unsupported. It
+    is a warning if another mode is supported.
 
     Fix: correct its name.
     """

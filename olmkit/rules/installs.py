@@ -48,7 +48,7 @@ def service_account_clash(bundle: Bundle) -> Iterator[Finding]:
 def service_account_permissions(bundle: Bundle) -> Iterator[Finding]:
     """A ServiceAccount of the bundle is one that the CSV gives permissions to.
 
-    Why: OLM makes every ServiceAccount that has permissions in the CSV itself.
+    Why: OLM itself creates every ServiceAccount that has permissions in the CSV.
 
     Fix: remove the manifest.
     """
@@ -75,7 +75,7 @@ def service_account_permissions(bundle: Bundle) -> Iterator[Finding]:
 def account_without_rules(bundle: Bundle) -> Iterator[Finding]:
     """The account of a deployment has no permissions at all.
 
-    Why: the operator cannot read one object of the cluster, and fails when it starts. Mostly its
+    Why: the operator cannot read any object of the cluster, and fails when it starts. Usually its
     roles or bindings were not among the manifests that the bundle was generated from.
 
     Fix: write `permissions` or `clusterPermissions` for the account.
@@ -109,7 +109,7 @@ def account_without_rules(bundle: Bundle) -> Iterator[Finding]:
 def no_deployment(bundle: Bundle) -> Iterator[Finding]:
     """The CSV installs no deployment.
 
-    Why: there is nothing that runs. An empty list may be meant, and is a warning.
+    Why: nothing would run. An empty list may be intended, and is a warning.
 
     Fix: write it at `spec.install.spec.deployments`.
     """
@@ -132,7 +132,7 @@ def no_deployment(bundle: Bundle) -> Iterator[Finding]:
 def install_strategy(bundle: Bundle) -> Iterator[Finding]:
     """The install strategy is not `deployment`.
 
-    Why: OLM knows no other.
+    Why: OLM does not support any other.
 
     Fix: write `strategy: deployment`.
     """
@@ -152,10 +152,10 @@ def install_strategy(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CSV062", "deployment-name", suite=SOUND_SUITE)
 def deployment_name(bundle: Bundle) -> Iterator[Finding]:
-    """A deployment of the CSV has no name, or the name of another one.
+    """A deployment of the CSV has no name, or the name of another deployment.
 
-    Why: the name becomes that of the Deployment, and two with one name overwrite
-    each other without end.
+    Why: the name becomes the name of the Deployment, and two with the same name
+    overwrite each other endlessly.
 
     Fix: give each a different name.
     """
@@ -178,7 +178,7 @@ def deployment_name(bundle: Bundle) -> Iterator[Finding]:
 def deployment_selector(bundle: Bundle) -> Iterator[Finding]:
     """The selector of a deployment does not match the labels of its pods.
 
-    Why: the API server refuses such a Deployment.
+    Why: the API server refuses the Deployment.
 
     Fix: use the same labels in `selector.matchLabels` and in the template.
     """
@@ -201,7 +201,7 @@ def deployment_selector(bundle: Bundle) -> Iterator[Finding]:
 def deployment_containers(bundle: Bundle) -> Iterator[Finding]:
     """A deployment has no container, or a container no image.
 
-    Why: the API server refuses such a Deployment.
+    Why: the API server refuses the Deployment.
 
     Fix: write them.
     """

@@ -106,7 +106,7 @@ def media_type(bundle: Bundle) -> Iterator[Finding]:
     """The media type is not `registry+v1`.
 
     Why: `registry+v1` is the only kind of bundle that OLM installs. `plain` and
-    `helm` are names that were set aside and never used.
+    `helm` are reserved names that were never used.
 
     Fix: set the annotation to `registry+v1`.
     """
@@ -139,7 +139,7 @@ def channels_empty(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("MET005", "default-channel-empty")
 def default_channel_empty(bundle: Bundle) -> Iterator[Finding]:
-    """The default channel is given and empty.
+    """The default channel is set to an empty string.
 
     Why: an empty name is not a channel; leaving the key out is allowed.
 
@@ -186,9 +186,9 @@ def no_manifests(bundle: Bundle) -> Iterator[Finding]:
 def annotation_type(bundle: Bundle) -> Iterator[Finding]:
     """The annotations, or the value of an annotation, have the wrong type.
 
-    Why: annotations are texts. Every reader refuses the whole file.
+    Why: annotations are strings. Every tool refuses the whole file.
 
-    Fix: write the value as text, in quotes.
+    Fix: write the value as a string, in quotes.
     """
     value = _annotations(bundle)
     document = bundle.annotations_document
@@ -210,9 +210,9 @@ def annotation_type(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("MET020", "annotation-not-text", severity=Severity.WARNING, suite=SOUND_SUITE)
 def annotation_not_text(bundle: Bundle) -> Iterator[Finding]:
-    """The value of an annotation is a truth value, a number or null.
+    """The value of an annotation is a boolean, a number or null.
 
-    Why: annotations are texts. Some readers take `true` as the text `true`,
+    Why: annotations are strings. Some tools accept `true` as the string `true`;
     strict ones refuse the file.
 
     Fix: put the value in quotes.
@@ -236,7 +236,7 @@ def package_name(bundle: Bundle) -> Iterator[Finding]:
     so it must be a DNS label: lower case letters, digits and `-`. With an empty
     name `opm render` prints nothing at all.
 
-    Fix: give the package such a name. It is what users type to install.
+    Fix: choose a valid name. Users type it to install the operator.
     """
     name = bundle.annotations.get(model.PACKAGE)
     if name is None or names.is_label(name):
@@ -252,7 +252,7 @@ def package_name(bundle: Bundle) -> Iterator[Finding]:
 def channel_name_empty(bundle: Bundle) -> Iterator[Finding]:
     """The list of channels has an empty name.
 
-    Why: a comma too many makes a channel without a name, which catalogs refuse.
+    Why: an extra comma creates a channel without a name, which catalogs refuse.
 
     Fix: remove the comma.
     """
@@ -268,7 +268,7 @@ def channel_name_empty(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("MET023", "channel-list-form", severity=Severity.WARNING, suite=SOUND_SUITE)
 def channel_list_form(bundle: Bundle) -> Iterator[Finding]:
-    """The list of channels has spaces, repeats or odd characters.
+    """The list of channels has spaces, duplicates or invalid characters.
 
     Why: tools split the list at commas and keep the spaces, so that ` beta` and
     `beta` are two channels; a space also breaks the label in a Containerfile.
@@ -303,8 +303,8 @@ def channel_list_form(bundle: Bundle) -> Iterator[Finding]:
 def default_channel_unlisted(bundle: Bundle) -> Iterator[Finding]:
     """The default channel is not among the channels of the bundle.
 
-    Why: a bundle may leave the default channel to others, but mostly this is a
-    slip, and the package then has a default channel without any bundle.
+    Why: another bundle may provide the default channel, but usually this is a mistake,
+    and the package then has a default channel without any bundle.
 
     Fix: add the default channel to the channels, or name one of them.
     """
@@ -321,10 +321,10 @@ def default_channel_unlisted(bundle: Bundle) -> Iterator[Finding]:
 def metadata_folder(bundle: Bundle) -> Iterator[Finding]:
     """The annotation for the metadata folder does not name the folder.
 
-    Why: what reads the image looks for dependencies and properties where this
-    annotation says, and finds none.
+    Why: tools that read the image look for dependencies and properties in the folder
+    of this annotation, and find none.
 
-    Fix: set the annotation to the folder that holds `annotations.yaml`.
+    Fix: set the annotation to the folder of `annotations.yaml`.
     """
     value = bundle.annotations.get(model.METADATA)
     if value is None or bundle.annotations_document is None:
@@ -348,7 +348,7 @@ def _bundle_below(bundle: Bundle) -> str:
         return ""
     if not any(path.startswith(f"{folder}/{named}/") for path in bundle.tree):
         return ""
-    return f"the bundle is the folder `{bundle.place(folder).path}`: name that one"
+    return f"pass the folder of the bundle, `{bundle.place(folder).path}`"
 
 
 @rule("MET026", "manifests-folder", suite=SOUND_SUITE)
@@ -375,8 +375,8 @@ def manifests_folder(bundle: Bundle) -> Iterator[Finding]:
 def folder_absolute(bundle: Bundle) -> Iterator[Finding]:
     """A folder in the annotations begins with a slash.
 
-    Why: the path is relative to the bundle; readers differ in what they make of
-    an absolute one.
+    Why: the path is relative to the bundle; tools interpret an absolute
+    path differently.
 
     Fix: remove the slash in front.
     """
@@ -393,9 +393,9 @@ def folder_absolute(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("MET028", "annotations-key", suite=SOUND_SUITE)
 def annotations_key(bundle: Bundle) -> Iterator[Finding]:
-    """The key `annotations` is written with other capitals.
+    """The key `annotations` is in the wrong case.
 
-    Why: some readers find it all the same, others do not, among them OLM's own.
+    Why: some tools still find it, but others, including OLM, do not.
 
     Fix: write `annotations`.
     """
@@ -415,8 +415,8 @@ def annotations_key(bundle: Bundle) -> Iterator[Finding]:
 def annotations_file(bundle: Bundle) -> Iterator[Finding]:
     """The annotations are not in `annotations.yaml`, or in several files.
 
-    Why: readers differ in which file they take: some the one called
-    `annotations.yaml`, some the first by name.
+    Why: tools differ in the file that they read: some read `annotations.yaml`,
+    some the first file by name.
 
     Fix: keep one file with annotations, and call it `metadata/annotations.yaml`.
     """
@@ -443,8 +443,8 @@ def annotations_file(bundle: Bundle) -> Iterator[Finding]:
 def annotation_unknown(bundle: Bundle) -> Iterator[Finding]:
     """An annotation looks like an annotation of OLM, but is unknown.
 
-    Why: keys below `operators.operatorframework.io.` belong to OLM. One that it
-    does not know is mostly a misspelt one, and has no effect.
+    Why: keys below `operators.operatorframework.io.` belong to OLM. An unknown
+    key is usually misspelled, and has no effect.
 
     Fix: correct the key; use a domain that you own for your own keys.
     """
@@ -485,7 +485,7 @@ def extra_documents(bundle: Bundle) -> Iterator[Finding]:
     """A file of the bundle has more than one document.
 
     Why: only the first document of a file is read; what follows is lost without
-    a word.
+    a warning.
 
     Fix: put each object into a separate file.
     """
@@ -501,7 +501,7 @@ def extra_documents(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("SCD001", "scorecard-config-missing", severity=Severity.WARNING, suite=SOUND_SUITE)
 def scorecard_config_missing(bundle: Bundle) -> Iterator[Finding]:
-    """The annotations name a scorecard configuration that is not there.
+    """The annotations name a scorecard configuration that does not exist.
 
     Why: pipelines that run the scorecard fail, or run no test.
 

@@ -59,10 +59,10 @@ _PATH_NAMES = frozenset(
 def syntax(bundle: Bundle) -> Iterator[Finding]:
     """A manifest, or the annotations file, is not YAML or JSON.
 
-    Why: nothing can be made of the file. Other tools stop at it, often with a
+    Why: the file cannot be read. Other tools stop at it, often with a
     message that names neither the file nor the cause.
 
-    Fix: correct the text at the place that is shown.
+    Fix: correct the text at the reported position.
     """
     for broken in bundle.unreadable:
         if broken.path.endswith(("/dependencies.yaml", "/properties.yaml")):
@@ -83,8 +83,8 @@ def syntax(bundle: Bundle) -> Iterator[Finding]:
 def later_document_syntax(bundle: Bundle) -> Iterator[Finding]:
     """A document after the first one of a file is not valid YAML.
 
-    Why: readers of a CSV and of a CRD read the file to its end, and refuse the bundle. For
-    other files it is a warning, because only the first document is read.
+    Why: tools that read a CSV or a CRD read the whole file, and refuse the bundle. For
+    other files this is a warning, because only the first document is read.
 
     Fix: correct the text, or remove the document.
     """
@@ -105,7 +105,7 @@ def duplicate_key(bundle: Bundle) -> Iterator[Finding]:
     """A key occurs twice in a mapping.
 
     Why: the last one takes effect, so the value of the first one is lost without a warning.
-    Strict readers refuse the file. It is a warning where both say the same.
+    Strict readers refuse the file. It is a warning if both have the same value.
 
     Fix: remove one of them.
     """
@@ -188,7 +188,7 @@ def not_an_object(bundle: Bundle) -> Iterator[Finding]:
         if not isinstance(value, Mapping):
             noun = "a list" if isinstance(value, list) else "a single value"
             yield Finding(
-                f"the file holds {noun}, not a Kubernetes object",
+                f"the file contains {noun}, not a Kubernetes object",
                 at=document.at(),
                 hint="remove the file from the manifests folder",
             )
@@ -210,8 +210,8 @@ def not_an_object(bundle: Bundle) -> Iterator[Finding]:
 def empty_manifest(bundle: Bundle) -> Iterator[Finding]:
     """The first document of a manifest is empty.
 
-    Why: only the first document is read. A comment followed by `---`, a licence
-    say, is a first document, and what comes after it is lost.
+    Why: only the first document is read. A comment followed by `---`, such as
+    a license, is a first document, and what comes after it is lost.
 
     Fix: remove the `---` after the comment, or the whole file.
     """
@@ -234,8 +234,8 @@ def empty_manifest(bundle: Bundle) -> Iterator[Finding]:
 def unsupported_kind(bundle: Bundle) -> Iterator[Finding]:
     """A manifest has a kind that OLM does not install.
 
-    Why: OLM takes a fixed list of kinds from a bundle and refuses any other.
-    Deployments and webhooks belong into the CSV, namespaces are the user's.
+    Why: OLM installs a fixed list of kinds from a bundle and refuses any other. Deployments
+    and webhooks belong in the CSV, namespaces are created by the user.
 
     Fix: move it into the CSV, or remove it from the bundle.
     """
@@ -253,10 +253,10 @@ def unsupported_kind(bundle: Bundle) -> Iterator[Finding]:
 def object_metadata(bundle: Bundle) -> Iterator[Finding]:
     """The API server refuses the metadata of a manifest.
 
-    Why: OLM creates the object as it is, in the namespace of the operator. A
-    namespace, a missing name, or bad labels make that fail.
+    Why: OLM creates the object as it is, in the namespace of the operator. That
+    fails with a namespace, a missing name or invalid labels.
 
-    Fix: correct the field. `metadata.namespace` must go: OLM sets it.
+    Fix: correct the field. Remove `metadata.namespace`: OLM sets it.
     """
     for resource in _resources(bundle):
         if resource.kind in KINDS:
@@ -274,7 +274,7 @@ def object_metadata(bundle: Bundle) -> Iterator[Finding]:
 def object_version_missing(bundle: Bundle) -> Iterator[Finding]:
     """A manifest has no `apiVersion`.
 
-    Why: the API server does not know which kind is meant.
+    Why: the API server cannot determine the kind.
 
     Fix: write it.
     """
@@ -343,10 +343,10 @@ def object_repeated(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("OBJ023", "object-group", severity=Severity.WARNING, suite=SOUND_SUITE)
 def object_group(bundle: Bundle) -> Iterator[Finding]:
-    """A kind has the name of one that OLM installs, and another API group.
+    """A kind has the name of a kind that OLM installs, but a different API group.
 
-    Why: OLM looks at the kind alone and takes the object, so that it works only
-    where another owner serves that API.
+    Why: OLM checks only the kind and accepts the object, so that it works only where something else
+    serves that API.
 
     Fix: correct the group in `apiVersion`.
     """
@@ -363,11 +363,11 @@ def object_group(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("OBJ024", "object-type", suite=SOUND_SUITE)
 def object_type(bundle: Bundle) -> Iterator[Finding]:
-    """A field of a manifest has a value of a wrong type.
+    """A field of a manifest has a value of the wrong type.
 
     Why: the API server refuses the object when the operator is installed.
 
-    Fix: write the value in the type that is due.
+    Fix: write a value of the correct type.
     """
     for document, difference in _differences(bundle):
         if difference.misfit in (TypeMisfit.TYPE, TypeMisfit.TEXT):
@@ -389,10 +389,10 @@ def object_field_missing(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("OBJ026", "object-field-unknown", severity=Severity.WARNING, suite=SOUND_SUITE)
 def object_field_unknown(bundle: Bundle) -> Iterator[Finding]:
-    """A manifest has a field that its kind does not know.
+    """A manifest has a field that its kind does not have.
 
-    Why: the API server drops the field without a word; mostly its name is
-    misspelt, or it is one level too deep or too high.
+    Why: the API server drops the field without a warning; usually its name is
+    misspelled, or it is at the wrong level.
 
     Fix: correct its name or its place.
     """

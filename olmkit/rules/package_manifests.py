@@ -33,7 +33,7 @@ def package_name_empty(manifest: PackageManifest) -> Iterator[Finding]:
 def no_channels(manifest: PackageManifest) -> Iterator[Finding]:
     """The package has no channels.
 
-    Why: nothing of it can be installed.
+    Why: none of its bundles can be installed.
 
     Fix: list at least one channel, with `name` and `currentCSV`.
     """
@@ -49,7 +49,7 @@ def no_channels(manifest: PackageManifest) -> Iterator[Finding]:
 def no_default_channel(manifest: PackageManifest) -> Iterator[Finding]:
     """The package has several channels and no default.
 
-    Why: a Subscription without a channel has none to follow.
+    Why: a Subscription without a channel would have no channel to follow.
 
     Fix: name one of the channels at `defaultChannel`.
     """

@@ -23,8 +23,8 @@ _PLAIN_IMAGE = re.compile(
 def related_image(bundle: Bundle) -> Iterator[Finding]:
     """A related image is not an image reference.
 
-    Why: mirroring a catalog copies the related images; it stops at one that is
-    no reference.
+    Why: mirroring a catalog copies the related images; it stops at an invalid
+    one.
 
     Fix: write registry, repository, and tag or digest, without `https://`.
     """
@@ -42,7 +42,7 @@ def related_image(bundle: Bundle) -> Iterator[Finding]:
             yield Finding(
                 f"related image `{image}` is not an image reference",
                 at=csv.at("spec", "relatedImages", index, "image"),
-                hint="write the digest or tag behind it" if unfinished else error.hint,
+                hint="append the digest or tag" if unfinished else error.hint,
                 severity=Severity.WARNING if unfinished else None,
             )
 
@@ -71,7 +71,7 @@ def related_image_missing(bundle: Bundle) -> Iterator[Finding]:
 def related_image_repeated(bundle: Bundle) -> Iterator[Finding]:
     """A related image is listed twice with the same name.
 
-    Why: the second entry has no effect; mostly another image was meant.
+    Why: the second entry has no effect; usually a different image was intended.
 
     Fix: remove it.
     """

@@ -57,10 +57,10 @@ class BlockedUpgrade(NamedTuple):
 
 @rule("UPG001", "stranded-version", subject=RELEASE)
 def stranded_version(release: CatalogRelease) -> Iterator[Finding]:
-    """No upgrade leads to the head of a channel from a version that may be installed.
+    """No upgrade path leads to the head of a channel from a version that may be installed.
 
-    Why: clusters with it get no more upgrades, and OLM says nothing: the Subscription reads
-    `AtLatestKnown`. A version that is gone from the catalog counts, too.
+    Why: clusters with that version get no more upgrades, and OLM does not report it: the
+    Subscription shows `AtLatestKnown`. This includes versions that are no longer in the catalog.
 
     Fix: let the head replace or skip it, or cover it with the `skipRange` of the head.
     """
@@ -85,8 +85,8 @@ def stranded_version(release: CatalogRelease) -> Iterator[Finding]:
 def endless_upgrade(release: CatalogRelease) -> Iterator[Finding]:
     """Upgrades in a channel form a cycle.
 
-    Why: OLM upgrades to an entry below the head when that covers what is installed, and up
-    again, without end.
+    Why: OLM upgrades to an entry below the head if that entry covers the installed version, and
+    then upgrades again, endlessly.
 
     Fix: end each `skipRange` with `<` and the version of its entry.
     """
@@ -109,7 +109,7 @@ def endless_upgrade(release: CatalogRelease) -> Iterator[Finding]:
 def channel_without_order(release: CatalogRelease) -> Iterator[Finding]:
     """OLM v0 cannot determine the newest entry of a channel.
 
-    Why: it resolves nothing then in a namespace with a Subscription to it.
+    Why: it then resolves nothing in a namespace with a Subscription to the channel.
 
     Fix: let one entry be the head, and put all others below it with `replaces` or `skips`.
     """
@@ -165,9 +165,9 @@ def channel_gone(release: CatalogRelease) -> Iterator[Finding]:
 
 @rule("UPG006", "bundle-changed", subject=RELEASE, severity=Severity.WARNING)
 def bundle_changed(release: CatalogRelease) -> Iterator[Finding]:
-    """A bundle of the same name has another image than before.
+    """A bundle of the same name has a different image than before.
 
-    Why: who has installed it never gets the new one, since OLM installs a name once.
+    Why: clusters that installed it never get the new one, since OLM installs a name once.
 
     Fix: publish it as a new version.
     """

@@ -27,11 +27,11 @@ _OBJECT_FIELDS = ("apiVersion", "kind", "metadata")
 
 @rule("CRD020", "schema-type")
 def schema_type(bundle: Bundle) -> Iterator[Finding]:
-    """A keyword of a schema has a value of a wrong type.
+    """A keyword of a schema has a value of the wrong type.
 
     Why: nothing can read the CRD then.
 
-    Fix: write the value in the type that is due.
+    Fix: write a value of the correct type.
     """
     yield from _problems(bundle, SchemaFault.TYPE)
 

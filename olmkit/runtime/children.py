@@ -81,7 +81,7 @@ class Family:
     children: tuple[Child, ...]
 
     def of(self, kind: GVK | type[Kind | ModelKind], name: str = "") -> Child:
-        """The first child of a kind, or the one of that name; `KeyError` when there is none."""
+        """The first child of a kind, or the one with that name; `KeyError` when there is none."""
         gvk = typed.gvk_of(kind)
         for one in self.children:
             if one.gvk == gvk and name in ("", one.key.name):

@@ -237,4 +237,4 @@ def test_what_kustomize_alone_builds_is_refused_with_the_way_out(
     at = caught.value.diagnostics[0].at
     assert at is not None
     assert at.line
-    assert caught.value.hint == "pipe what `kustomize build` prints into `--input -`"
+    assert caught.value.hint == "pipe the output of `kustomize build` into `--input -`"

@@ -87,7 +87,7 @@ def _get(holder: Mapping[str, Any], name: str) -> Any:
 
 
 def _of(value: Any, kind: type, what: str) -> Any:
-    """The value, empty for null; `ValueError` when it is of another type."""
+    """The value, empty for null; `ValueError` when it has a different type."""
     if value is None:
         return {} if kind is Mapping else []
     if not isinstance(value, kind):

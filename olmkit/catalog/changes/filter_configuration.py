@@ -91,7 +91,7 @@ def read(document: Document, reference: str) -> tuple[Wanted, ...]:
     if version not in _VERSIONS[kind]:
         raise InputError(
             f"{document.at('apiVersion')}: unknown version `{version}` of {kind}",
-            hint=f"known are {', '.join(f'`{one}`' for one in _VERSIONS[kind])}",
+            hint=f"use one of {', '.join(f'`{one}`' for one in _VERSIONS[kind])}",
         )
     if kind == FILTER:
         found = _all_wanted(sequence(value.get("packages")), is_full=False)

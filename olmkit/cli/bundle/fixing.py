@@ -41,8 +41,8 @@ def repair_options(run: Callable[..., Any]) -> Callable[..., Any]:
         )
         if repairs.write_baseline and (repairs.fix or repairs.diff):
             raise ConfigurationError(
-                "`--write-baseline` goes neither with `--fix` nor with `--diff`",
-                hint="fix first, and write the baseline then",
+                "`--write-baseline` cannot be combined with `--fix` or `--diff`",
+                hint="apply the fixes first, then write the baseline",
             )
         return run(*positional, repairs=repairs, **arguments)
 

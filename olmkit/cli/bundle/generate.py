@@ -53,7 +53,9 @@ _VERSION_TAG = re.compile(r"v\d+\.\d+\.\d+\S*")
     default="",
     help="Channels, separated by commas. Default: those of the existing bundle, or `alpha`.",
 )
-@click.option("--default-channel", default="", help="Channel for users who do not name one.")
+@click.option(
+    "--default-channel", default="", help="Default channel, for users who do not name one."
+)
 @click.option(
     "--package", default="", help="Name of the package. Default: `projectName` in the PROJECT file."
 )
@@ -83,7 +85,7 @@ _VERSION_TAG = re.compile(r"v\d+\.\d+\.\d+\S*")
 @click.option(
     "--metadata",
     is_flag=True,
-    help="Write only the metadata and the Containerfile, and keep the manifests.",
+    help="Write only the metadata and the Containerfile; keep the manifests.",
 )
 @click.option("--dry-run", is_flag=True, help="Show what would change without writing anything.")
 @click.option(

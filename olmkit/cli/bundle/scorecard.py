@@ -78,7 +78,7 @@ _FORMS = {
     default="30s",
     show_default=True,
     metavar="DURATION",
-    help="How long to wait for all tests together.",
+    help="How long to wait for all tests in total.",
 )
 @click.option(
     "-s",

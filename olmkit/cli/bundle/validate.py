@@ -87,7 +87,8 @@ def validate(
         _list_rules(app, options)
     elif not references:
         raise ConfigurationError(
-            "no bundle is named", hint="name a folder or an image: `olmkit bundle validate bundle/`"
+            "no bundle was passed",
+            hint="pass a folder or an image: `olmkit bundle validate bundle/`",
         )
     else:
         options = options._replace(facts=fact_options.facts(given))

@@ -125,14 +125,14 @@ def _server(server: str, opm_cache: bool, given: dict[str, Any]) -> ServerOption
         if opm_cache:
             raise ConfigurationError(
                 "`--opm-cache` is for opm, which `--server olmkit` does not start",
-                hint="leave it out, or choose `--server opm`",
+                hint="omit it, or choose `--server opm`",
             )
         return ServerOptions(kind=ServerKind.OLMKIT, **given)
     if server != "opm":
         # A mistyped word would be an image of Docker Hub.
         if "/" not in server:
             raise ConfigurationError(
-                f"`{server}` is neither `none`, `olmkit` or `opm`, nor an image with a registry",
+                f"`{server}` is not `none`, `olmkit`, `opm` or an image with a registry",
                 hint="write the image as `REGISTRY/REPOSITORY:TAG`",
             )
         if given["base"]:

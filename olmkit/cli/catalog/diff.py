@@ -55,7 +55,7 @@ _LONG = 100
     "nouns",
     type=click.Choice(option_values.DIFFERENCE_NOUNS),
     multiple=True,
-    help="Show only what is of this kind; repeatable.",
+    help="Show only changes of this kind of item; repeatable.",
 )
 @click.option(
     "--change",
@@ -69,7 +69,7 @@ _LONG = 100
     type=click.Choice(["package", "kind", "change"]),
     default="package",
     show_default=True,
-    help="What to order by; within it, by package and name.",
+    help="Sort order; then by package and name.",
 )
 @click.option(
     "-o",

@@ -71,7 +71,7 @@ def draw(
     if draw_v0_semantics and output != "mermaid":
         raise ConfigurationError(
             "`--draw-v0-semantics` is for Mermaid; the other formats always mark what is skipped",
-            hint="pass `-o mermaid`, or leave the option out",
+            hint="pass `-o mermaid`, or omit the option",
         )
     app.output = output
     packages = inputs.read(app, reference, access, valid=False).chosen(package)

@@ -419,7 +419,7 @@ def _check_image(text: str) -> None:
     if "{" in rest or "}" in rest:
         raise ConfigurationError(
             f"`{text}` contains an unknown placeholder",
-            hint=f"known are {', '.join(f'`{placeholder}`' for placeholder in _PLACEHOLDERS)}",
+            hint=f"use one of {', '.join(f'`{placeholder}`' for placeholder in _PLACEHOLDERS)}",
         )
     if text:
         from olmkit.oci.reference import Reference  # as in `_pull`

@@ -74,7 +74,7 @@ def check(options: InstallOptions) -> None:
     """Refuse invalid options before a request to a cluster: `ConfigurationError`."""
     if bool(options.package) == bool(options.bundle):
         raise ConfigurationError(
-            "nothing to install: no package and no bundle is named",
+            "nothing to install: no package and no bundle was passed",
             hint="run `olmkit install PACKAGE` or `olmkit install --bundle REF`",
         )
     if options.bundle and (options.version or options.catalog or options.catalog_address):

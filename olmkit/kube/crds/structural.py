@@ -26,7 +26,7 @@ TYPES = ("array", "boolean", "integer", "number", "object", "string")
 class SchemaFault(Enum):
     """What a problem means."""
 
-    TYPE = "a keyword has a value of a wrong type: nothing can read the schema"
+    TYPE = "a keyword has a value of the wrong type: nothing can read the schema"
     UNKNOWN = "a keyword does not exist: the API server drops it"
     STRUCTURE = "the API server refuses the schema"
     REQUIRED = "a required field is not among the properties"

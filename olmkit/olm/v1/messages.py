@@ -301,7 +301,7 @@ def _breaks(rest: str) -> Iterable[str]:
 def _range(_: Failure, part: Part) -> Diagnosis:
     return Diagnosis(
         cause="bad-range",
-        message=f"`{part['range']}` is not a range of versions",
+        message=f"`{part['range']}` is not a version range",
         hint="use `1.2.3`, `>=1.0.0 <2.0.0` or `1.x`",
         readiness=Readiness.BLOCKED,
     )

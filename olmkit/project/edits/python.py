@@ -95,7 +95,7 @@ def with_statement(
     )
     if found is None:
         message = f"`{path}` has no function `{function}`"
-        hint = f"create one, or call this where it fits:\n{statement}"
+        hint = f"create it, or add this call in the right place:\n{statement}"
         raise _refusal(message, Location(path=path), hint)
     start, end = found.lineno - 1, _end(found)
     if re.search(rf"\b{re.escape(sign)}", "\n".join(lines[start:end])):
@@ -109,7 +109,9 @@ def with_statement(
     indent = lines[body.lineno - 1][: body.col_offset]
     if indent.strip():
         message = f"the function `{function}` is on one line"
-        hint = f"write its body on separate lines, or call this where it fits:\n{statement}"
+        hint = (
+            f"write its body on separate lines, or add this call in the right place:\n{statement}"
+        )
         raise _refusal(message, Location(path=path, line=body.lineno), hint)
     lines[place:place] = [
         part

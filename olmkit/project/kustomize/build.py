@@ -330,7 +330,7 @@ def _unique(document: Document) -> Document:
         raise refusal(
             f"`{documents.field_path(one.keys)}` occurs twice",
             one.again,
-            hint=f"remove one of them; the first is in line {one.first.line}",
+            hint=f"remove one of them; the first is on line {one.first.line}",
         )
     return document
 
@@ -399,7 +399,7 @@ def _pairs(overlay: Document, *keys: Key) -> dict[str, str]:
         raise refusal(
             f"`{documents.field_path(keys)}` must be a mapping of strings",
             overlay.at(*keys),
-            hint="quote numbers and truth values",
+            hint="quote numbers and booleans",
         )
     return value
 

@@ -193,7 +193,7 @@ def _as_before(old: Any, value: Any, at: Location) -> Any:
         return text
     meant = _plain(text)
     if old is not _MISSING and type(meant) is not type(old):
-        raise refusal(f"`{text}` cannot replace `{old}`, which is of another type", at)
+        raise refusal(f"`{text}` cannot replace `{old}`, which has a different type", at)
     return meant
 
 

@@ -17,7 +17,7 @@ from olmkit.kube import objects
 from olmkit.kube.objects import GVK, Manifest
 
 RULE, RULE_NAME = "PRJ120", "kustomization"
-PIPE_HINT = "pipe what `kustomize build` prints into `--input -`"
+PIPE_HINT = "pipe the output of `kustomize build` into `--input -`"
 
 
 def refusal(message: str, at: Location | None, hint: str = "") -> InputError:

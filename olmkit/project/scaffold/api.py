@@ -60,7 +60,8 @@ def create_api(request: ApiRequest, project: Project, present: Tree, templates: 
     kinds.check_names(api)
     if api.kind in kinds.TAKEN_KINDS:
         raise ConfigurationError(
-            f"the kind `{api.kind}` would hide the `{api.kind}` that the scaffold's modules import",
+            f"the kind `{api.kind}` would shadow the `{api.kind}` that the scaffold's modules "
+            "import",
             hint="choose another kind",
         )
     if request.deploy is not None:
@@ -138,13 +139,13 @@ def _check_place(request: ApiRequest, project: Project, found: int | None, api: 
         if what:
             raise ConfigurationError(
                 f"the project has {what} of `{api.kind}` in version `{api.version}` already",
-                hint="`--force` writes them again, and takes what was changed in them",
+                hint="`--force` overwrites them and discards your changes",
             )
     groups = {one.group for one in project.apis if not one.is_defined_elsewhere}
     kinds.check_module(project, api)
     if groups and api.group not in groups and not project.is_multigroup:
         raise ConfigurationError(
-            f"the project has the group `{sorted(groups)[0]}`, and `{api.group}` is another one",
+            f"the project has the group `{sorted(groups)[0]}`, and `{api.group}` differs from it",
             hint="`olmkit edit --multigroup` allows several",
         )
     for other in project.apis:
@@ -183,7 +184,7 @@ def _check_deploy(request: ApiRequest) -> None:
     if deploy.user is not None and not 0 < deploy.user <= _MAX_USER:
         raise ConfigurationError(
             f"`{deploy.user}` is not a valid user ID",
-            hint=f"give a number from 1, since root may not run, to {_MAX_USER}",
+            hint=f"use a number from 1 to {_MAX_USER}; root is not allowed",
         )
 
 

@@ -51,7 +51,7 @@ def edit(request: EditRequest, project: Project, present: Tree, templates: Tree)
     if request.multigroup is not None:
         scaffold.set_flag(draft, "multigroup", on=request.multigroup)
         if request.multigroup and not project.is_multigroup and project.own_apis():
-            draft.note("files of present APIs stay where they are", PROJECT_FILE)
+            draft.note("files of existing APIs are not moved", PROJECT_FILE)
     if request.namespaced is not None:
         scaffold.set_flag(draft, "namespaced", on=request.namespaced)
         if request.namespaced != scaffold.is_namespaced(project):
@@ -81,7 +81,7 @@ def _set_domain(draft: Draft, project: Project, domain: str) -> None:
         kind = project.own_apis()[0]
         raise ConfigurationError(
             f"the domain is part of the group of `{kind.kind}`, `{kind.qualified_group}`",
-            hint="change the domain before the first kind is created",
+            hint="set the domain before you create the first kind",
         )
     data = draft.get(PROJECT_FILE) or b""
     draft.put(PROJECT_FILE, yaml_edits.with_value(data, PROJECT_FILE, ("domain",), domain))

@@ -139,7 +139,7 @@ def _named_api(request: KindRequest, project: Project) -> Api:
 def _check(request: ApiRequest) -> None:
     if request.resource:
         raise ConfigurationError(
-            "types of a kind that another owner defines cannot be created",
+            "types of an external kind cannot be created",
             hint="pass `--no-resource` for a controller that reads plain manifests",
         )
     if not request.controller:
@@ -155,7 +155,7 @@ def _check_controller(request: ApiRequest, project: Project, api: Api, found: in
         if same and other.has_controller and not (request.force and other == known):
             raise ConfigurationError(
                 f"`{api.kind}` has a controller already, for version `{other.version}`",
-                hint="`--force` writes it again, and takes what was changed in it"
+                hint="`--force` overwrites it and discards your changes"
                 if other == known
                 else "one is enough, since the API server converts",
             )

@@ -171,7 +171,7 @@ def check_names(api: Api) -> None:
     qualified = ".".join(part for part in (group, domain) if part)
     for flag, text in (("--group", group), ("--version", version), ("--kind", kind)):
         if text.startswith("-"):
-            raise ConfigurationError(f"`{flag}` took `{text}`, which looks like another flag")
+            raise ConfigurationError(f"the value of `{flag}`, `{text}`, looks like another flag")
     if not names.is_subdomain(qualified):
         raise ConfigurationError(
             f"`{qualified}` is not an API group",
@@ -182,7 +182,7 @@ def check_names(api: Api) -> None:
     if not kind[:1].isupper() or not names.is_label_1035(kind.lower()) or not kind.isidentifier():
         raise ConfigurationError(
             f"`{kind}` is not a kind",
-            hint="use letters and digits in camel case, 63 at most: `Memcached`",
+            hint="use at most 63 letters and digits in camel case: `Memcached`",
         )
     if api.plural and not names.is_label_1035(api.plural):
         raise ConfigurationError(f"`{api.plural}` is not a plural of a kind")
@@ -207,7 +207,7 @@ def check_module(project: Project, api: Api) -> None:
         apart = project.is_multigroup and len(folders) > 1
         if same and is_stranger and other.qualified_group != api.qualified_group and not apart:
             raise ConfigurationError(
-                f"the project has `{other.kind}` of the group `{other.group}` already, whose "
+                f"the project has `{other.kind}` of the group `{other.group}` already; its "
                 "modules have the same names",
                 hint="" if project.is_multigroup else "`olmkit edit --multigroup` separates them",
             )
@@ -224,4 +224,6 @@ def check_clash(api: Api, other: Api) -> None:
         elif one.kind.lower() == scaffold.plural_of(another):
             clash = f"`{one.kind.lower()}` is the plural of `{another.kind}` too"
         if clash:
-            raise ConfigurationError(clash, hint="choose another kind: the API server takes one")
+            raise ConfigurationError(
+                clash, hint="choose another kind: the API server accepts only one"
+            )

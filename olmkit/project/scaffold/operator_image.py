@@ -97,7 +97,7 @@ def in_makefile(text: str, old_name: str, image: str) -> str:
 
 
 def _is_of(image: str, name: str) -> bool:
-    """Whether a reference, whose tag may have a variable, is one of that name."""
+    """Whether a reference, whose tag may have a variable, is one with that name."""
     return image == name or image.startswith((f"{name}:", f"{name}@"))
 
 

@@ -292,7 +292,7 @@ def note_converted_in_one_namespace(draft: Draft) -> None:
     draft.note(
         "OLM lets an operator convert only where it watches all namespaces, and this one does not",
         PROJECT_FILE,
-        "`olmkit edit --no-namespaced` before the next bundle; without OLM it works as it is",
+        "`olmkit edit --no-namespaced` before the next bundle; without OLM no change is needed",
     )
 
 
@@ -371,7 +371,7 @@ def check_request(request: InitRequest) -> None:
     if not names.is_subdomain(request.domain) or request.domain.startswith("-"):
         raise ConfigurationError(
             f"`{request.domain}` is not a domain",
-            hint="name the one that your API groups end in: `--domain example.com`",
+            hint="pass the domain of your API groups: `--domain example.com`",
         )
 
 

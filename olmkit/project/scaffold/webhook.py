@@ -149,7 +149,7 @@ def _check_present(request: WebhookRequest, project: Project, found: int | None)
     if there and not request.force:
         raise ConfigurationError(
             f"`{request.kind}` in version `{request.version}` has a webhook for {there[0]} already",
-            hint="`--force` writes its file again, and takes what was changed in it",
+            hint="`--force` overwrites its file and discards your changes",
         )
 
 
@@ -204,7 +204,7 @@ def _add_handlers(
         draft.note(
             f"while the operator is down, no `{where.api.kind}` of the cluster can be stored",
             path,
-            "`failurePolicy=ignore` in the marker lets objects pass then",
+            "`failurePolicy=ignore` in the marker admits objects in that case",
         )
     draft.put(path, data)
 

@@ -37,7 +37,7 @@ _USE = frozenset({"use"})
 def feature_annotation_missing(bundle: Bundle) -> Iterator[Finding]:
     """The CSV does not say whether it supports a feature of OpenShift.
 
-    Why: preflight's check `RequiredAnnotations` wants an answer for each of seven features.
+    Why: preflight's check `RequiredAnnotations` requires an answer for each of seven features.
 
     Fix: write each annotation `features.operators.openshift.io/…` with `"true"` or `"false"`.
     """
@@ -56,7 +56,7 @@ def feature_annotation_missing(bundle: Bundle) -> Iterator[Finding]:
 def feature_annotation_value(bundle: Bundle) -> Iterator[Finding]:
     """The annotation of a feature is neither true nor false.
 
-    Why: preflight's check `RequiredAnnotations` accepts the texts `true` and `false`.
+    Why: preflight's check `RequiredAnnotations` accepts the strings `true` and `false`.
 
     Fix: write `"true"` or `"false"`.
     """
@@ -95,7 +95,7 @@ def image_not_related(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CRT004", "disconnected-guidelines", severity=Severity.WARNING, suite=SUITE)
 def disconnected_guidelines(bundle: Bundle) -> Iterator[Finding]:
-    """The operator claims to work in a disconnected cluster, and is not prepared for it.
+    """The operator claims to work in a disconnected cluster, but does not meet the requirements.
 
     Why: a disconnected cluster has only mirrored images, which are found by digest. Preflight's
     check `FollowsRestrictedNetworkEnablementGuidelines` reports it.

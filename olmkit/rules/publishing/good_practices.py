@@ -28,7 +28,7 @@ _CREATE = frozenset({"create", "patch"})
 def deployments_missing(bundle: Bundle) -> Iterator[Finding]:
     """The CSV has no list of deployments.
 
-    Why: there is nothing that runs.
+    Why: nothing would run.
 
     Fix: write it at `spec.install.spec.deployments`.
     """
@@ -95,7 +95,7 @@ def channel_convention(bundle: Bundle) -> Iterator[Finding]:
     """The name of a channel does not follow the naming convention.
 
     Why: the name shows users how mature the versions of a channel are. operator-sdk has this
-    rule, and does not see the channels.
+    rule, but does not read the channels.
 
     Fix: let the name begin with `candidate`, `fast` or `stable`, such as `stable-v1`.
     """
@@ -115,8 +115,8 @@ def channel_convention(bundle: Bundle) -> Iterator[Finding]:
 def crd_permission(bundle: Bundle) -> Iterator[Finding]:
     """The operator may create or change CRDs.
 
-    Why: OLM manages the CRDs of operators. An operator that installs CRDs takes APIs that
-    another operator owns, and goes around the checks of upgrades.
+    Why: OLM manages the CRDs of operators. An operator that installs CRDs can overwrite APIs
+    that another operator owns, and bypasses the checks of upgrades.
 
     Fix: put the CRDs into the bundle, and remove the permission.
     """

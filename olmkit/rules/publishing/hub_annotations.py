@@ -46,7 +46,7 @@ def capability_level(bundle: Bundle) -> Iterator[Finding]:
     Why: catalogs filter by it, and show no level for another value.
 
     Fix: write `Basic Install`, `Seamless Upgrades`, `Full Lifecycle`, `Deep Insights` or
-    `Auto Pilot`, exactly so.
+    `Auto Pilot`, exactly as shown.
     """
     csv = bundle.csv
     level = csv.annotations.get("capabilities") if csv else None
@@ -63,9 +63,9 @@ def capability_level(bundle: Bundle) -> Iterator[Finding]:
 def category(bundle: Bundle, facts: Facts) -> Iterator[Finding]:
     """A category is not one of the standard ones.
 
-    Why: catalogs filter by category, so users do not find the operator. The variable
-    `OPERATOR_BUNDLE_CATEGORIES` may name a JSON file whose list `categories` replaces the
-    standard ones.
+    Why: catalogs filter by category, so users do not find the operator. The environment
+    variable `OPERATOR_BUNDLE_CATEGORIES` may name a JSON file; its list `categories` replaces the
+    standard one.
 
     Fix: write standard categories, separated by commas, exactly as the list has them.
     """

@@ -171,7 +171,7 @@ def icon_missing(bundle: Bundle) -> Iterator[Finding]:
 def icon_several(bundle: Bundle) -> Iterator[Finding]:
     """The CSV has more than one icon.
 
-    Why: catalogs show one, the first.
+    Why: catalogs show only the first.
 
     Fix: keep one entry.
     """
@@ -232,9 +232,9 @@ def icon_media_type(bundle: Bundle) -> Iterator[Finding]:
 def icon_data(bundle: Bundle) -> Iterator[Finding]:
     """The data of the icon is not base64.
 
-    Why: catalogs cannot show it. operator-sdk does not look at the data.
+    Why: catalogs cannot show it. operator-sdk does not check the data.
 
-    Fix: encode the image with `base64 -w0`; write no `data:` in front.
+    Fix: encode the image with `base64 -w0`; do not write `data:` in front.
     """
     csv = bundle.csv
     for entry in _icons(bundle)[:1]:

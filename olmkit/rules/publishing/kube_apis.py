@@ -37,7 +37,7 @@ def removed_api(bundle: Bundle, facts: Facts) -> Iterator[Finding]:
     Why: a cluster of that release or a later one does not serve it, so the object cannot be
     created. It is an error if `--k8s-version`, `--ocp-versions` or `minKubeVersion` says that
     the bundle is for such a cluster, otherwise a warning. operator-sdk knows the removals of
-    1.22, 1.25 and 1.26 only, and takes a release candidate for the release before.
+    1.22, 1.25 and 1.26 only, and treats a release candidate as the previous release.
 
     Fix: use the API version that replaces it.
     """

@@ -125,7 +125,7 @@ def platform_label_missing(bundle: Bundle, facts: Facts) -> Iterator[Finding]:
 def operand_platform_missing(bundle: Bundle, facts: Facts) -> Iterator[Finding]:
     """An image lacks a platform that the operator supports.
 
-    Why: what the operator starts there does not run.
+    Why: what the operator starts on that platform does not run.
 
     Fix: build the image for the platform, unless it is meant for other platforms only.
     """
@@ -172,7 +172,7 @@ def node_affinity_missing(bundle: Bundle, facts: Facts) -> Iterator[Finding]:
 def node_affinity_platforms(bundle: Bundle, facts: Facts) -> Iterator[Finding]:
     """The node affinity of a deployment and its image differ in their platforms.
 
-    Why: pods are scheduled where the image does not run, or not where it does.
+    Why: pods are scheduled where the image does not run, or are not scheduled where it does.
 
     Fix: name exactly the platforms of the image in the node affinity.
     """

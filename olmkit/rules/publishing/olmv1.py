@@ -32,14 +32,14 @@ def dependency_unsupported(bundle: Bundle) -> Iterator[Finding]:
 
     Why: OLM v1 does not resolve dependencies, and refuses such a bundle.
 
-    Fix: remove the dependency, and tell users what to install before.
+    Fix: remove the dependency, and tell users what to install first.
     """
     for entry in bundle.dependencies:
         if entry.type in _DEPENDENCIES:
             yield Finding(
                 f"OLM v1 does not resolve dependency `{entry.type}`",
                 at=entry.at(),
-                hint="remove it, and describe what users have to install before",
+                hint="remove it, and describe what users have to install first",
             )
     for entry in bundle.properties:
         if entry.type in _REQUIREMENTS:
@@ -52,7 +52,7 @@ def dependency_unsupported(bundle: Bundle) -> Iterator[Finding]:
             yield Finding(
                 f"OLM v1 does not resolve the required API `{api.name}`",
                 at=csv.at(*api.keys),
-                hint="remove it from `required`, and describe what users have to install before",
+                hint="remove it from `required`, and describe what users have to install first",
             )
 
 
@@ -78,7 +78,7 @@ def api_service_unsupported(bundle: Bundle) -> Iterator[Finding]:
 def all_namespaces_unsupported(bundle: Bundle) -> Iterator[Finding]:
     """The operator cannot watch all namespaces.
 
-    Why: OLM v1 installs an operator once for the whole cluster. One or its own namespace is
+    Why: OLM v1 installs an operator once for the whole cluster. A single or own namespace is
     possible with the feature gate `SingleOwnNamespaceInstallSupport`, which is off by default;
     several namespaces are not.
 
@@ -104,14 +104,14 @@ def webhook_certificate(bundle: Bundle) -> Iterator[Finding]:
     Why: OLM v1 does not create certificates. It uses cert-manager, or the service CA of
     OpenShift, and refuses the bundle where neither is installed.
 
-    Fix: tell users to install cert-manager before.
+    Fix: tell users to install cert-manager first.
     """
     csv = bundle.csv
     if csv is not None and csv.webhooks:
         yield Finding(
             "OLM v1 needs cert-manager or OpenShift's service CA for the webhooks",
             at=csv.at_key(*_WEBHOOKS),
-            hint="tell users to install cert-manager before",
+            hint="tell users to install cert-manager first",
         )
 
 

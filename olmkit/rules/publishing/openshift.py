@@ -22,9 +22,9 @@ _NAME = re.compile(r"(?P<name>.*?)\.v?(?P<version>[0-9].*)")
 
 @rule("OCP001", "openshift-versions-missing", suite=SUITE)
 def openshift_versions_missing(bundle: Bundle, facts: Facts) -> Iterator[Finding]:
-    """The CSV names its oldest Kubernetes, and no versions of OpenShift.
+    """The CSV sets the oldest Kubernetes version, but no OpenShift versions.
 
-    Why: the pipeline then puts the bundle into the catalogs of every OpenShift, also of those
+    Why: the pipeline then adds the bundle to the catalogs of every OpenShift version, even those
     with an older Kubernetes, and refuses it.
 
     Fix: write the annotation `com.redhat.openshift.versions`, such as `v4.14`.
@@ -52,9 +52,9 @@ def openshift_versions_missing(bundle: Bundle, facts: Facts) -> Iterator[Finding
 
 @rule("OCP002", "openshift-too-old", suite=SUITE)
 def openshift_too_old(bundle: Bundle, facts: Facts) -> Iterator[Finding]:
-    """A version of OpenShift that the bundle is for has an older Kubernetes than the CSV needs.
+    """The bundle targets an OpenShift version with an older Kubernetes than the CSV requires.
 
-    Why: the catalog of that OpenShift offers the bundle, and OLM refuses to install it.
+    Why: the catalog of that OpenShift version offers the bundle, and OLM refuses to install it.
 
     Fix: raise the versions of OpenShift, or lower `minKubeVersion`.
     """
@@ -139,7 +139,7 @@ def version_folder(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("OCP006", "openshift-version-list", severity=Severity.WARNING, suite=SUITE)
 def openshift_version_list(bundle: Bundle) -> Iterator[Finding]:
-    """The versions of OpenShift are a list.
+    """The OpenShift versions are a list.
 
     Why: catalogs read `v4.12,v4.14` as 4.12 and later. The form is deprecated, and supported for
     `v4.5,v4.6` only.

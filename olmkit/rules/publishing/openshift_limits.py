@@ -48,9 +48,9 @@ def max_openshift_missing(bundle: Bundle) -> Iterator[Finding]:
 def max_openshift_form(bundle: Bundle) -> Iterator[Finding]:
     """The properties of a bundle with removed APIs cannot be read.
 
-    Why: OpenShift does not find the version at which its upgrade has to stop.
+    Why: OpenShift cannot determine the version at which its upgrade has to stop.
 
-    Fix: write a JSON list of `type` and `value`, with a text such as `4.8` as the value.
+    Fix: write a JSON list of `type` and `value`, with a string such as `4.8` as the value.
     """
     if not _is_limited(bundle):
         return
@@ -63,7 +63,7 @@ def max_openshift_form(bundle: Bundle) -> Iterator[Finding]:
             yield Finding(f"`{value}` is not a version of OpenShift", at=at, hint=_HINT)
         elif found.patch or found.prerelease:
             yield Finding(
-                f"`{MAX_OPENSHIFT}` is `{value}`, and only major and minor number count",
+                f"`{MAX_OPENSHIFT}` is `{value}`, and only the major and minor numbers are used",
                 at=at,
                 hint=f"write `{found.major}.{found.minor}`",
                 severity=Severity.WARNING,
@@ -74,7 +74,7 @@ def max_openshift_form(bundle: Bundle) -> Iterator[Finding]:
 def max_openshift_late(bundle: Bundle) -> Iterator[Finding]:
     """The version limit of a bundle with removed APIs is too high.
 
-    Why: the APIs are gone since OpenShift 4.9, and the limit allows 4.9 or later.
+    Why: OpenShift 4.9 removed the APIs, and the limit allows 4.9 or later.
 
     Fix: write a version below 4.9.
     """
@@ -111,8 +111,8 @@ def openshift_label(bundle: Bundle, facts: Facts) -> Iterator[Finding]:
     """The label of a bundle with removed APIs does not end before OpenShift 4.9.
 
     Why: catalogs of OpenShift 4.9 and later offer the bundle, where it cannot run. Comments are
-    left out, and the last label counts, as in the image; operator-sdk reads the first line that
-    has the text.
+    left out, and the last label takes effect, as in the image; operator-sdk reads the first line
+    that contains the name.
 
     Fix: write a range that ends before 4.9, such as `v4.6-v4.8`, or one version: `=v4.8`.
     """
@@ -140,7 +140,7 @@ def _label_problem(text: str) -> str:
     if value.startswith("="):
         return _version_problem(value[1:], line)
     if len(value) < 2:
-        return f"`{line}` names no range of versions"
+        return f"`{line}` does not contain a version range"
     first, dash, last = value.rpartition("-")
     if not dash:
         return f"`{line}` has no upper end, and OpenShift 4.9 lacks APIs of the bundle"

@@ -39,9 +39,9 @@ _LINK = re.compile(r"https://(?:[a-z0-9-]+\.domain|(?:www\.)?example\.(?:com|org
 
 @rule("HUB066", "placeholder-text", severity=Severity.WARNING, suite=SUITE)
 def placeholder_text(bundle: Bundle) -> Iterator[Finding]:
-    """A text, a link, a maintainer or the icon of the CSV is a placeholder of a generator.
+    """A text, a link, a maintainer or the icon of the CSV is a generator's placeholder.
 
-    Why: a catalog shows it to users as it is. `olmkit init` and operator-sdk write it so that the
+    Why: catalogs show it to users unchanged. `olmkit init` and operator-sdk write it so that the
     author replaces it.
 
     Fix: write your own in the base CSV, `config/manifests/bases/`, and generate the bundle again.

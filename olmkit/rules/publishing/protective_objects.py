@@ -113,10 +113,10 @@ def scc_permission(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("OBJ044", "operator-group-annotation", severity=Severity.WARNING, suite=SUITE)
 def operator_group_annotation(bundle: Bundle) -> Iterator[Finding]:
-    """An OperatorGroup has an annotation of OLM in wrong case, or properties.
+    """An OperatorGroup has an annotation of OLM in the wrong case, or properties.
 
-    Why: OLM does not find an annotation in wrong case, and does not read `olm.properties` there.
-    The OperatorGroup itself does not belong into a bundle.
+    Why: OLM does not find an annotation in the wrong case, and does not read `olm.properties`
+    there. The OperatorGroup itself does not belong in a bundle.
 
     Fix: remove the OperatorGroup.
     """

@@ -127,7 +127,7 @@ def provider_length(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("HUB046", "catalog-annotation", severity=Severity.WARNING, suite=SUITE)
 def catalog_annotation(bundle: Bundle) -> Iterator[Finding]:
-    """An annotation that catalogs show is missing or not in its form.
+    """An annotation that catalogs show is missing or malformed.
 
     Why: the page of the operator in the catalog lacks it. These are `capabilities`,
     `categories`, `containerImage`, `createdAt`, `repository`, `support` and `description`.
@@ -157,7 +157,7 @@ def keywords_missing(bundle: Bundle) -> Iterator[Finding]:
 
     Why: catalogs search in them.
 
-    Fix: write `spec.keywords`, a list of texts.
+    Fix: write `spec.keywords`, a list of strings.
     """
     yield from _required_list(bundle, "keywords", "write a list of strings")
 
@@ -168,7 +168,8 @@ def trailing_spaces(bundle: Bundle) -> Iterator[Finding]:
 
     Why: the pipeline of OpenShift's community catalog refuses the pull request.
 
-    Fix: remove the spaces. `--fix` does it, except in literal texts, where spaces are content.
+    Fix: remove the spaces. `--fix` does this, except in literal block strings, where spaces are
+    content.
     """
     for path, data in _yaml_files(bundle):
         literal: frozenset[int] | None = None

@@ -88,7 +88,7 @@ class ApiState:
                 watcher.put_nowait(change)
 
     def _collection(self, plural: str) -> Collection:
-        """By `plural` or `plural.group`; a custom kind before a built-in one of that name."""
+        """By `plural` or `plural.group`; a custom kind before a built-in one with that name."""
         found = [
             one
             for one in self.collections.values()

@@ -64,10 +64,10 @@ def deployment_options(run: Callable[..., Any]) -> Callable[..., Any]:
                 "--drain",
                 type=click.IntRange(0, 300),
                 metavar="SECONDS",
-                help="How long a pod that ends still takes calls; needs Kubernetes 1.30, or 0. "
-                "[default: 5]",
+                help="How long a terminating pod still accepts calls; values above 0 need "
+                "Kubernetes 1.30. [default: 5]",
             ),
-            click.option("--display-name", metavar="TEXT", help="Name of the catalog for people."),
+            click.option("--display-name", metavar="TEXT", help="Display name of the catalog."),
             click.option(
                 "--priority",
                 type=click.IntRange(-(2**31), 2**31 - 1),

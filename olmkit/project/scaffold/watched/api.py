@@ -112,7 +112,7 @@ def _check_place(request: WatchedRequest, project: Project, api: Api) -> int | N
     groups = {one.group for one in project.apis if not one.is_defined_elsewhere}
     if groups and api.group not in groups and not project.is_multigroup:
         raise ConfigurationError(
-            f"the project has the group `{sorted(groups)[0]}`, and `{api.group}` is another one",
+            f"the project has the group `{sorted(groups)[0]}`, and `{api.group}` differs from it",
             hint="`olmkit edit --multigroup` allows several",
         )
     for index, other in enumerate(project.apis):
@@ -135,7 +135,7 @@ def _check_place(request: WatchedRequest, project: Project, api: Api) -> int | N
         if not request.force:
             raise ConfigurationError(
                 f"the project has `{api.kind}` in version `{api.version}` already",
-                hint="`--force` writes its files again, and discards changes in them",
+                hint="`--force` overwrites its files and discards your changes",
             )
         return index
     return None
@@ -219,7 +219,7 @@ def _add_crd(draft: Draft, request: WatchedRequest, api: Api) -> None:
                     "name": api.version,
                     "schema": {
                         "openAPIV3Schema": {
-                            "description": f"{api.kind} is what the operator works on.",
+                            "description": f"{api.kind} is the kind that the operator reconciles.",
                             "properties": {
                                 "apiVersion": text,
                                 "kind": text,

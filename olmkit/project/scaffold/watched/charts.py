@@ -57,7 +57,7 @@ def read(files: Tree, *, path: str) -> Chart:
     if "Chart.yaml" not in files:
         raise ConfigurationError(
             f"`{path}` is not a chart: it has no `Chart.yaml`",
-            hint="name the folder of a chart, a packed chart (`.tgz`), or `oci://…`",
+            hint="pass the folder of a chart, a packaged chart (`.tgz`), or `oci://…`",
         )
     described = documents.load(files.data("Chart.yaml"), f"{path}/Chart.yaml").value
     name = described.get("name") if isinstance(described, Mapping) else None

@@ -146,7 +146,7 @@ def _give_room(draft: Draft, runner: str) -> None:
         draft.note(
             f"`{scaffold.MANAGER_FILE}` does not exist",
             scaffold.MANAGER_FILE,
-            "give the manager a writable `/tmp` and memory for helm or Ansible",
+            "give the manager a writable `/tmp` and enough memory for Helm or Ansible",
         )
         return
     pod = ("spec", "template", "spec")

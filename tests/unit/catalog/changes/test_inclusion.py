@@ -148,7 +148,7 @@ def test_what_is_required_comes_along_with_its_upgrades() -> None:
         ("packages: [{channels: []}]", "a package has no name"),
         ("packages: [{name: a, channels: [{}]}]", "a channel of package `a` has no name"),
         ("packages: [{name: a, versions: ['1.0']}]", "`1.0` is not a semantic version"),
-        ("packages: [{name: a, range: x}]", "`x` is not a range of versions"),
+        ("packages: [{name: a, range: x}]", "`x` is not a version range"),
         ("packages: [{name: a, range: '>1.0.0', bundles: [b]}]", "excludes versions and bundles"),
         (
             "packages: [{name: a, range: '>1.0.0', channels: [{name: s}]}]",

@@ -328,7 +328,7 @@ def test_bad_input_gets_one_clear_answer_with_its_place_and_cause(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "no bundle is named"),
+        ((), "no bundle was passed"),
         (("bundle", "--select", "XYZ999"), "there is no rule `XYZ999`"),
         (("bundle", "--ignore", "no-supported-install-modes"), "did you mean"),
         (("bundle", "--profile", "x"), "`x` is not one of"),

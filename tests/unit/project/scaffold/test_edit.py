@@ -68,7 +68,7 @@ def test_files_of_present_kinds_stay_where_they_are(templates: Tree) -> None:
     [note] = scaffold_edit.edit(
         EditRequest(multigroup=True), project_of(tree), tree, templates
     ).notes
-    assert note.message == "files of present APIs stay where they are"
+    assert note.message == "files of existing APIs are not moved"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from ansible.module_utils.basic import AnsibleModule
 DOCUMENTATION = """
 module: requeue_after
 short_description: Say when to run again
-description: [The operator runs again for the object after this time. The last task takes precedence.]
+description: [The operator runs again for the object after this time. The last task applies.]
 options:
   time: {description: [Hours, minutes and seconds such as 1h30m or 30s.], type: str, required: true}
 author: [The olmkit maintainers]
