@@ -64,7 +64,7 @@ def test_a_sound_constraint_has_no_problems_and_keys_count_in_any_case() -> None
         (
             {"package": {**PACKAGE, "versionRange": "one"}},
             ("package", "versionRange"),
-            "not a range of versions",
+            "not a version range",
             ConstraintStage.CONVERT,
         ),
         (

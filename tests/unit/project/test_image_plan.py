@@ -101,7 +101,7 @@ def test_the_base_says_which_python_it_has() -> None:
     assert image_plan.python_version(base(), "3.11.9") == "3.11"
     with pytest.raises(ConfigurationError, match="not a version of Python"):
         image_plan.python_version(base(), "three")
-    with pytest.raises(ConfigurationError, match="does not declare its Python version"):
+    with pytest.raises(ConfigurationError, match="does not declare a Python version"):
         image_plan.python_version(base(["PATH=/bin"]))
 
 

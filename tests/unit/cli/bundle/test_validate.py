@@ -178,7 +178,7 @@ def test_the_folder_of_several_bundles_names_the_bundle_in_it(
     code, out, _ = run(str(shelf))
 
     assert code == 1
-    assert f"hint: the bundle is the folder `{shelf}/1.0.0`: name that one" in out
+    assert f"hint: pass the folder of the bundle, `{shelf}/1.0.0`" in out
 
 
 def test_an_image_is_checked_like_its_folder(

@@ -118,7 +118,7 @@ def test_one_that_is_not_served_says_so(
         (("b", "a"), "the cluster has `a`, `b`"),
         ((), "the cluster has none"),
         (tuple("abcdefghij"), "run `kubectl get clustercatalogs` to see all 10 of the cluster"),
-        (None, "ask for the permission to list ClusterCatalogs"),
+        (None, "get permission to list ClusterCatalogs"),
     ],
     ids=["near", "few", "none", "many", "not-listable"],
 )

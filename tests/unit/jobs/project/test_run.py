@@ -159,7 +159,7 @@ def test_kind_that_the_cluster_lacks_is_reported_before_anything_runs(
             process = await olmkit(project, "--kubeconfig", str(config))
             out, err = await process.communicate()
             assert (process.returncode, out) == (2, b"")
-            assert b"the cluster does not know `Toy` of `toys.example.com/v1`" in err
+            assert b"the cluster does not serve `Toy` of `toys.example.com/v1`" in err
             assert b"kubectl apply -k config/crd" in err
             process = await olmkit(project, "--kubeconfig", str(config), "--no-check")
             await process.communicate()

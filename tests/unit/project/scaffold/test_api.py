@@ -173,7 +173,7 @@ def test_another_version_shares_the_kind_and_one_is_stored(begun: Tree, template
 
 def test_several_groups_are_in_separate_folders(begun: Tree, templates: Tree) -> None:
     tree = added(begun, templates)
-    with pytest.raises(ConfigurationError, match="`web-site` is another one") as caught:
+    with pytest.raises(ConfigurationError, match="`web-site` differs from it") as caught:
         added(tree, templates, group="web-site")
     assert "--multigroup" in caught.value.hint
     project = tree.merge({"PROJECT": tree.data("PROJECT") + b"multigroup: true\n"})
@@ -211,7 +211,7 @@ def test_a_plural_and_a_scope_of_its_own_are_reported(begun: Tree, templates: Tr
         ({"version": "1"}, "is not an API version"),
         ({"kind": "memcached"}, "`memcached` is not a kind"),
         ({"kind": "Mem-cached"}, "`Mem-cached` is not a kind"),
-        ({"kind": "Manager"}, "would hide the `Manager`"),
+        ({"kind": "Manager"}, "would shadow the `Manager`"),
         ({"kind": "--plural"}, "looks like another flag"),
         ({"plural": "Caches"}, "is not a plural"),
         ({"resource": False, "controller": False}, "nothing to create"),

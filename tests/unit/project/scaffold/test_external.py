@@ -270,8 +270,8 @@ def test_a_wiring_that_is_gone_is_reported(begun: Tree, templates: Tree) -> None
         (POD | {"deploy": DeployImage(image="a")}, "needs both"),
         (TOY, "has no types of `Toy`"),
         (CERTIFICATE | {"external_domain": "I o"}, "is not an API group"),
-        (CERTIFICATE | {"external_domain": "io", "resource": True}, "another owner defines"),
-        (CERTIFICATE | {"external_path": "a/b", "resource": True}, "another owner defines"),
+        (CERTIFICATE | {"external_domain": "io", "resource": True}, "an external kind"),
+        (CERTIFICATE | {"external_path": "a/b", "resource": True}, "an external kind"),
     ],
 )
 def test_what_cannot_be_is_refused(

@@ -49,7 +49,7 @@ class _Noting:
         (ControllerBuilder(), "needs a name"),
         (ControllerBuilder().named("c"), "something to watch"),
         (ControllerBuilder().named("c").owns(MAP), "needs a primary kind"),
-        (ControllerBuilder().named("a b").watches_for(THING), "other characters"),
+        (ControllerBuilder().named("a b").watches_for(THING), "characters other"),
     ],
 )
 def test_what_makes_no_sense_is_refused(builder: ControllerBuilder, words: str) -> None:

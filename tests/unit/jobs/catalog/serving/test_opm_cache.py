@@ -123,7 +123,7 @@ def test_the_image_has_the_cache_and_the_modes_that_were_hashed(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--server", "olmkitt"], "`olmkitt` is neither"),
+        (["--server", "olmkitt"], "`olmkitt` is not"),
         (["--server", "quay.io/x/opm:1", "--base", "quay.io/x/opm:2"], "leave out `--base`"),
         (["--server", "olmkit", "--opm-cache"], "`--opm-cache` is for opm"),
     ],
