@@ -344,7 +344,7 @@ def test_a_fault_of_ours_shows_its_traceback_with_debug(
     assert main.run(["fail", "--debug"]) == 70
     err = capsys.readouterr().err
     assert "Traceback" in err
-    assert "fault in olmkit" in err
+    assert "bug in olmkit" in err
 
 
 @pytest.mark.usefixtures("failing")
@@ -440,7 +440,7 @@ def test_a_fault_of_ours_in_json_is_one_value_on_stdout(
     failing.append(ValueError("oops"))
     assert main.run(["fail", "-o", "json"]) == 70
     seen = capsys.readouterr()
-    assert "fault in olmkit" in json.loads(seen.out)["error"]["message"]
+    assert "bug in olmkit" in json.loads(seen.out)["error"]["message"]
     assert seen.err == ""
 
 

@@ -320,7 +320,7 @@ def test_bad_input_gets_one_clear_answer_with_its_place_and_cause(
     assert code == wanted
     assert sum(words in line for line in said.splitlines()) == 1, said
     assert "Traceback" not in said
-    assert "fault in olmkit" not in said
+    assert "bug in olmkit" not in said
     assert max(map(len, said.splitlines())) < 400
 
 
