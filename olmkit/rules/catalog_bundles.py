@@ -303,7 +303,7 @@ def missing_image(catalog: Catalog) -> Iterator[Finding]:
 def build_metadata_with_release(catalog: Catalog) -> Iterator[Finding]:
     """A bundle has a release, and build metadata in its version.
 
-    Why: build metadata used to stand for a release, so it is ambiguous which of them applies.
+    Why: build metadata used to mean a release, so it is ambiguous which of them applies.
 
     Fix: leave out one of the two.
     """

@@ -112,7 +112,7 @@ def test_unknown_setting_is_a_warning_with_what_was_meant() -> None:
         "warning",
         "did you mean `sources`?",
     )
-    assert second.hint.startswith("use one of ")
+    assert second.hint.startswith("known are ")
 
 
 @pytest.mark.parametrize(
