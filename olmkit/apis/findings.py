@@ -42,12 +42,20 @@ RULES: dict[str, FindingRule] = {
             "A type is declared twice, or two kinds define the same CRD.",
         ),
         FindingRule(
-            "API009", "marker-does-not-fit", _ERROR, "A marker does not fit the type it is on."
+            "API009",
+            "marker-does-not-fit",
+            _ERROR,
+            "A marker does not apply to the type that it is on.",
         ),
         FindingRule(
             "API010", "conflicting-constraints", _ERROR, "Two constraints contradict each other."
         ),
-        FindingRule("API011", "recursive-type", _ERROR, "A type contains itself; CRDs cannot."),
+        FindingRule(
+            "API011",
+            "recursive-type",
+            _ERROR,
+            "A type contains itself, which a CRD cannot express.",
+        ),
         FindingRule(
             "API012", "storage-version", _ERROR, "A kind does not have exactly one storage version."
         ),
@@ -109,7 +117,7 @@ RULES: dict[str, FindingRule] = {
         ),
         FindingRule("API032", "unwritable-text", _ERROR, "YAML cannot represent a string."),
         FindingRule(
-            "API033", "ignored-metadata", _WARNING, "Metadata of a field does not reach the CRD."
+            "API033", "ignored-metadata", _WARNING, "Metadata of a field is not added to the CRD."
         ),
         FindingRule(
             "API034",

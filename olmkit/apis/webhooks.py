@@ -129,7 +129,7 @@ def _check(webhook: Manifest, marker: Marker) -> None:
         raise _UnfitError(f"declares {said} as side effects", "write `sideEffects=None`")
     timeout = webhook.get("timeoutSeconds", 1)
     if not 1 <= timeout <= 30:
-        raise _UnfitError(f"has a timeout of {timeout} s", "a timeout is 1 to 30 seconds")
+        raise _UnfitError(f"has a timeout of {timeout} s", "a timeout must be 1 to 30 seconds")
     client = webhook.get("clientConfig", {})
     if ("service" in client) == ("url" in client):
         raise _UnfitError("has a patch after which it has no service and no URL, or both")

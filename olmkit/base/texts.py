@@ -7,7 +7,7 @@ import re
 from typing import Final
 
 MOST: Final = 160
-"""Characters of one value in a message; an image reference with its digest has room."""
+"""Characters of one value in a message; an image reference with its digest fits."""
 _MOST_OF_MESSAGE: Final = 600
 _MOST_OF_HINT_PART: Final = 400
 # What quotes enclose, and what has no space in it.

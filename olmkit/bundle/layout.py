@@ -247,9 +247,9 @@ def _no_bundle(tree: Tree, root: str) -> InputError:
     if not tree:
         return InputError(
             f"`{shown}` is empty, so there is no bundle in it",
-            hint="name the folder that holds `manifests/` and `metadata/`",
+            hint="pass the folder that contains `manifests/` and `metadata/`",
         )
     return InputError(
         f"`{shown}` is not a bundle: it has neither a `manifests/` folder nor annotations",
-        hint="name the folder that holds `manifests/` and `metadata/`",
+        hint="pass the folder that contains `manifests/` and `metadata/`",
     )

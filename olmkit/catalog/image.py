@@ -133,7 +133,7 @@ def _placed(tree: Tree, cache: Tree | None) -> Tree:
     if not tree:
         raise InputError(
             "the catalog's folder is empty",
-            hint="name the folder that holds its YAML or JSON files",
+            hint="pass the folder that contains its YAML or JSON files",
         )
     placed = tree.at(CONFIGS)
     return placed if cache is None else placed.merge(cache.at(OPM_CACHE))

@@ -11,7 +11,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-SUMMARY = "One tool for the whole life of a Kubernetes operator on OLM: from types to upgrades."
+SUMMARY = (
+    "One tool for the whole lifecycle of a Kubernetes operator on OLM: from types to upgrades."
+)
 EPILOG = "Each command has --help with an example."
 MAX_WIDTH = 100
 
@@ -103,7 +105,7 @@ COMMANDS: Mapping[str, CommandEntry] = {
     ),
     "bundle convert": CommandEntry(
         "olmkit.cli.bundle.convert:convert",
-        "Convert package manifests, the format before bundles, to bundles.",
+        "Convert package manifests, the predecessor of bundles, to bundles.",
     ),
     "bundle unpack": CommandEntry(
         "olmkit.cli.bundle.unpack:unpack", "Write the files of a bundle image into a directory."
@@ -214,7 +216,7 @@ COMMANDS: Mapping[str, CommandEntry] = {
     ),
     "edit": CommandEntry(
         "olmkit.cli.project.edit:edit",
-        "Change what was chosen when a project was created: scope, image, overlays, workflows.",
+        "Change settings of an existing project: scope, image, overlays, workflows.",
     ),
     "init": CommandEntry(
         "olmkit.cli.project.init:init",

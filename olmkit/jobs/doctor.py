@@ -37,7 +37,7 @@ EXTRAS: Final[Mapping[str, str]] = {
     "serve": "`olmkit catalog serve` over gRPC",
     "sign": "`olmkit image sign` and `olmkit image verify`",
 }
-"""What each extra of olmkit is for; `all` gathers them."""
+"""The purpose of each extra of olmkit; `all` includes them all."""
 
 # Programs that some commands call, and what for; two in one entry serve the same purpose.
 _PROGRAMS: Final = {
@@ -143,7 +143,7 @@ def _registries(access: Access) -> MachineCheck:
         return MachineCheck(
             subject="registries",
             state=State.MISSING,
-            detail="no credentials, which pushing and private images need",
+            detail="no credentials; pushing images and pulling private images need them",
             hint="log in with `docker login`, `podman login` or `skopeo login`",
         )
     said = (

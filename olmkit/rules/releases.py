@@ -210,7 +210,7 @@ def stranded_version_of_v1(release: CatalogRelease) -> Iterator[Finding]:
 
     Why: OLM v1 takes the highest version that replaces, skips or covers what is installed, and
     never a bundle of the same version under another name or a lower one instead. Versions for
-    which UPG001 or UPG002 reports the same of OLM v0 are not repeated.
+    which UPG001 or UPG002 reports the same for OLM v0 are not repeated.
 
     Fix: let the newest version replace or skip it, or cover it with its `skipRange`.
     """
@@ -239,9 +239,9 @@ def stranded_version_of_v1(release: CatalogRelease) -> Iterator[Finding]:
 def upgrade_blocked_by_crd(release: CatalogRelease) -> Iterator[Finding]:
     """An upgrade that is new in the catalog changes a CRD in a way that OLM refuses.
 
-    Why: OLM v0 fails if an object in the cluster does not fit the new schema, or if a version in
-    which objects are stored is gone. OLM v1 refuses every change that is not known to be safe. The
-    CRDs are compared as `olmkit bundle diff` does it, if the catalog has the objects of both
+    Why: OLM v0 fails if an object in the cluster does not match the new schema, or if a version in
+    which objects are stored is removed. OLM v1 refuses every change that is not known to be safe.
+    The CRDs are compared as in `olmkit bundle diff`, if the catalog contains the objects of both
     bundles, or with `--pull-bundles`.
 
     Fix: keep the CRD compatible: add a new version with a conversion webhook, keep stored versions,
@@ -267,12 +267,12 @@ def shadowed_entries(release: CatalogRelease) -> Iterator[Finding]:
     """No upgrade of OLM v0 stops at some entries of a channel, although entries lead to them.
 
     Why: OLM v0 takes the entry nearest to the head that replaces, skips or covers what is
-    installed, and never an entry that another one skips. What only such a version does, for example
-    a migration, does not happen in clusters that upgrade; it can still be installed first, with
-    `startingCSV`.
+    installed, and never an entry that another one skips. A task that only that version performs,
+    for example a migration, does not happen in clusters that upgrade; the version can still be
+    installed first, with `startingCSV`.
 
-    Fix: none if upgrades may pass over them. If clusters must pass through them, remove them from
-    `skips`, and let the `skipRange` of later entries begin at their version.
+    Fix: none is needed if upgrades may skip these versions. If clusters must pass through them,
+    remove them from `skips`, and let the `skipRange` of later entries begin at their version.
     """
     for channel, _, upgrade_paths in _upgrade_paths(release):
         found = shadows.of_channel(channel, upgrade_paths)

@@ -56,7 +56,7 @@ def schema_missing(bundle: Bundle) -> Iterator[Finding]:
                 yield Finding(
                     field_errors.required(keys, "schemas are required").message,
                     at=crd.at(*keys),
-                    hint="write a schema; `type: object` is the least",
+                    hint="write a schema; the minimum is `type: object`",
                 )
 
 
@@ -74,9 +74,9 @@ def schema_not_structural(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CRD023", "schema-keyword", severity=Severity.WARNING, suite=SOUND_SUITE)
 def schema_keyword(bundle: Bundle) -> Iterator[Finding]:
-    """A schema has a keyword that CRDs do not know.
+    """A schema has a keyword that CRDs do not support.
 
-    Why: the API server drops it without a word; mostly its name is misspelt, or a
+    Why: the API server drops it without a warning; usually its name is misspelled, or a
     field is outside of `properties`.
 
     Fix: correct its name or its place.
@@ -90,10 +90,10 @@ def schema_required(bundle: Bundle) -> Iterator[Finding]:
 
     Why: the field would be dropped if a user wrote it, so no object can be valid.
 
-    Fix: add the field to `properties`, or take it out of `required`.
+    Fix: add the field to `properties`, or remove it from `required`.
     """
     yield from _problems(
-        bundle, SchemaFault.REQUIRED, hint="add it to `properties`, or take it out of `required`"
+        bundle, SchemaFault.REQUIRED, hint="add it to `properties`, or remove it from `required`"
     )
 
 
@@ -112,7 +112,7 @@ def column_path(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CRD026", "column-path-unknown", severity=Severity.WARNING, suite=SOUND_SUITE)
 def column_path_unknown(bundle: Bundle) -> Iterator[Finding]:
-    """The path of a printer column leads to no field of the schema.
+    """The path of a printer column does not match a field of the schema.
 
     Why: the column is always empty.
 

@@ -21,10 +21,10 @@ _GZIP_FRAME = 12  # what gzip's frame is longer than zlib's
 def bundle_too_large(bundle: Bundle) -> Iterator[Finding]:
     """The bundle does not fit into a ConfigMap.
 
-    Why: OLM keeps the unpacked bundle in one ConfigMap, compressed, and cannot
-    install what does not fit.
+    Why: OLM keeps the unpacked bundle in one ConfigMap, compressed, and cannot install a bundle
+    that does not fit.
 
-    Fix: shorten the descriptions in CRDs, which are most of it, and the icon.
+    Fix: shorten the descriptions in CRDs, which take up most of the space, and the icon.
     """
     size = compressed_size(bundle)
     if size > LIMIT:
@@ -43,7 +43,7 @@ def bundle_large(bundle: Bundle) -> Iterator[Finding]:
     Why: OLM keeps the unpacked bundle in one ConfigMap, compressed; one more CRD,
     and it can no longer be installed.
 
-    Fix: shorten the descriptions in CRDs, which are most of it, and the icon.
+    Fix: shorten the descriptions in CRDs, which take up most of the space, and the icon.
     """
     size = compressed_size(bundle)
     if NEAR * LIMIT < size <= LIMIT:

@@ -26,7 +26,7 @@ def conversion_install_modes(bundle: Bundle) -> Iterator[Finding]:
     """A CSV with conversion webhooks supports install modes other than `AllNamespaces`.
 
     Why: a CRD has one conversion webhook for the whole cluster, so there can be
-    one installation of the operator only.
+    only one installation of the operator.
 
     Fix: support `AllNamespaces` and no other mode.
     """
@@ -61,7 +61,7 @@ def webhook_type(bundle: Bundle) -> Iterator[Finding]:
             yield Finding(
                 f"webhook type `{kind}` does not exist",
                 at=csv.at(*_WEBHOOKS, index, "type"),
-                hint=f"types are {', '.join(f'`{word}`' for word in WEBHOOK_TYPES)}",
+                hint=f"use one of {', '.join(f'`{word}`' for word in WEBHOOK_TYPES)}",
             )
 
 
@@ -100,7 +100,7 @@ def webhook_deployment(bundle: Bundle) -> Iterator[Finding]:
 def webhook_port(bundle: Bundle) -> Iterator[Finding]:
     """The port of a webhook is not a valid port.
 
-    Why: the API server refuses the Service that OLM makes. 0 counts as left out, and
+    Why: the API server refuses the Service that OLM creates. 0 counts as left out, and
     is a warning.
 
     Fix: write a number from 1 to 65535, or leave it out for 443.
@@ -121,7 +121,7 @@ def webhook_port(bundle: Bundle) -> Iterator[Finding]:
 def webhook_name(bundle: Bundle) -> Iterator[Finding]:
     """Two webhooks have the same name.
 
-    Why: OLM fails to install the CSV, whatever the types of the two are.
+    Why: OLM fails to install the CSV, even if the two have different types.
 
     Fix: give each a different `generateName`.
     """
@@ -173,11 +173,11 @@ def conversion_crd(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CSV072", "webhook-rules", suite=SOUND_SUITE)
 def webhook_rules(bundle: Bundle) -> Iterator[Finding]:
-    """A webhook intercepts requests that OLM keeps webhooks away from.
+    """A webhook intercepts requests that OLM does not allow webhooks to intercept.
 
     Why: OLM fails to install a CSV with a webhook for all API groups (`*`), for its own group
-    (`operators.coreos.com`), or for the configurations of webhooks. The last it recognizes by
-    their kinds only; for the resource names, the API server never calls a webhook.
+    (`operators.coreos.com`), or for webhook configurations. OLM recognizes the last only by
+    their kinds; for the resource names, the API server never calls a webhook.
 
     Fix: list the API groups and resources that the operator needs.
     """
@@ -200,12 +200,12 @@ def webhook_rules(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CSV073", "conversion-without-webhook", severity=Severity.WARNING, suite=SOUND_SUITE)
 def conversion_without_webhook(bundle: Bundle) -> Iterator[Finding]:
-    """A CRD converts by a webhook, and the CSV defines none for it.
+    """A CRD uses a conversion webhook, and the CSV does not define one for it.
 
-    Why: OLM sets service, path and certificate of a conversion webhook only for the CRDs that
-    the CSV lists at `conversionCRDs`. The CRD of the bundle is applied as it is, so the API
-    server calls a service of a fixed namespace without OLM's certificate, and reading and
-    writing of its objects fails.
+    Why: OLM sets service, path and certificate of a conversion webhook only for the CRDs that the
+    CSV lists at `conversionCRDs`. The CRD of the bundle is applied unchanged, so the API server
+    calls a service in a fixed namespace without OLM's certificate, and its objects can be neither
+    read nor written.
 
     Fix: add a `ConversionWebhook` to `spec.webhookdefinitions`, or remove `spec.conversion`.
     """

@@ -105,13 +105,13 @@ def _names(marker: Marker) -> Iterator[str]:
 def _column(marker: Marker) -> Iterator[str]:
     column = f"column `{marker.get('name')}`"
     if marker.get("type") not in _COLUMN_TYPES:
-        yield f"the type `{marker.get('type')}` of {column}: allowed are {_listed(_COLUMN_TYPES)}"
+        yield f"the type `{marker.get('type')}` of {column}: use one of {_listed(_COLUMN_TYPES)}"
     form = marker.get("format")
     if form and form not in _COLUMN_FORMATS:
-        yield f"the format `{form}` of {column}: allowed are {_listed(_COLUMN_FORMATS)}"
+        yield f"the format `{form}` of {column}: use one of {_listed(_COLUMN_FORMATS)}"
     priority = marker.get("priority") or 0
     if priority not in _INT32:
-        yield f"the priority {priority} of {column}: it must fit 32 bits"
+        yield f"the priority {priority} of {column}: it must be a 32-bit integer"
     path = marker.get("JSONPath")
     if not path.startswith("."):
         yield f"the path `{path}` of {column}: it must begin with a dot and contain no braces"

@@ -269,7 +269,7 @@ class _Crd:
             self.findings.add(
                 "API012",
                 f"{'more than one' if stored else 'none'} of the versions {which} of "
-                f"`{self.key.kind}` is marked as the one that is stored",
+                f"`{self.key.kind}` is marked as the storage version",
                 (kept[stored[1]] if stored else kept[0]).kind.at,
                 hint="write `# +kubebuilder:storageversion` on one of them",
             )

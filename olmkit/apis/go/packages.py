@@ -176,7 +176,7 @@ def _check_one_package(files: list[GoFile], findings: Findings) -> None:
                 f"the package is `{file.package}` here, and `{named[0].package}` in another file "
                 "of this folder",
                 place,
-                hint="give them one name, or a folder each",
+                hint="give them one name, or move them to separate folders",
             )
             return
 

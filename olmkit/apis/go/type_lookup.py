@@ -241,7 +241,7 @@ class TypeResolver:
             return self.refuse(
                 f"`{name.name}` is a generic type, which cannot be expressed in a CRD",
                 at,
-                "declare the type that is meant without type parameters",
+                "declare the type without type parameters",
             )
         if declaration.is_alias:
             return self._alias(declaration, named, inner, at)

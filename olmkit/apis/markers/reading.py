@@ -76,7 +76,7 @@ def _warn_unknown(comment: Comment, level: MarkerLevel, findings: Findings) -> N
     last = name.rpartition(":")[2]
     hint = ""
     if name.startswith("operator-sdk:gen-csv:"):
-        hint = f"since operator-sdk 1.0 it is written `+{CSV}:…`"
+        hint = f"since operator-sdk 1.0, it is spelled `+{CSV}:…`"
     elif meant:
         hint = f"did you mean `+{meant}`?"
     elif REGISTRY.find(VALIDATION + last[:1].upper() + last[1:], MarkerLevel.FIELD):

@@ -407,7 +407,7 @@ def _is_float(text: str) -> bool:
 
 def _in_int64(value: int, offset: int) -> int:
     if value not in _INT64:
-        raise MarkerError(f"`{value}` does not fit 64 bits", offset)
+        raise MarkerError(f"`{value}` is not a 64-bit integer", offset)
     return value
 
 

@@ -332,7 +332,7 @@ class TypeReader:
         return self._refuse(
             expression,
             f"`{shown(expression)}` cannot be expressed in a CRD",
-            "supported are list, set, dict, Optional, Literal and Annotated",
+            "use list, set, dict, Optional, Literal or Annotated",
         )
 
     def _list(self, expression: ast.expr, head: str, items: list[ast.expr]) -> TypeExpression:

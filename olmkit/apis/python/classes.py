@@ -175,9 +175,9 @@ class ModuleReader:
             if keyword.arg in _OTHER_FORMS and self._types().literals.value(keyword.value):
                 self.findings.add(
                     "API006",
-                    f"`{keyword.arg}` gives `{node.name}` a form that no schema can express",
+                    f"`{keyword.arg}` gives `{node.name}` a form that a schema cannot express",
                     self.module.at(keyword.value),
-                    hint="leave it out, and write a tag as a field of type `Literal`",
+                    hint="omit it, and write a tag as a field of type `Literal`",
                 )
 
     def _declare(
@@ -352,7 +352,7 @@ class ModuleReader:
                 "API017",
                 f"`{name}` is written as `{written}` and read as `{read[0]}`",
                 self.module.at(statement.target),
-                hint="name it once, with `alias`",
+                hint="use one name, with `alias`",
             )
         return Field(
             name=name,
@@ -401,7 +401,7 @@ class ModuleReader:
         if not literals.is_text(text):
             self.findings.add(
                 "API002",
-                "the docstring has half of a surrogate pair, which is not a character",
+                "the docstring contains an unpaired surrogate, which is not a character",
                 self.module.at(statement),
                 hint="write the character itself",
             )

@@ -73,7 +73,7 @@ KNOWN: Final = (
     | {f"annotated_types.{name}" for name in (*_ANNOTATED_TYPES, "Len", "Interval")}
     | {"pydantic.AliasChoices"}
 )
-"""Dotted names of other libraries that say something about a field."""
+"""Dotted names of other libraries that describe a field."""
 
 
 # Values that mean "not given" where a default would be.
@@ -96,9 +96,9 @@ class Facts:
     default: Any = MISSING
     is_optional: bool = False
     alias: str = ""
-    """The name in JSON, if one is said."""
+    """The name in JSON, if it is set."""
     read_as: tuple[str, ...] = ()
-    """The names under which a value is read, where they are said apart."""
+    """The names under which a value is read, if they are set separately."""
     title: str = ""
     description: str = ""
     example: Any = MISSING
@@ -195,7 +195,7 @@ class FactReader:
             if not (isinstance(value, ast.Constant) and value.value in (None, False)):
                 self.findings.add(
                     "API033",
-                    f"`{key}` of `{shown(call.func)}` does not reach the CRD",
+                    f"`{key}` of `{shown(call.func)}` is not added to the CRD",
                     self.literals.module.at(value),
                     hint="write what the API needs as a marker comment",
                 )

@@ -317,7 +317,7 @@ def _in_category(name: str, is_not: bool) -> Test:
     if name == "Any":
         name = ""  # every category begins with nothing
     if len(name) > 2:
-        raise PatternError(f"the characters of `{name}` are not known here")
+        raise PatternError(f"the character class `{name}` is not supported")
     return lambda char: unicodedata.category(char).startswith(name) is not is_not
 
 

@@ -113,7 +113,7 @@ def _read(data: bytes, odd: json.JSONDecoder | None) -> Any:
     value, end = _next(odd, text, begin, begin)
     rest = _skip_text_space(text, end)
     if rest < len(text):
-        raise JsonError("there is more text after the end of the value", _length(text, 0, rest))
+        raise JsonError("extra text after the end of the value", _length(text, 0, rest))
     return value
 
 

@@ -79,7 +79,7 @@ def events(data: bytes) -> Iterator[Any]:
                 raise YamlError(
                     "a byte order mark is inside the text",
                     offset=mark,
-                    hint="remove it; it comes from joining files",
+                    hint="remove it; it usually comes from concatenating files",
                 )
             yield event
     except YAMLError as error:

@@ -13,7 +13,7 @@ _INDENT: Final = "indent this line like the lines that it belongs to"
 _UTF_8: Final = "save the file as UTF-8"
 _BRACKET: Final = "close the bracket, or quote a string that begins with one"
 _CONTROL: Final = "remove the character; a binary file is not a manifest"
-_ESCAPE: Final = "use single quotes, in which a backslash is a backslash"
+_ESCAPE: Final = "use single quotes, in which a backslash has no special meaning"
 _PERCENT: Final = "write a character as `%` and two hexadecimal digits"
 
 

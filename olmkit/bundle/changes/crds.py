@@ -122,11 +122,11 @@ def _gone(name: str) -> BundleChange:
         area=Area.CRDS,
         rule="crd-removed",
         subject=name,
-        message="the CustomResourceDefinition is gone: OLM v1 deletes it with all its objects, "
+        message="the CustomResourceDefinition was removed: OLM v1 deletes it with all its objects, "
         "OLM v0 leaves them without an operator",
         level=ChangeLevel.BLOCKS,
         olm=(V1,),
-        hint="keep the CRD in the bundle until no object of its kind is left",
+        hint="keep the CRD in the bundle until no objects of its kind exist",
     )
 
 

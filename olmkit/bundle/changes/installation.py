@@ -118,7 +118,9 @@ def _workloads(old: BundleSummary, new: BundleSummary) -> Iterator[BundleChange]
     news = {one.name: one for one in new.workloads}
     for name in olds:
         if name not in news:
-            yield _workload(name, "deployment-removed", "the Deployment is gone: OLM deletes it")
+            yield _workload(
+                name, "deployment-removed", "the Deployment was removed: OLM deletes it"
+            )
     for name, after in news.items():
         before = olds.get(name)
         if before is None:

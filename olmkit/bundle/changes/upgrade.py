@@ -19,8 +19,8 @@ def of_summaries(old: BundleSummary, new: BundleSummary) -> Iterator[BundleChang
         yield BundleChange(
             area=Area.UPGRADE,
             rule="package-changed",
-            message=f"the package changes from `{old.package}` to `{new.package}`: no bundle "
-            "upgrades one of another package",
+            message=f"the package changes from `{old.package}` to `{new.package}`: a bundle "
+            "cannot upgrade a bundle of another package",
             level=ChangeLevel.BLOCKS,
             old=old.package,
             new=new.package,
@@ -81,7 +81,7 @@ def _of_edges(old: BundleSummary, new: BundleSummary) -> Iterator[BundleChange]:
     yield BundleChange(
         area=Area.UPGRADE,
         rule="no-upgrade-edge",
-        message=f"the CSV does not name `{old.name}` as what it upgrades"
+        message=f"the CSV does not declare an upgrade from `{old.name}`"
         + (f" (it has {named})" if named else ""),
         level=ChangeLevel.WARNS,
         olm=GENERATIONS,

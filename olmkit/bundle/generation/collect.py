@@ -144,7 +144,7 @@ def _problem(resource: BundleObject) -> Diagnostic | None:
     if not resource.name:
         hint = "write `metadata.name`"
         if resource.metadata.get("generateName"):
-            hint += "; a bundle cannot hold generated names"
+            hint += "; a bundle cannot contain generated names"
         return findings.found(
             "PRJ101",
             f"the `{resource.kind}` has no name",

@@ -58,7 +58,7 @@ def _admission(
                     at=hook.source.at_key(*hook.keys, lost),
                     subject=where,
                     hint="OLM limits webhooks to the namespaces of the operator group; "
-                    "let the webhook decide about the rest",
+                    "let the webhook handle the rest",
                 )
             )
     result: dict[str, Any] = {

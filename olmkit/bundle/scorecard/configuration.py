@@ -1,7 +1,7 @@
 """`config.yaml` of the scorecard: stages of tests, each with an image, a command and labels.
 
 Source: `scorecard.operatorframework.io/v1alpha3` of operator-framework/api. As there, only the
-first document counts, keys match without regard to case, unknown keys are ignored, and an empty
+first document is read, keys match without regard to case, unknown keys are ignored, and an empty
 file has no tests.
 """
 

@@ -62,8 +62,8 @@ def config_map(tree: Tree, name: str, namespace: str) -> Manifest:
     archive = layer.write(tree).data
     if len(archive) > MAX_ARCHIVE:
         raise InputError(
-            f"the compressed bundle has {len(archive) / 1e6:.1f} MB, more than the "
-            f"{MAX_ARCHIVE / 1e6:.1f} MB that a ConfigMap can hold",
+            f"the compressed bundle is {len(archive) / 1e6:.1f} MB, more than the "
+            f"{MAX_ARCHIVE / 1e6:.1f} MB that fit into a ConfigMap",
             hint="remove files that the tests do not need from the bundle",
         )
     return {

@@ -202,7 +202,7 @@ def _folder(package: str) -> str:
             return "/".join(parts)
     raise InputError(
         f'invalid package name "{package}": must be a single local path element',
-        hint="a package is written to a folder of its name; rename it",
+        hint="a package is written to a folder with its name; rename the package",
     )
 
 

@@ -33,7 +33,7 @@ class Member:
 
 
 Parts = Sequence[bytes]
-"""The texts of all values that one field has, in their order."""
+"""The strings of all values of one field, in order."""
 
 
 def fields(text: bytes) -> Mapping[str, Parts]:

@@ -185,7 +185,7 @@ class _Reader:
             self._refuse(
                 "no bundle objects found",
                 at=self._place(MANIFESTS),
-                hint="put the manifests directly into `manifests/`, one object a file",
+                hint="put the manifests directly into `manifests/`, one object per file",
             )
         return tuple(objects)
 

@@ -124,7 +124,7 @@ def _channels(source: SourceBundle, placement: Placement) -> tuple[str, ...]:
     channels = tuple(dict.fromkeys(placement.channels or source.channels))
     if not channels:
         raise InputError(
-            f"`{source.name}` belongs to no channel: its annotations name none",
+            f"`{source.name}` belongs to no channel: its annotations do not name one",
             hint="name one with `--channel`",
         )
     return channels
@@ -185,7 +185,7 @@ def _replaced_head(source: SourceBundle, channel: Channel) -> str:
         raise InputError(
             f"`{source.name}` is not an upgrade of `{head.name}`, the head of the channel "
             f"`{channel.name}`",
-            hint="name what it follows with `--replaces`, `--skips` or `--skip-range`",
+            hint="pass the bundle that it follows with `--replaces`, `--skips` or `--skip-range`",
         )
     return head.name
 

@@ -110,7 +110,7 @@ def _version(source: SourceBundle) -> Version:
 def _channels(source: SourceBundle) -> tuple[str, ...]:
     if not source.channels:
         raise InputError(
-            f"`{source.name}` belongs to no channel: its annotations name none",
+            f"`{source.name}` belongs to no channel: its annotations do not name one",
             hint=f"add the annotation `{model.CHANNELS}` to `metadata/annotations.yaml` in "
             f"`{source.root}`",
         )

@@ -50,7 +50,7 @@ def _with_changed(data: bytes, old: Blob, new: Blob) -> bytes:
             return part
     raise InputError(
         f"the channel `{old.name}` is written in a way that cannot be changed",
-        hint="write it again with `olmkit catalog render`",
+        hint="rewrite it with `olmkit catalog render`",
     )
 
 

@@ -83,8 +83,8 @@ def read(document: Document, reference: str) -> tuple[Wanted, ...]:
     )
     if kind not in _SHAPES:
         raise InputError(
-            f"{document.at()}: this is neither {IMAGE_SET} nor {FILTER}",
-            hint="give the file that oc-mirror or catalog-filter takes",
+            f"{document.at()}: expected {IMAGE_SET} or {FILTER}",
+            hint="pass a configuration file of oc-mirror or catalog-filter",
         )
     value = configuration.read(document, _SHAPES[kind])
     version = value.get("apiVersion", _VERSIONS[kind][0])

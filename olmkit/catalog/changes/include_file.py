@@ -47,7 +47,7 @@ def _included(package: Mapping[str, Any]) -> Included:
     if everywhere.range is not None and listed:
         raise InputError(
             f"{place} has a range and channels",
-            hint="write the range into each channel that it is for",
+            hint="write the range into each channel that it applies to",
         )
     return Included(
         package=name,

@@ -113,7 +113,7 @@ def order(channel: Channel) -> tuple[Entry, ...]:
         raise BrokenChannelError(
             "slash",
             f"channel `{channel.name}` of package `{channel.package}` has a slash in its name, "
-            "so OLM v0 installs nothing from it",
+            "so OLM v0 cannot install from it",
             hint="rename the channel",
         )
     return order_of(channel.entries.values(), channel.package, channel.name)

@@ -76,13 +76,13 @@ def build(
             raise InputError(
                 f"opm cannot cache bundle `{name}` of channel `{channel}`: "
                 f"`{path}` cannot be the name of a file",
-                hint="rename the channel or the bundle, or leave out the cache",
+                hint="rename the channel or the bundle, or omit the cache",
             )
         if path in files:
             raise InputError(
                 f"opm cannot cache bundle `{name}` of channel `{channel}`: "
                 f"another bundle of package `{package}` has the file `{path}` too",
-                hint="rename the channel or the bundle, or leave out the cache",
+                hint="rename the channel or the bundle, or omit the cache",
             )
         files[path] = json_text.compact(_bundle(data), sort=False)
     cache = Tree(files)

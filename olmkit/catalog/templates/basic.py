@@ -51,6 +51,6 @@ def _image(template: Template, index: int, blob: Blob) -> str:
             ENTRY,
             "a bundle of the template lacks `image`",
             at=template.at("entries", index),
-            hint="name the image of the bundle",
+            hint="set the image of the bundle",
         )
     return image

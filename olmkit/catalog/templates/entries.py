@@ -38,6 +38,6 @@ def _blob(template: Template, index: int, value: Any) -> Blob:
             ENTRY,
             f"the entry `{shown}` lacks `schema`",
             at=at,
-            hint="write which kind of blob it is, such as `schema: olm.channel`",
+            hint="set the kind of the blob, such as `schema: olm.channel`",
         )
     return blob

@@ -76,7 +76,7 @@ def images(template: Template) -> Iterator[tuple[str, Location]]:
     if not some:
         raise findings.refusal(
             FORM,
-            "the template names no bundles",
+            "the template does not list bundles",
             at=template.at(),
             hint="list images under `candidate`, `fast` or `stable`, in `bundles`",
         )
@@ -211,7 +211,7 @@ def _check_order(archetypes: Sequence[Sequence[_Member]]) -> None:
             findings.found(
                 ORDER,
                 f"the versions `{before.version}` of `{before.name}` and `{after.version}` of "
-                f"`{after.name}` cannot be ordered: they differ at most by build metadata",
+                f"`{after.name}` cannot be ordered: they differ only in build metadata",
                 at=after.at,
                 hint="keep one of the two bundles",
             )

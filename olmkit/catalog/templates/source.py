@@ -210,7 +210,7 @@ def _detect(document: Document) -> Kind:
             FORM,
             "the first document of the template is empty",
             at=document.at(),
-            hint="remove the `---` before the template: only the first document counts",
+            hint="remove the `---` before the template: only the first document is read",
         )
     if not isinstance(document.value, dict):
         raise findings.refusal(

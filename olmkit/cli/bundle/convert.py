@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 )
 @click.option("--dry-run", is_flag=True, help="Show the files without writing them.")
 def convert(app: App, *, source: Path, directory: Path, dry_run: bool) -> None:
-    """Convert package manifests, the format before bundles, to bundles.
+    """Convert package manifests, the predecessor of bundles, to bundles.
 
     DIR has a `NAME.package.yaml` and a directory for each version. For each version, writes
     `bundle-VERSION/bundle` with `manifests/` and `metadata/`, and a `bundle.Dockerfile`: all of

@@ -137,7 +137,7 @@ def _server(server: str, opm_cache: bool, given: dict[str, Any]) -> ServerOption
             )
         if given["base"]:
             raise ConfigurationError(
-                "`--server` names an image already, so `--base` names a second one",
+                "`--server` already names an image, so `--base` has no effect",
                 hint="leave out `--base`",
             )
         given = {**given, "base": server}

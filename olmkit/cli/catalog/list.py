@@ -34,10 +34,10 @@ _channel_patterns: _Decorator = click.option(
     help="List only channels whose name matches, such as `stable*`; repeatable.",
 )
 _deprecated: _Decorator = click.option(
-    "--deprecated", is_flag=True, help="List only what is deprecated."
+    "--deprecated", is_flag=True, help="List only deprecated items."
 )
 _wide: _Decorator = click.option(
-    "--wide", is_flag=True, help="Show more columns, after those of `opm alpha list`."
+    "--wide", is_flag=True, help="Show more columns, to the right of those of `opm alpha list`."
 )
 
 

@@ -44,7 +44,7 @@ def confirm(app: App, found: Sequence[Manifest], *, also: Sequence[str] = (), ye
         app.terminal.say(f"will delete {what}")
     if not sys.stdin.isatty():
         raise ConfigurationError(
-            "deleting objects requires confirmation, and there is no terminal to ask on",
+            "deleting objects requires confirmation, and no terminal is available",
             hint="pass `--yes`, or set `OLMKIT_YES=1`",
         )
     more = " and the others" if also else ""

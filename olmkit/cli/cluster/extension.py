@@ -206,8 +206,8 @@ def uninstall(
             )
             for crd in made.unread:
                 app.terminal.note(
-                    f"the objects of {objects.name(crd)} cannot be listed, since nothing converts "
-                    "them; they go after the operator"
+                    f"the objects of {objects.name(crd)} cannot be listed, since no webhook "
+                    "converts them; they are deleted after the operator"
                 )
             if dry_run:
                 deletion.rehearse(app, made.all, stays=made.stays, package=package)

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     "--bundle",
     default="",
     metavar="REF",
-    help="Bundle to try, a directory or an image; olmkit creates a catalog for it (OLM v0).",
+    help="Bundle to install, a directory or an image; olmkit creates a catalog for it (OLM v0).",
 )
 @click.option(
     "--catalog",

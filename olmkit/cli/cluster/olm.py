@@ -171,5 +171,7 @@ def _text(found: job.OlmStatus) -> str:
         for part in found.parts
     ]
     if not found.parts:
-        lines.append("  it runs outside of the cluster, or not at all: it has no Deployments here")
+        lines.append(
+            "  it has no Deployments in this cluster: it runs outside of the cluster, or not at all"
+        )
     return "\n".join(lines)

@@ -52,8 +52,8 @@ class SelectionOptions:
         if self.skip_dependencies and self.config is None:
             raise ConfigurationError(
                 "`--skip-deps` is for an include file of opm",
-                hint="pass the file with `--config`, or leave `--skip-deps` out: `--package` "
-                "keeps no dependencies",
+                hint="pass the file with `--config`, or omit `--skip-deps`: `--package` does "
+                "not keep dependencies",
             )
         if self.config is not None:
             return job.read(self.config, reference, dependencies=not self.skip_dependencies)
@@ -97,7 +97,7 @@ def selection_options(run: Callable[..., Any]) -> Callable[..., Any]:
             "--skip-deps",
             "skip_dependencies",
             is_flag=True,
-            help="Leave out what the bundles of an include file depend on.",
+            help="Omit the dependencies of the bundles of an include file.",
         ),
     ]
     return options.add(gathered, added)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     "folder",
     required=True,
     type=click.Path(path_type=Path, file_okay=False),
-    help="Directory for the pages: new, empty, or of an earlier build.",
+    help="Directory for the pages: new, empty, or from an earlier build.",
 )
 @click.option("--title", default="", help="Title of the hub. Default: the name of the catalog.")
 @click.option(
@@ -57,16 +57,18 @@ if TYPE_CHECKING:
     default="",
     metavar="TIME",
     help="Time of this build (RFC 3339), for the about page and for the changes. Default: none, "
-    "so that the same catalog gives the same bytes.",
+    "so that the same catalog produces the same bytes.",
 )
 @click.option(
     "--image-link",
     default="",
     metavar="URL",
-    help="Address of a scan or an SBOM of an image, with `{image}` for its reference: each image "
+    help="URL of a scan or an SBOM of an image, with `{image}` for its reference; each image "
     "gets a link.",
 )
-@click.option("--gzip", "packed", is_flag=True, help="Write a compressed `.gz` of each large text.")
+@click.option(
+    "--gzip", "packed", is_flag=True, help="Write a compressed `.gz` copy of each large text file."
+)
 @click.option("--dry-run", is_flag=True, help="Show what would be written without writing it.")
 @source_options
 @registry_options

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     default=2.0,
     show_default=True,
     metavar="SECONDS",
-    help="How often to look for a change of the catalogs and of the bundle.",
+    help="How often to check the catalogs and the bundle for changes.",
 )
 @source_options
 @registry_options

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     metavar="FILE",
     envvar="OLMKIT_HELM",
     help="With kinds of Helm, the helm program for the image; `{arch}` in FILE is the "
-    "architecture. Default: the one on the path.",
+    "architecture. Default: the `helm` on `PATH`.",
 )
 @click.option(
     "--collections",
@@ -146,7 +146,7 @@ def _text(plan: ImagePlan) -> str:
     packages = plan.lock or ", ".join(wanted.requirements) or "none"
     lines = {
         "base": plan.base,
-        "python": plan.python or "as the base says",
+        "python": plan.python or "as declared by the base image",
         "platforms": ", ".join(map(str, plan.platforms)),
         "packages": f"{packages} in {image_plan.PACKAGES}",
         "code": f"{', '.join(wanted.packages)} in {image_plan.CODE}"

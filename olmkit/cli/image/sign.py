@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     required=True,
     envvar="OLMKIT_SIGNING_KEY",
-    help="Private key: ECDSA on P-256 in PEM form, of cosign or OpenSSL.",
+    help="Private key: ECDSA P-256 in PEM format, from cosign or OpenSSL.",
 )
 @annotation_option("Annotation to sign together with the digest; repeatable.")
 @registry_options
@@ -59,7 +59,7 @@ def sign(
         one = app.run(job.sign(reference, private, access, annotations=annotations))
         made.append(one)
         if not one.is_new:
-            app.terminal.note(f"{one.reference} has this signature already")
+            app.terminal.note(f"{one.reference} already has this signature")
     app.emit(
         {
             "images": [

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     multiple=True,
     required=True,
     envvar="OLMKIT_VERIFICATION_KEY",
-    help="Public key in PEM form; repeatable, and one of them must have signed.",
+    help="Public key in PEM format; repeatable. A signature by any of them is accepted.",
 )
 @annotation_option("Annotation that the signature must have; repeatable.")
 @registry_options

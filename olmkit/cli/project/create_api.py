@@ -76,15 +76,14 @@ _OF_WATCHED = (
     "plugins",
     default="",
     metavar="PLUGIN",
-    help="In a Python project, `helm` or `ansible`: the kind is that of a chart, or of a role or "
-    "playbook.",
+    help="In a Python project, `helm` or `ansible`: the kind runs a chart, or a role or playbook.",
 )
 @click.option(
     "--helm-chart",
     default="",
     metavar="CHART",
-    help="For a Helm kind, the chart: a directory, a packed chart, its URL, `oci://…`, or a name "
-    "in a chart repository. Default: a small new one.",
+    help="For a Helm kind, the chart: a directory, a packaged chart, its URL, `oci://…`, or a name "
+    "in a chart repository. Default: a new minimal chart.",
 )
 @click.option(
     "--helm-chart-repo", default="", metavar="URL", help="Chart repository that has CHART."
@@ -92,7 +91,7 @@ _OF_WATCHED = (
 @click.option(
     "--helm-chart-version",
     default="",
-    help="Version of a chart in a registry or repository, if CHART has none. Default there: the "
+    help="Version of a chart in a registry or repository, if CHART does not name one. Default: the "
     "newest.",
 )
 @click.option("--generate-role", is_flag=True, help="For an Ansible kind, create a role.")
@@ -134,7 +133,7 @@ def create(
     opened = project.open_project(app.project)
     runner = _runner(plugins)
     if runner or opened.project.language in ("helm", "ansible"):
-        _refuse(_OF_PYTHON, "kinds of Helm and Ansible do not have it")
+        _refuse(_OF_PYTHON, "it does not apply to Helm and Ansible kinds")
         wanted = WatchedApi(
             runner=runner,
             group=given["group"],
@@ -166,7 +165,7 @@ def create(
             user=run_as_user,
         )
     elif image_container_command or image_container_port or run_as_user is not None:
-        raise ConfigurationError("command, port and user belong to an image: `--image …`")
+        raise ConfigurationError("command, port and user require an image: `--image …`")
     request = ApiRequest(deploy=deploy, **given)
     result = project.create_api(app.project, request, opened=opened, dry_run=dry_run)
     scaffolding.emit(app, result, dry_run=dry_run, following=_following(result))
@@ -186,7 +185,7 @@ def _following(result: ScaffoldResult) -> str:
 def _chart(text: str, repository: str, version: str) -> ChartReference | None:
     if not text:
         if repository or version:
-            raise ConfigurationError("no chart is named", hint="pass `--helm-chart`")
+            raise ConfigurationError("no chart was passed", hint="pass `--helm-chart`")
         return None
     from olmkit.jobs.project.charts import ChartReference
 

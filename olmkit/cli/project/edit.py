@@ -30,7 +30,11 @@ from olmkit.cli.project.scaffolding import dry_run_option
     help="Watch only the namespace of the operator, or all namespaces.",
 )
 @click.option("--image", default="", help="Image of the operator, with a tag or a digest.")
-@click.option("--domain", default="", help="Domain of the API groups, before the first kind.")
+@click.option(
+    "--domain",
+    default="",
+    help="Domain of the API groups; can be changed only before the first kind is created.",
+)
 @click.option(
     "--prometheus/--no-prometheus",
     default=None,
@@ -44,7 +48,7 @@ from olmkit.cli.project.scaffolding import dry_run_option
 @click.option(
     "--ci",
     type=click.Choice(option_values.CI_SERVICES),
-    help="Add a workflow for this service, if there is none.",
+    help="Add a CI workflow for this service, if there is none.",
 )
 @dry_run_option
 def edit(
@@ -59,7 +63,7 @@ def edit(
     ci: str | None,
     dry_run: bool,
 ) -> None:
-    """Change what was chosen when a project was created: scope, image, overlays, workflows."""
+    """Change settings of an existing project: scope, image, overlays, workflows."""
     from olmkit.jobs.project import scaffold as project
     from olmkit.project.scaffold.edit import EditRequest
 

@@ -21,7 +21,7 @@ from olmkit.cli.frame.cluster_options import Target, cluster_options
     """,
 )
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-@click.option("--no-check", is_flag=True, help="Do not check first that the cluster has the kinds.")
+@click.option("--no-check", is_flag=True, help="Skip the check that the cluster has the CRDs.")
 @cluster_options
 def run(app: App, *, arguments: tuple[str, ...], no_check: bool, target: Target) -> None:
     """Run the operator of the project on this machine, against a cluster.

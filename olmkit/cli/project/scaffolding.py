@@ -47,7 +47,7 @@ def _more() -> list[Callable[..., Any]]:
             "--external-api-domain",
             "external_domain",
             default=None,
-            help="Domain of the group of an external kind.",
+            help="Domain of an external kind's API group.",
         ),
         click.option(
             "--external-api-path",

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 @click.option(
     "--template",
     type=click.Choice(option_values.SUBMISSION_TEMPLATES),
-    help="Start a file-based operator with a template of this kind.",
+    help="Create a file-based operator with a template of this kind.",
 )
 @click.option(
     "--catalog",

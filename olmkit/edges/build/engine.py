@@ -57,7 +57,7 @@ def _program(engine: str) -> str:
     if found is None:
         raise ConfigurationError(
             f"`{engine}` is not installed",
-            hint="install it, or build without an engine: omit `--engine`",
+            hint="install it, or omit `--engine` to build without an engine",
         )
     return found
 

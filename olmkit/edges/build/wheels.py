@@ -185,7 +185,7 @@ async def _run(words: Sequence[str], environment: Mapping[str, str]) -> None:
             "correct the requirements, the lock or the folder of wheels; `UV_FIND_LINKS` "
             "(for pip: `PIP_FIND_LINKS`) adds a directory to the index",
         )
-    raise RemoteError(message, hint="with `--wheels FOLDER` no network is needed")
+    raise RemoteError(message, hint="`--wheels FOLDER` works without network access")
 
 
 def _record(path: str, data: bytes, kept: Mapping[str, File]) -> bytes:

@@ -194,7 +194,7 @@ def new_file(folder: Path | None, name: str) -> Iterator[NewFile]:
         place = folder if folder is not None and lock is not None else tempfile.gettempdir()
         raise RemoteError(
             f"cannot write the cache in `{place}`: {error.strerror or error}",
-            hint="free some space there, or name another folder with `--cache-dir`",
+            hint="free some disk space, or pass another folder with `--cache-dir`",
         ) from error
     finally:
         if lock is not None:
@@ -287,5 +287,5 @@ def _refuse_unsafe(folder: Path, found: os.stat_result) -> None:
     if not _is_safe(found):
         raise ConfigurationError(
             f"other users can change the cache folder `{folder}`",
-            hint="name a folder that belongs to you and that only you can write to",
+            hint="use a folder that you own and that only you can write to",
         )

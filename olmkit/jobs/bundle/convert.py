@@ -32,7 +32,7 @@ def convert(source: Path, output: Path, *, dry_run: bool = False) -> ConvertedPa
         raise ConfigurationError(f"`{output}` is not a folder")
     if paths.entries(output):
         raise ConfigurationError(
-            f"the folder `{output}` is not empty", hint="name a new folder with `--directory`"
+            f"the folder `{output}` is not empty", hint="pass a new folder with `--directory`"
         )
     found = package_bundles.bundles(disk.read_tree(source), str(source))
     wanted = Tree()

@@ -70,7 +70,7 @@ def kube_version(text: str) -> str:
     if found is None or found.major != 1 or found.minor > _NEWEST:
         raise ConfigurationError(
             f"`{text}` is not a version of Kubernetes",
-            hint=f"write major and minor number, such as `1.{lifecycle.LATEST}`",
+            hint=f"write the major and minor version, such as `1.{lifecycle.LATEST}`",
         )
     return text
 

@@ -224,7 +224,7 @@ def known_digests(path: Path, names: Sequence[str]) -> dict[str, str]:
         raise findings.refusal(
             f"`{path}` contains no digests",
             at=document.at(),
-            hint="write `registry/name:tag: sha256:…`, one image a line",
+            hint="write `registry/name:tag: sha256:…`, one image per line",
         )
     pinned: dict[str, str] = {}
     for name in names:
@@ -294,7 +294,7 @@ def _package(options: BundleGenerateOptions, facts: _Facts) -> str:
         return options.package or facts.name
     raise ConfigurationError(
         "the bundle's package has no name: there is no `PROJECT` file with a `projectName`",
-        hint="pass `--package`, or run it in the project's folder (`-C`)",
+        hint="pass `--package`, or run the command in the project's folder (`-C`)",
     )
 
 
@@ -332,7 +332,7 @@ def _inputs(
         if not kustomize.is_overlay(overlay.reader(project), _CONFIG):
             raise ConfigurationError(
                 f"there is nothing to generate a bundle from: `{folder}` has no kustomization",
-                hint="name manifests with `--input`, or pipe them into `--input -`",
+                hint="pass manifests with `--input`, or pipe them into `--input -`",
             )
         yield from _rendered(project, _CONFIG, passed_over)
         return
@@ -349,7 +349,7 @@ def _inputs(
         named = ", ".join(f"`{name}`" for name in options.inputs)
         raise findings.refusal(
             f"there is no Kubernetes object in {named}",
-            hint="pipe what `kustomize build config/manifests` prints into `--input -`",
+            hint="pipe the output of `kustomize build config/manifests` into `--input -`",
         )
     yield from loaded
 

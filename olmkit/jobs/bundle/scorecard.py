@@ -93,7 +93,7 @@ def load(tree: Tree, reference: str, *, config: Path | None, selector: str) -> S
                 raise broken.error
         raise InputError(
             f"the bundle `{reference}` has no `metadata/annotations.yaml`",
-            hint="name the folder that holds `manifests/` and `metadata/`",
+            hint="pass the folder that contains `manifests/` and `metadata/`",
         )
     found = _configuration(bundle, config)
     try:

@@ -71,8 +71,8 @@ def _check_links(folder: Path, wanted: Tree) -> None:
             one = folder.joinpath(*parts[:end])
             if paths.is_link(one):
                 raise ConfigurationError(
-                    f"`{one}` is a link, and nothing is written through it",
-                    hint="remove the link, or name another folder",
+                    f"`{one}` is a link, and olmkit does not follow links when it writes",
+                    hint="remove the link, or pass another folder",
                 )
 
 

@@ -49,7 +49,7 @@ async def fetch(reference: str, environment: Mapping[str, str]) -> Tree:
 async def _absent(reader: ClusterObjects, name: str) -> str:
     """A hint on which ClusterCatalogs there are; without their names if they may not be listed."""
     if not await reader.knows(v1.CLUSTER_CATALOG):
-        return "OLM v1, which brings them, is not installed in this cluster"
+        return "OLM v1, which provides them, is not installed in this cluster"
     try:
         there = sorted(objects.name(one) for one in await reader.list(v1.CLUSTER_CATALOG))
     except Forbidden:

@@ -372,7 +372,7 @@ async def _pull(
     try:
         return await transports.read_tree(reference, access, connections)
     except InvalidReferenceError as error:
-        error.hint = error.hint or "name a folder that exists, or an image with its registry"
+        error.hint = error.hint or "pass an existing folder, or an image with its registry"
         raise
 
 

@@ -126,7 +126,7 @@ def check_names(package: str, catalog: str) -> None:
     if not names.is_subdomain(package):
         raise ConfigurationError(
             f"`{package}` is not a package name",
-            hint="name a bundle with `--bundle`, or the image of a catalog with `--catalog`",
+            hint="pass a bundle with `--bundle`, or the image of a catalog with `--catalog`",
         )
     if is_image(catalog):
         Reference.parse(catalog)
@@ -220,7 +220,7 @@ def _entry(package: Package, channel: Channel, version: str) -> str:
             what = f"several heads: {', '.join(heads)}" if heads else "no head"
             raise InputError(
                 f"channel `{channel.name}` of package `{package.name}` has {what}",
-                hint="OLM installs nothing from it: let one of them replace the others",
+                hint="OLM cannot install from it: let one of them replace the others",
             )
         return heads[0]
     for name, entry in channel.entries.items():

@@ -43,7 +43,7 @@ async def read(source: Manifest, access: Access, *, image: str = "") -> Catalog:
 async def at(address: str) -> Catalog:
     """The catalog that is served at an address. Raises `OlmkitError`, as `read` does."""
     if not is_reachable(address):
-        raise RemoteError(f"only the cluster reaches `{address}`")
+        raise RemoteError(f"`{address}` can be reached only from the cluster")
     try:
         from olmkit.edges.catalog import client
     except ImportError as error:  # the extra `serve` is not installed

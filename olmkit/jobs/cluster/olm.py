@@ -179,7 +179,7 @@ async def _read(name: str, access: Access) -> bytes:
         if reply.status != 200:
             raise RemoteError(
                 f"`{name}` cannot be downloaded: the server answered {reply.status}",
-                hint="name files or other addresses with `--manifests`",
+                hint="pass files or other URLs with `--manifests`",
                 temporary=reply.status >= 500,
             )
         return await reply.read(_MAX_MANIFESTS)

@@ -37,7 +37,7 @@ T = TypeVar("T")
 Objects = tuple[Manifest, ...]
 
 Added = Callable[[ClusterState], Awaitable[ClusterState]]
-"""Adds to a snapshot what is outside of the cluster, such as whose bundles images are."""
+"""Adds data from outside of the cluster to a snapshot, such as the bundle of an image."""
 
 _GLOBAL = cluster_input.GLOBAL
 _SYSTEMS = ("olm", "openshift-operator-lifecycle-manager")
@@ -53,11 +53,11 @@ async def require_olm(reader: ClusterObjects) -> None:
     if not await reader.knows(kinds.SUBSCRIPTION):
         if await reader.knows(extension.CLUSTER_EXTENSION):
             raise InputError(
-                "this cluster has OLM v1 only: it does not know Subscriptions",
+                "this cluster has OLM v1 only: the API server does not serve Subscriptions",
                 hint="use OLM v1 with `--olm v1`",
             )
         raise InputError(
-            "OLM is not installed in this cluster: it does not know Subscriptions",
+            "OLM is not installed in this cluster: the API server does not serve Subscriptions",
             hint="install it with `olmkit olm install`",
         )
 
@@ -303,7 +303,7 @@ async def created_namespace(reader: ClusterObjects, name: str) -> tuple[str, ...
         return ()
     if objects.metadata(found).get("deletionTimestamp"):
         return ()
-    how = f"`kubectl delete namespace {name}` deletes it with all that is in it"
+    how = f"`kubectl delete namespace {name}` deletes it and everything in it"
     return (f"the namespace {name}, which olmkit created: {how}",)
 
 

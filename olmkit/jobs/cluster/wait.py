@@ -25,7 +25,7 @@ from olmkit.olm.explain.installs import explain
 T = TypeVar("T")
 
 Report = Callable[[str], None]
-"""Told in one line what has changed."""
+"""Receives one line about each change."""
 
 
 def silent(_: str) -> None:
@@ -33,7 +33,7 @@ def silent(_: str) -> None:
 
 
 Act = Callable[[ClusterState, Explanation], Awaitable[None]]
-"""May do something about what is seen, such as approving a plan."""
+"""May react to the current state, for example approve a plan."""
 
 # Resolution fails for some seconds while catalogs connect and old versions go.
 _BELIEVED = 12.0

@@ -97,8 +97,8 @@ async def plan(reader: ClusterObjects, options: InstallOptions, access: Access) 
     ]
     if options.version and not options.manual:
         notes.append(
-            "approval is manual, since with automatic approval OLM would continue to the "
-            "newest version at once"
+            "approval is manual, since with automatic approval OLM would immediately upgrade "
+            "to the newest version"
         )
     if choice.served is not None:
         made += install_objects.served_objects(choice.served)
@@ -270,7 +270,7 @@ async def _refuse_conflict(
     said = resolver_report.joined(facts)
     if unread:
         names = ", ".join(f"`{one.namespace}/{one.name}`" for one in unread)
-        return (f"{said}; other catalogs may change that, and cannot be read from here: {names}",)
+        return (f"{said}; other catalogs may change that, but cannot be read from here: {names}",)
     raise InputError(
         f"OLM cannot install `{choice.csv or choice.package}` in namespace `{here.namespace}`: "
         f"{said}",

@@ -74,7 +74,7 @@ def check(options: InstallOptions) -> None:
     """Refuse invalid options before a request to a cluster: `ConfigurationError`."""
     if bool(options.package) == bool(options.bundle):
         raise ConfigurationError(
-            "nothing to install: no package and no bundle was passed",
+            "nothing to install: pass a package or `--bundle`",
             hint="run `olmkit install PACKAGE` or `olmkit install --bundle REF`",
         )
     if options.bundle and (options.version or options.catalog or options.catalog_address):
@@ -90,7 +90,7 @@ def check(options: InstallOptions) -> None:
             f"`{options.catalog_address}` is not an address of a server", hint="write `HOST:PORT`"
         )
     if options.poll and not cluster_bundle.is_image(options.catalog):
-        raise ConfigurationError("OLM can poll only a catalog that is named by its image")
+        raise ConfigurationError("OLM can poll only a catalog that is given by its image")
     if options.poll and not _DURATION.fullmatch(options.poll):
         raise ConfigurationError(
             f"`{options.poll}` is not a duration", hint="write `15m` or `1h30m`"
@@ -222,7 +222,7 @@ async def _existing(
             _require_seen(here, options, f"there is no CatalogSource `{options.catalog}`")
             raise InputError(
                 f"there is no CatalogSource `{options.catalog}`",
-                hint="run `olmkit status` to list the existing ones; name an image with its "
+                hint="run `olmkit status` to list the existing ones; write an image with its "
                 "registry",
             )
     elif len(near) != 1:
@@ -248,9 +248,9 @@ def _require_seen(here: ClusterState, options: InstallOptions, missing: str) -> 
     raise InputError(
         f"{missing}{where}"
         if seen
-        else "the CatalogSources of the cluster are not known, because you may not list them",
+        else "the CatalogSources of the cluster are unknown, because you may not list them",
         hint="bind the user to a role that allows `list` of `catalogsources.operators.coreos.com` "
-        f"{asked}, or name the image of a catalog with `--catalog`",
+        f"{asked}, or pass the image of a catalog with `--catalog`",
     )
 
 
@@ -264,7 +264,7 @@ async def _offering(
         _require_seen(here, options, "there is no CatalogSource")
         raise InputError(
             f"{where} has no catalog",
-            hint="name an image with `--catalog`, or a bundle with `--bundle`",
+            hint="pass an image with `--catalog`, or a bundle with `--bundle`",
         )
     listed = await reader.list(_MANIFESTS, options.namespace)
     offered = {
@@ -287,7 +287,7 @@ def _unread(options: InstallOptions, catalog: SubscribedCatalog, note: str) -> I
         csv = options.version
         if not csv.startswith(options.package):
             csv = f"{options.package}.v{options.version}"
-            note += f"; taking `{csv}` for the name of version {options.version}"
+            note += f"; assuming that version {options.version} is named `{csv}`"
     return InstallChoice(
         package=options.package,
         catalog=catalog,
@@ -303,7 +303,7 @@ def _chosen(
     if chosen.is_missing and not options.secrets:
         raise InputError(
             f"the catalog offers `{chosen.csv}`, but {chosen.note}",
-            hint="push the bundle image; one that needs credentials is named with `--pull-secret`",
+            hint="push the bundle image; if it needs credentials, pass `--pull-secret`",
         )
     return InstallChoice(
         package=options.package,

@@ -113,7 +113,7 @@ def as_olm_approves(error: InputError, subscription: Manifest) -> InputError:
     name, namespace = objects.name(subscription), objects.namespace(subscription)
     patch = '{"spec":{"installPlanApproval":"Manual"}}'
     warning = (
-        "approval is automatic, so OLM may install that version by itself: "
+        "approval is automatic, so OLM may install that version without confirmation: "
         f"`kubectl patch subscription {name} -n {namespace} --type merge -p '{patch}'` prevents it"
     )
     return InputError(error.message, hint="; ".join(filter(None, (error.hint, warning))))
@@ -309,7 +309,7 @@ def no_path(reached: str, goal: str) -> InputError:
     """The error for an upgrade that ends at the CSV `reached`; `goal` is a CSV or a version."""
     return InputError(
         f"no upgrade path leads from `{reached}` to `{goal}`: the catalog offers no next version",
-        hint="run `olmkit catalog graph` to see what replaces what",
+        hint="run `olmkit catalog graph` to see the upgrade edges",
     )
 
 

@@ -128,7 +128,7 @@ async def until_noted(
                 readiness=Readiness.STUCK,
                 cause="upgrade-not-finished",
                 message=f"`{target}` is healthy, but {missing} (after {timeouts.seconds:.0f} s)",
-                hint="check the log of OLM's operators",
+                hint="check the logs of OLM's operators",
                 chain=found.chain,
                 origin=FaultOrigin.WORLD,
             )

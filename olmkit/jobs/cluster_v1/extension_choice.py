@@ -87,7 +87,7 @@ async def of_new(
         channels=request.channels,
         range=version_range.parse(request.version) if request.version else None,
     )
-    hint = "name one of them with `--catalog`"
+    hint = "pass one of them with `--catalog`"
     with _naming(off):
         chosen = _chosen(read, request.package, query, request.version, hint=hint, image=image)
     found = await cluster_bundle.read_chosen(
@@ -211,7 +211,7 @@ def _unusable(ailing: Diagnosis, *, is_one_of_many: bool) -> InputError:
     return InputError(
         f"{ailing.message}, and OLM v1 reads every catalog for a ClusterExtension without a "
         "selector",
-        hint=f"name one catalog with `--catalog`, or repair that one: {ailing.hint}",
+        hint=f"pass one catalog with `--catalog`, or fix that one: {ailing.hint}",
     )
 
 

@@ -45,7 +45,8 @@ async def require_olm(reader: ClusterObjects) -> None:
     """Raises `InputError` when the cluster has no OLM v1."""
     if not await reader.knows(extensions.CLUSTER_EXTENSION):
         raise InputError(
-            "OLM v1 is not installed in this cluster: it does not know ClusterExtensions",
+            "OLM v1 is not installed in this cluster: the API server does not serve "
+            "ClusterExtensions",
             hint="install it, or use OLM v0 with `--olm v0`",
         )
 

@@ -170,8 +170,8 @@ def _hint(held: Objects) -> str:
         return ""
     listed = ", ".join(f"`{one}`" for one in sorted(names))
     return (
-        f"let what set the finalizers {listed} remove them; if it no longer runs, "
-        "pass `--remove-finalizers`, and what they protect is not cleaned up"
+        f"wait until the owner of the finalizers {listed} removes them; if it "
+        "no longer runs, pass `--remove-finalizers`, which skips their clean-up"
     )
 
 

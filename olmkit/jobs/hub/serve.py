@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from olmkit.edges.images.access_settings import Access
 
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
-_PREVIOUS: Final = "This page shows it as it was before."
+_PREVIOUS: Final = "This page shows its previous state."
 _QUIET: Final = 0.5  # seconds between two looks at what is previewed
 
 

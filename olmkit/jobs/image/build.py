@@ -238,11 +238,11 @@ async def _with_engine(
     if not file:
         raise ConfigurationError(
             f"there is no Containerfile in `{project}`",
-            hint="write one, or build without an engine: omit `--engine`",
+            hint="create one, or omit `--engine` to build without an engine",
         )
     if options.wheels and not paths.is_same(Path(options.wheels), project / "wheels"):
         raise ConfigurationError(
-            "an engine sees only the project's folder",
+            "an engine can read only the project's folder",
             hint="put the wheels into the project's folder `wheels`",
         )
     name = _engine_name(options)

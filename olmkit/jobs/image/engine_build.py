@@ -51,7 +51,7 @@ async def build(
     if len(options.platforms) > 1:
         raise ConfigurationError(
             "an engine builds for one platform at a time",
-            hint="name one `--platform`, or build without an engine",
+            hint="pass one `--platform`, or build without an engine",
         )
     wanted = references.parse_image(options.target) if options.target else None
     name = str(wanted) if isinstance(wanted, Reference) else default_tag

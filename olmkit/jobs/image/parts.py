@@ -99,7 +99,7 @@ async def bases(
                     )
             kept = image.descriptor
         else:
-            say(f"base: {reference} for {platform}, as it was when it was last pulled")
+            say(f"base: {reference} for {platform}, from the local cache")
         found.append(await _base(cache.layout, str(kept.digest), reference, platform))
     return found, cache.layout
 
@@ -122,7 +122,7 @@ async def _base(
     if not platform.runs(found):
         raise InputError(
             f"the base `{reference}` is not for `{platform}` but for `{found}`",
-            hint=f"name another base with `--base`, or build with `--platform {found}`",
+            hint=f"pass another image with `--base`, or build with `--platform {found}`",
         )
     return image
 

@@ -132,7 +132,7 @@ def check(options: PublishOptions) -> ImageReference | None:
     if options.push and not isinstance(wanted, Reference):
         raise ConfigurationError(
             "there is no registry to push to",
-            hint="name the image with `-t registry/repository:tag`",
+            hint="pass the name of the image with `-t registry/repository:tag`",
         )
     if isinstance(wanted, Reference | LayoutReference) and wanted.digest is not None:
         raise _pinned_target(str(wanted))
@@ -192,7 +192,7 @@ async def _push(
         if noun.build is None:
             raise ConfigurationError(
                 f"`{origin}` is a folder, not an image",
-                hint=f"build one with `{noun.command}`, or name a layout: `oci:{origin}`",
+                hint=f"build one with `{noun.command}`, or pass a layout: `oci:{origin}`",
             )
         image = noun.build(origin.folder)
         root = image.descriptor
@@ -204,7 +204,7 @@ async def _push(
         if noun.label and not noun.fits(found.config.labels):
             raise InputError(
                 f"`{origin}` is not a {noun.word} image: it has no label `{noun.label}`",
-                hint=f"name another image, or build one with `{noun.command}`",
+                hint=f"pass another image, or build one with `{noun.command}`",
             )
         root = await _send(store, root, wanted, access, report, steps)
     return _pushed(wanted, root, steps)
@@ -325,7 +325,7 @@ def containerfile(folder: str, options: PublishOptions) -> tuple[Path, str]:
     if found is None:
         raise ConfigurationError(
             f"there is no `{_CONTAINERFILE}` next to `{folder}`",
-            hint="`olmkit bundle generate` writes it; or build without an engine",
+            hint="run `olmkit bundle generate` to write it, or build without an engine",
         )
     return found, tag
 

@@ -171,7 +171,7 @@ async def _signature_manifest(store: ReferringStore, tag: str) -> ImageManifest 
         return None
     manifest = await stores.read_manifest(store, descriptor)
     if not isinstance(manifest, ImageManifest):
-        raise InputError(f"`{tag}` is not the manifest of signatures")
+        raise InputError(f"`{tag}` is not a signature manifest")
     return manifest
 
 

@@ -108,7 +108,7 @@ def check(found: Watched, *, helm: str, collections: str, index: str) -> None:
     ):
         if value and needs not in found.runners:
             raise ConfigurationError(
-                f"`{name}` has no effect here: it is for kinds of {needs.capitalize()}"
+                f"`{name}` has no effect here: it is for {needs.capitalize()} kinds"
             )
     if collections and index:
         raise ConfigurationError(
@@ -195,6 +195,6 @@ def _helm(text: str, platform: Platform, environment: Mapping[str, str]) -> Path
     if found is None or platform != transports.own_platform():
         raise ConfigurationError(
             f"the helm program for `{platform}` is not named",
-            hint="pass its file: `--helm FILE`; `{arch}` in it is the architecture",
+            hint="pass its path: `--helm FILE`; `{arch}` in it is the architecture",
         )
     return found

@@ -42,7 +42,7 @@ _LEFT_OUT = (".git/", ".helmignore")
 class ChartReference:
     """A chart, as the user names it.
 
-    `text` is a folder, a packed chart, its URL, `oci://…`, the name of a chart in `repository` (a
+    `text` is a folder, a packaged chart, its URL, `oci://…`, the name of a chart in `repository` (a
     URL), or `REPOSITORY/NAME` where Helm knows that repository. `version` is for those that come
     from a registry or a repository, and whose text has none.
     """
@@ -68,7 +68,7 @@ async def read(request: ChartReference, access: Access, environment: Mapping[str
         if not request.repository.startswith(_URLS):
             raise ConfigurationError(
                 f"`{urls.redact(request.repository)}` is not the URL of a chart repository",
-                hint="name one that begins with `https://`",
+                hint="pass one that begins with `https://`",
             )
         return await _pulled(request, environment)
     if text.startswith(_URLS):
@@ -123,7 +123,7 @@ async def _fetched(text: str, access: Access, version: str) -> bytes:
         raise ConfigurationError(f"`{text}` does not name a chart in a registry")
     if version:
         if "@" in text or ":" in text.rpartition("/")[2]:
-            raise ConfigurationError(f"`{text}` names a version, and `--helm-chart-version` too")
+            raise ConfigurationError(f"both `{text}` and `--helm-chart-version` set a version")
         # Tags of charts have `_` for `+`, as Helm writes them.
         reference = replace(reference, tag=version.replace("+", "_"))
     async with transports.open_store(reference, access) as store:

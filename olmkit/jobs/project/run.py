@@ -119,7 +119,7 @@ def _entrypoint(folder: Path, pyproject: bytes | None, project: Project) -> tupl
     if not paths.is_file(folder / package / "__main__.py"):
         raise ConfigurationError(
             f"`{package}` cannot be run: `{package}/__main__.py` does not exist",
-            hint="write one, or set how the operator starts: "
+            hint="create it, or set how the operator starts: "
             "`image-entrypoint` below `[tool.olmkit]`",
         )
     return image_plan.entrypoint(application, settings)

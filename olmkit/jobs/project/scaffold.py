@@ -161,10 +161,12 @@ async def create_watched_api(
     kinds: tuple[GVK, ...] = ()
     if runner == "helm":
         if wanted.has_role or wanted.has_playbook:
-            raise ConfigurationError("roles and playbooks belong to Ansible, not to Helm")
+            raise ConfigurationError(
+                "roles and playbooks are for Ansible kinds, not for Helm kinds"
+            )
         if wanted.chart is None and not wanted.kind:
             raise ConfigurationError(
-                "neither a kind nor a chart is named", hint="pass `--kind` or `--helm-chart`"
+                "neither a kind nor a chart was passed", hint="pass `--kind` or `--helm-chart`"
             )
         chart = (
             await charts.read(wanted.chart, access, environment)
@@ -175,7 +177,7 @@ async def create_watched_api(
     elif wanted.chart is not None or not wanted.kind:
         has_chart = wanted.chart is not None
         raise ConfigurationError(
-            "charts belong to Helm, not to Ansible" if has_chart else "no kind is named",
+            "charts belong to Helm, not to Ansible" if has_chart else "no kind was passed",
             hint="" if has_chart else "pass `--kind`",
         )
     request = WatchedRequest(
@@ -199,15 +201,15 @@ def _runner(project: Project, asked: str) -> str:
     if project.language in watched_project.LAYOUTS:
         if asked not in ("", project.language):
             raise ConfigurationError(
-                f"the project has the layout of {project.language.capitalize()} alone",
-                hint="a Python project (`olmkit init`) can have kinds of Helm, of Ansible and in "
-                "Python",
+                f"the project has the {project.language.capitalize()} layout",
+                hint="a Python project (`olmkit init`) can contain Helm, Ansible and Python kinds",
             )
         return project.language
     if project.language not in ("python", ""):
         raise ConfigurationError(
-            f"the project is written in {project.language.capitalize()}: kinds of Helm and Ansible "
-            "can be added to projects in Python",
+            f"the project is written in {project.language.capitalize()}: Helm and Ansible kinds "
+            "can "
+            "be added only to Python projects",
         )
     return asked
 
@@ -245,8 +247,8 @@ def edit(folder: Path, request: EditRequest, *, dry_run: bool = False) -> Scaffo
     project, present = _open(folder, watched=True, any_language=request == in_overlays)
     if request.namespaced is not None and project.language in watched_project.LAYOUTS:
         raise ConfigurationError(
-            "the scope of a Helm or Ansible project is chosen by `olmkit init --namespaced`",
-            hint="later, change the kinds in `config/rbac` and `WATCH_NAMESPACE` in "
+            "the scope of a Helm or Ansible project is set by `olmkit init --namespaced`",
+            hint="to change it later, edit the kinds in `config/rbac` and `WATCH_NAMESPACE` in "
             "`config/manager/manager.yaml`",
         )
     draft = scaffold_edit.edit(request, project, present, _templates())

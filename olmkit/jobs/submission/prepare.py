@@ -124,7 +124,7 @@ async def _plan(
     elif new.image or new.template:
         raise ConfigurationError(
             f"`{CI}` of `{new.package}` does not enable file-based catalogs",
-            hint="set `fbc.enabled` and `fbc.catalog_mapping` in it first, or leave out `--image` "
+            hint="set `fbc.enabled` and `fbc.catalog_mapping` in it first, or omit `--image` "
             "and `--template`",
         )
     return Tree(files), notes, operator.is_file_based

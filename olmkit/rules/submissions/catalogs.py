@@ -26,7 +26,7 @@ _SHOWN: Final = 3
 def inlined_manifests(operator: Operator) -> Iterator[Finding]:
     """A catalog for OpenShift 4.17 or later has bundles with `olm.bundle.object`.
 
-    Why: those catalogs hold `olm.csv.metadata` instead; the pipeline refuses the pull request.
+    Why: those catalogs contain `olm.csv.metadata` instead; the pipeline refuses the pull request.
 
     Fix: render the catalog again:
     `olmkit catalog render-template FILE --migrate bundle-object-to-csv-metadata`.
@@ -57,16 +57,16 @@ def image_registry(operator: Operator) -> Iterator[Finding]:
                 yield Finding(
                     f"the image `{image.image}` of `{image.bundle}` is not in an allowed registry",
                     at=image.at,
-                    hint=f"allowed are {', '.join(f'`{name}`' for name in allowed)}",
+                    hint=f"use one of {', '.join(f'`{name}`' for name in allowed)}",
                 )
 
 
 @rule("SUB052", "catalog-differs", severity=Severity.WARNING, subject=SUBMISSION, suite=SUITE)
 def catalog_differs(operator: Operator) -> Iterator[Finding]:
-    """A catalog is not what its template renders to.
+    """A catalog differs from its rendered template.
 
-    Why: the next rendering changes or drops what is in the catalog only. The bundles of images
-    are compared by their images, because no image is read here.
+    Why: the next rendering changes or drops content that is only in the catalog. Bundles from
+    images are compared by their image references, because no image is read here.
 
     Fix: change the template, and render the catalog again with `olmkit catalog render-template`.
     """
@@ -110,9 +110,9 @@ def catalog_missing(operator: Operator) -> Iterator[Finding]:
 def broken_template(operator: Operator) -> Iterator[Finding]:
     """A template that `ci.yaml` maps cannot be rendered.
 
-    Why: opm refuses it, so that its catalogs cannot be updated.
+    Why: opm refuses it, so its catalogs cannot be updated.
 
-    Fix: correct the template at the place shown.
+    Fix: correct the template at the reported position.
     """
     for file in _templates(operator).values():
         if file is not None and file.error is not None:
@@ -130,7 +130,7 @@ def broken_catalog(operator: Operator) -> Iterator[Finding]:
     Why: the whole catalog cannot be built.
 
     Fix: correct the template, and render the catalog again. `olmkit catalog validate` explains
-    the faults.
+    the errors.
     """
     rules = engine.choose(engine.profile("operator-sdk"), subject=CATALOG)
     for catalog in _read(operator):
@@ -149,7 +149,7 @@ def broken_catalog(operator: Operator) -> Iterator[Finding]:
 def catalog_not_mapped(operator: Operator) -> Iterator[Finding]:
     """A catalog has a file-based operator, and `ci.yaml` maps no template to it.
 
-    Why: the catalog is never rendered again, and new versions do not reach it.
+    Why: the catalog is never rendered again, and new versions are not added to it.
 
     Fix: add the catalog to `fbc.catalog_mapping`, or delete the operator's folder in it.
     """

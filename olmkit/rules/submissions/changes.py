@@ -53,7 +53,7 @@ def several_versions(changes: ChangeSet) -> Iterator[Finding]:
 
 @rule("SUB062", "released-version-changed", subject=PULL_REQUEST, suite=SUITE)
 def released_version_changed(changes: ChangeSet) -> Iterator[Finding]:
-    """A pull request changes a version that is released.
+    """A pull request changes a released version.
 
     Why: the image of a released bundle does not change; the pipelines refuse it, or wait for a
     label of a maintainer.
@@ -66,7 +66,7 @@ def released_version_changed(changes: ChangeSet) -> Iterator[Finding]:
                 f"`{name}/{version}` is released, and {len(files)} of its files "
                 f"{'is' if len(files) == 1 else 'are'} changed",
                 at=changes.at(files[0].path),
-                hint="add a new version, and leave this one as it is",
+                hint="add a new version, and do not change this one",
             )
 
 

@@ -42,7 +42,7 @@ def ci_unreadable(operator: Operator) -> Iterator[Finding]:
 
     Why: the pipeline stops at it.
 
-    Fix: correct the YAML at the place shown.
+    Fix: correct the YAML at the reported position.
     """
     try:
         operator.document(CI)
@@ -57,11 +57,11 @@ def ci_unreadable(operator: Operator) -> Iterator[Finding]:
 
 @rule("SUB012", "ci-schema", subject=SUBMISSION, suite=SUITE)
 def ci_schema(operator: Operator) -> Iterator[Finding]:
-    """A value in `ci.yaml` does not fit the schema of the pipelines.
+    """A value in `ci.yaml` does not match the schema of the pipelines.
 
-    Why: the static checks refuse the pull request. A frequent slip is `catalogs_names`, which
-    some examples show: the key is `catalog_names`. An `updateGraph` of `semver-skippatch` is no
-    longer supported.
+    Why: the static checks refuse the pull request. A frequent mistake is `catalogs_names`, which
+    some examples contain: the correct key is `catalog_names`. An `updateGraph` of
+    `semver-skippatch` is no longer supported.
 
     Fix: correct the value.
     """
@@ -78,7 +78,7 @@ def ci_schema(operator: Operator) -> Iterator[Finding]:
 
 @rule("SUB013", "ci-misspelt-key", severity=Severity.WARNING, subject=SUBMISSION, suite=SUITE)
 def ci_misspelt_key(operator: Operator) -> Iterator[Finding]:
-    """A key at the top of `ci.yaml` is unknown, and nearly one that is known.
+    """A top-level key of `ci.yaml` is unknown, but similar to a known one.
 
     Why: the schema allows unknown keys, and no pipeline reads them.
 
@@ -96,7 +96,7 @@ def catalog_mapped_twice(operator: Operator) -> Iterator[Finding]:
 
     Why: the catalog can come from one template only; the pipeline refuses the file.
 
-    Fix: name each catalog at one template.
+    Fix: list each catalog under one template.
     """
     first: dict[str, tuple[int, str]] = {}
     for index, template, _, catalogs in operator.mapping:
@@ -106,7 +106,7 @@ def catalog_mapped_twice(operator: Operator) -> Iterator[Finding]:
                 yield Finding(
                     f"catalog `{catalog}` is mapped to `{known[1]}` and to `{template}`",
                     at=operator.at(CI, "fbc", "catalog_mapping", index, "catalog_names"),
-                    hint="keep it at one of the two",
+                    hint="keep it under one of the two",
                 )
 
 

@@ -31,7 +31,7 @@ def operator_folder(operator: Operator) -> Iterator[Finding]:
     Why: the pipelines find an operator by the name of its folder, and refuse a new operator whose
     package has another name. For an operator with several versions OCP004 reports it as a warning.
 
-    Fix: give the folder and the package one name.
+    Fix: give the folder and the package the same name.
     """
     if len(operator.versions) == 1:
         version = operator.versions[0]
@@ -53,7 +53,7 @@ def operator_names_differ(operator: Operator) -> Iterator[Finding]:
     Why: the part of the name before the first dot names the operator; the pipeline refuses a
     second name.
 
-    Fix: name the CSV as those of the other versions, `NAME.vVERSION`.
+    Fix: name the CSV like the CSVs of the other versions, `NAME.vVERSION`.
     """
     if operator.is_file_based:
         return
@@ -73,7 +73,7 @@ def operator_names_differ(operator: Operator) -> Iterator[Finding]:
 def csv_name_twice(operator: Operator) -> Iterator[Finding]:
     """Two versions of an operator have the same CSV name.
 
-    Why: a catalog holds each name once; the later of the two cannot be added.
+    Why: a catalog contains each name only once; the later version cannot be added.
 
     Fix: give each version its own name, `NAME.vVERSION`.
     """
@@ -92,9 +92,9 @@ def csv_name_twice(operator: Operator) -> Iterator[Finding]:
 def dangling_version(operator: Operator) -> Iterator[Finding]:
     """Nothing replaces or skips a version, and it is not the newest of its channel.
 
-    Why: who has this version installed is never upgraded; the pipeline refuses the pull request.
+    Why: clusters with this version are never upgraded; the pipeline refuses the pull request.
 
-    Fix: let a later version replace or skip it, or take it out of the channel.
+    Fix: let a later version replace or skip it, or remove it from the channel.
     """
     if operator.is_file_based or operator.update_mode == SEMVER_MODE:
         return
@@ -141,23 +141,23 @@ def replaces_itself(operator: Operator) -> Iterator[Finding]:
 
     Why: it has no upgrade path from an earlier version; the pipeline refuses it.
 
-    Fix: name the version before in `spec.replaces`.
+    Fix: name the previous version in `spec.replaces`.
     """
     for version in _in_csv_graph(operator):
         if version.replaces == version.name or _number(version.replaces) == version.number:
             yield Finding(
                 f"`{version.name}` replaces itself",
                 at=_csv(operator, version, "spec", "replaces"),
-                hint="name the version before it",
+                hint="name the previous version",
             )
 
 
 @rule("SUB043", "replaces-missing", subject=SUBMISSION, suite=SUITE)
 def replaces_missing(operator: Operator) -> Iterator[Finding]:
-    """A version replaces one that the repository does not have.
+    """A version replaces a version that is not in the repository.
 
-    Why: the version cannot be added to the catalog; the pipeline refuses it. A branch that is
-    older than its base lacks versions, too.
+    Why: the version cannot be added to the catalog; the pipeline refuses it. An
+    outdated branch may also lack versions.
 
     Fix: correct `spec.replaces`, or rebase the branch.
     """
@@ -179,10 +179,10 @@ def replaces_missing(operator: Operator) -> Iterator[Finding]:
 
 @rule("SUB044", "replaces-openshift", subject=SUBMISSION, suite=OPENSHIFT_SUITE)
 def replaces_openshift(operator: Operator) -> Iterator[Finding]:
-    """A version is for a version of OpenShift for which the replaced one is not.
+    """A version targets an OpenShift version that the replaced one does not target.
 
-    Why: the catalog of that OpenShift lacks the replaced version, and the new one cannot be added
-    to it; the pipeline refuses it. Versions of OpenShift before 4.12 no longer have a catalog.
+    Why: the catalog of that OpenShift version lacks the replaced version, and the new one cannot be
+    added to it; the pipeline refuses it. OpenShift versions before 4.12 no longer have a catalog.
 
     Fix: give both the same `com.redhat.openshift.versions`.
     """
@@ -210,7 +210,7 @@ def replaces_openshift(operator: Operator) -> Iterator[Finding]:
     suite=CERTIFIED_SUITE,
 )
 def pruned_graph(operator: Operator) -> Iterator[Finding]:
-    """The newest version of a channel has a skip range alone, and the channel has other versions.
+    """The newest version of a channel has only a skip range, and the channel has other versions.
 
     Why: adding it prunes the graph: no other version of the channel can be installed.
     The pipeline reports it.

@@ -22,10 +22,10 @@ _PARTS: Final = ("manifests", "metadata")
 
 @rule("SUB001", "misplaced-bundle", subject=SUBMISSION, suite=SUITE)
 def misplaced_bundle(operator: Operator) -> Iterator[Finding]:
-    """A folder of an operator holds a bundle at the wrong depth, or half of one.
+    """A folder of an operator contains a bundle at the wrong depth, or an incomplete one.
 
-    Why: the pipelines take `operators/NAME/VERSION` for a bundle if it has `manifests/` and
-    `metadata/`. They pass over any other folder, and the pull request succeeds without a check.
+    Why: the pipelines treat `operators/NAME/VERSION` as a bundle if it has `manifests/`
+    and `metadata/`. They ignore any other folder, and the pull request succeeds without a check.
 
     Fix: move `manifests/` and `metadata/` directly into `operators/NAME/VERSION`.
     """
@@ -56,7 +56,7 @@ def misplaced_bundle(operator: Operator) -> Iterator[Finding]:
 def empty_operator(operator: Operator) -> Iterator[Finding]:
     """The folder of an operator has no version.
 
-    Why: the pipelines do not know an operator without a bundle or `ci.yaml`, and nothing is
+    Why: the pipelines ignore an operator without a bundle or `ci.yaml`, and nothing is
     published.
 
     Fix: add the bundle as `operators/NAME/VERSION`, or remove the folder.
@@ -71,7 +71,7 @@ def empty_operator(operator: Operator) -> Iterator[Finding]:
 
 @rule("SUB003", "release-config-name", severity=Severity.WARNING, subject=SUBMISSION, suite=SUITE)
 def release_config_name(operator: Operator) -> Iterator[Finding]:
-    """A file is named nearly as one that the pipelines read, and they do not read it.
+    """The name of a file is similar to one that the pipelines read, but they do not read this file.
 
     Why: the pipelines read `ci.yaml` and `release-config.yaml` only, in their folders. A file of
     another name has no effect.

@@ -22,7 +22,7 @@ _EDGES: Final = ("replaces", "skips", "skipRange")
 
 @rule("SUB020", "release-config-schema", subject=SUBMISSION, suite=SUITE)
 def release_config_schema(operator: Operator) -> Iterator[Finding]:
-    """A `release-config.yaml` cannot be read, or does not fit its schema.
+    """A `release-config.yaml` cannot be read, or does not match its schema.
 
     Why: the pipeline refuses the pull request.
 
@@ -73,7 +73,7 @@ def release_config_template(operator: Operator) -> Iterator[Finding]:
                 yield Finding(
                     f"template `{template}` is not in `fbc.catalog_mapping` of `{CI}`",
                     at=operator.at(path, "catalog_templates", index, "template_name"),
-                    hint=f"mapped are {', '.join(f'`{name}`' for name in mapped)}"
+                    hint=f"use one of {', '.join(f'`{name}`' for name in mapped)}"
                     if mapped
                     else f"add it to `{CI}`",
                 )
@@ -83,7 +83,8 @@ def release_config_template(operator: Operator) -> Iterator[Finding]:
 def release_config_channels(operator: Operator) -> Iterator[Finding]:
     """A `release-config.yaml` names channels that a semver template does not have.
 
-    Why: a semver template has `Fast`, `Stable` and `Candidate` only; the pipeline refuses others.
+    Why: a semver template has `Fast`, `Stable` and `Candidate` only; the pipeline refuses other
+    names.
 
     Fix: use these names.
     """

@@ -95,14 +95,13 @@ if TYPE_CHECKING:
     "--reload",
     type=click.FloatRange(min=0.1, max=86_400.0),
     metavar="SECONDS",
-    help="Look for a change of the catalog at this interval, and serve the new content.",
+    help="Check the catalog for changes at this interval, and serve the new content.",
 )
 @click.option(
     "--termination-log",
     type=click.Path(path_type=Path, dir_okay=False),
     envvar="OLMKIT_TERMINATION_LOG",
-    help="File to which the error is written that ends the server; Kubernetes reads "
-    "`/dev/termination-log`.",
+    help="File for the error that ends the server; Kubernetes reads `/dev/termination-log`.",
 )
 @click.option("--cache-only", is_flag=True, help="Fill the cache directory and exit.")
 @registry_options
@@ -196,7 +195,7 @@ def _offers(references: tuple[str, ...], given: tuple[str, ...], *, has_names: b
     if given and len(given) != len(references):
         raise click.UsageError(
             f"{plural(len(references), 'catalog')} and {plural(len(given), 'name')} are given; "
-            "pass `--name` once for each catalog, or leave it out."
+            "pass `--name` once for each catalog, or omit it."
         )
     names = given or [default_name(reference) for reference in references]
     return [
@@ -279,7 +278,7 @@ def _announce(app: App, serving: Serving, *, cache_wanted: bool, is_one: bool) -
     app.report(serving.findings)
     if cache_wanted and not serving.kept:
         app.terminal.say(
-            "warning: the cache cannot be kept: its folder is not writable, "
+            "warning: the cache cannot be stored: its folder is not writable, "
             "or another process is writing there"
         )
     amount = f"{plural(serving.packages, 'package')}, {plural(serving.bundles, 'bundle')}"

@@ -254,7 +254,7 @@ def _kind_and_file(words: tuple[str, ...]) -> tuple[Kind | None, str]:
             )
         case _:
             raise ConfigurationError(
-                f"{len(words)} arguments are too many", hint="name a kind and a file at most"
+                f"too many arguments: {len(words)}", hint="pass at most a kind and a file"
             )
 
 

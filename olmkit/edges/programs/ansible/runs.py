@@ -21,7 +21,8 @@ import olmkit
 from olmkit.base.diagnostics import OlmkitError
 
 OWN_COLLECTIONS = Path(olmkit.__file__).parent / "hybrid" / "collections"
-"""The collection `operator_sdk.util`: what plays say to the operator that runs them."""
+"""The collection `operator_sdk.util`: modules through which plays send results to the operator
+that runs them."""
 _LINE = 8 << 20  # bytes of one event
 _CHUNK = 64 * 1024
 _COLLECTIONS = f"~/.ansible/collections{os.pathsep}/usr/share/ansible/collections"  # Ansible's own

@@ -30,7 +30,7 @@ _MIN_MAX = re.compile(rf"(?P<least>{_VERSION})?-(?P<most>{_VERSION})?")
 
 
 Requested = Sequence[Wanted] | Inclusion
-"""What is wanted of a catalog."""
+"""The selected part of a catalog."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +69,7 @@ def read(file: Path, reference: str, *, dependencies: bool = True) -> Requested:
     if any(str(key).lower() == "kind" for key in mapping(document.value)):
         if not dependencies:
             raise ConfigurationError(
-                f"`{file}` is not an include file of opm, which alone adds dependencies",
+                f"`{file}` is not an include file of opm; only those add dependencies",
                 hint="leave `--skip-deps` out",
             )
         return filter_configuration.read(document, reference)
@@ -77,7 +77,7 @@ def read(file: Path, reference: str, *, dependencies: bool = True) -> Requested:
 
 
 async def filter_catalog(reference: str, wanted: Requested, access: Access) -> Filtered:
-    """What is wanted of a catalog.
+    """The selected part of a catalog.
 
     Raises `InputError` when something of it is not there, or when the rest is not a valid catalog.
     """

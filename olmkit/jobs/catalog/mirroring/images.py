@@ -109,6 +109,7 @@ def _unreadable(failed: list[tuple[Bundle, OlmkitError]]) -> RemoteError:
     noun = "bundle" if len(failed) == 1 else "bundles"
     return RemoteError(
         f"cannot read {len(failed)} {noun}: {shown}{more}",
-        hint=failed[0][1].hint or "omit `--pull-bundles` to list what the catalog itself names",
+        hint=failed[0][1].hint
+        or "omit `--pull-bundles` to list only the images that the catalog itself names",
         temporary=any(getattr(error, "temporary", False) for _, error in failed),
     )

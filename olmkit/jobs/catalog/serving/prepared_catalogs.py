@@ -54,7 +54,7 @@ async def fill_cache(
     prepared = await read(reference, cache_folder, access, with_lines=with_lines)
     if not prepared.kept:
         raise RemoteError(
-            f"the cache cannot be kept in `{cache_folder}`",
+            f"the cache cannot be stored in `{cache_folder}`",
             hint="the folder must be writable, and no other process may be writing there",
         )
     return prepared
@@ -120,7 +120,7 @@ def _folder(reference: str, cache_folder: Path | None) -> Tree | None:
     if cache_folder is not None and paths.is_within(cache_folder, path):
         raise ConfigurationError(
             f"the cache folder `{cache_folder}` is inside the catalog",
-            hint="all files there count as catalog files; name a folder outside",
+            hint="all files there count as catalog files; use a folder outside of the catalog",
         )
     return local.tree(path)
 

@@ -92,7 +92,7 @@ class CatalogChangedError(RemoteError):
 def check_offers(offers: Sequence[Offer]) -> None:
     """Raise `ConfigurationError` for no catalog, a name that cannot be one, and equal names."""
     if not offers:
-        raise ConfigurationError("no catalog to serve is named")
+        raise ConfigurationError("no catalog to serve was passed")
     seen: set[str] = set()
     for offer in offers:
         if not names.is_subdomain(offer.name):

@@ -181,7 +181,9 @@ def _changes(made: Mapping[Component, bytes]) -> Changes:
     for one, data in made.items():
         path = posixpath.normpath(posixpath.join(one.root, one.folder, one.output))
         if paths.is_folder(Path(path)):
-            raise ConfigurationError(f"`{path}` is a directory, where a catalog is to be written")
+            raise ConfigurationError(
+                f"`{path}` is a directory, but a catalog file must be written there"
+            )
         found = disk.read_if_there(Path(path), limit=MAX_CATALOG_FILE)
         before = Tree() if found is None else Tree({one.output: found})
         changes = diff(Tree({one.output: data}), before)

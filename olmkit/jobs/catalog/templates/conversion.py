@@ -73,7 +73,7 @@ def _stream(references: Sequence[str], stdin: bytes) -> Rendered:
     if len(references) > 1:
         raise ConfigurationError(
             "the standard input cannot be read together with other catalogs",
-            hint="write it to a file, and name the file",
+            hint="write it to a file, and pass the file",
         )
     notes: list[Diagnostic] = []
     blobs = tuple(fbc.load_stream(stdin, "stdin", report=notes.append))
@@ -96,7 +96,7 @@ def _together(
             text for text, part in zip(references, parts, strict=True) if isinstance(part, Rendered)
         )
         raise ConfigurationError(
-            f"`{catalog}` is a catalog, and other references are bundles",
+            f"`{catalog}` is a catalog, but other references are bundles",
             hint="add the bundles to the catalog first: `olmkit catalog add`",
         )
     bare = [part.source for part in bundles if not part.rendered.image]

@@ -114,7 +114,7 @@ def resolve_v1(
     settings = settings or ExtensionSettings()
     for name in settings.priorities:
         if name not in catalogs:
-            raise ConfigurationError(f"there is no catalog `{name}` to give a priority")
+            raise ConfigurationError(f"`--priority` names catalog `{name}`, which does not exist")
     offered = [
         ClusterCatalog(name=name, catalog=catalog, priority=settings.priorities.get(name, 0))
         for name, catalog in catalogs.items()
@@ -281,6 +281,6 @@ def _starting(package: Package, version: str) -> str:
     if found is None:
         raise InputError(
             f"package `{package.name}` has no version `{version}`",
-            hint="a Subscription begins with one version; ranges are for `--olm v1`",
+            hint="a Subscription starts at one version; ranges need `--olm v1`",
         )
     return found.name

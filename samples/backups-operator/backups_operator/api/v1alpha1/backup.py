@@ -34,6 +34,7 @@ class BackupSpec(Model):
     #
     #
     #
+    #
     # +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Suspended",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
     suspend: bool = False
     """Start no more backups; what runs is not stopped, and nothing is caught up later."""
@@ -76,6 +77,7 @@ class BackupStatus(Model):
     #
     #
     #
+    #
     # +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Conditions",xDescriptors={"urn:alm:descriptor:io.kubernetes.conditions"}
     conditions: list[Condition] = Field(default_factory=list)
     """`Ready`: backups will start. `Successful`: the newest finished backup succeeded."""
@@ -104,6 +106,7 @@ class BackupStatus(Model):
 # +kubebuilder:printcolumn:name="Schedule",type=string,JSONPath=".spec.schedule"
 # +kubebuilder:printcolumn:name="Suspended",type=boolean,JSONPath=".spec.suspend"
 # +kubebuilder:printcolumn:name="Last success",type=date,JSONPath=".status.lastSuccessfulTime"
+#
 #
 #
 #

@@ -51,6 +51,7 @@ class DatabaseUserStatus(Model):
     #
     #
     #
+    #
     # +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Conditions",xDescriptors={"urn:alm:descriptor:io.kubernetes.conditions"}
     conditions: list[Condition] = Field(default_factory=list)
     """`Ready`: the user is in the database as the spec says."""
@@ -65,7 +66,9 @@ class DatabaseUserStatus(Model):
 #
 #
 #
+#
 # +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=".status.conditions[?(@.type==\"Ready\")].status"
+#
 #
 #
 #
