@@ -190,10 +190,14 @@ class AnsibleReconciler:
 
         verbosity, keep = numbers
         variables, trusted = self._variables(owner, is_deleted=is_deleted)
-        with self.proxy.grant(access) as server:
+        with (
+            self.proxy.grant(access) as server,
+            runs.temporary_folder(self.settings.folder.parent) as temporary,
+        ):
             run = Run(
                 content=self.finalizing if is_deleted else self.content,
                 folder=self._folder(Request(objects.name(owner), objects.namespace(owner))),
+                temporary=temporary,
                 ident=str(next(self._count)),
                 variables=variables,
                 trusted=trusted,
@@ -230,6 +234,9 @@ class AnsibleReconciler:
         if outcome.is_success and is_deleted:
             await self._release(request)
             return Result()
+        if not outcome.is_success and await self._is_gone(request, owner):
+            _LOG.info("the object was deleted during its run", extra={"error": message})
+            return Result()
         if self.watch.manages_status:
 
             def change(status: Status) -> None:
@@ -245,6 +252,13 @@ class AnsibleReconciler:
             raise FailedRunError(message)
         after = outcome.requeue_after
         return Result(requeue_after=period if after is None else after)
+
+    async def _is_gone(self, request: Request, owner: Manifest) -> bool:
+        """Whether the object of a run has gone; another one of its name has its own runs."""
+        found = await self.client.get(self.watch.gvk, request, fresh=True)
+        if found is None:
+            runs.forget(self._folder(request))
+        return found is None or _uid(found) != _uid(owner)
 
     async def _release(self, request: Request) -> None:
         """Take the finalizer off an object whose last run succeeded."""
@@ -371,6 +385,10 @@ def _masks(secrets: Sequence[str]) -> dict[bytes, bytes]:
         for text in (one, json.dumps(one)[1:-1]):
             found[text.encode()] = masks.MASK.encode()
     return found
+
+
+def _uid(manifest: Manifest) -> Any:
+    return objects.metadata(manifest).get("uid")
 
 
 def _copy(manifest: Manifest) -> Manifest:

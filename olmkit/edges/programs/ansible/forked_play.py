@@ -9,6 +9,7 @@ import importlib
 import os
 import socket
 import sys
+import tempfile
 from collections.abc import Sequence
 
 from ansible import constants
@@ -32,7 +33,8 @@ _EARLY = (
 
 def play(words: Sequence[str]) -> int:
     """Run `ansible-playbook` with these arguments in this process; its exit code."""
-    # Ansible has read the variables of the server, not those of the run.
+    # Python and Ansible have read the variables of the server, not those of the run.
+    tempfile.tempdir = None
     constants.DEFAULT_LOCAL_TMP = os.environ["ANSIBLE_LOCAL_TEMP"]
     if roles := os.environ.get("ANSIBLE_ROLES_PATH"):
         constants.DEFAULT_ROLES_PATH = roles.split(os.pathsep)

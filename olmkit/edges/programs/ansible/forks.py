@@ -85,7 +85,6 @@ class ForkRunner:
 
     def _prepare(self, run: Run) -> None:
         runs.prepare(run, self.environment, self.inventory)
-        (run.folder / "tmp").mkdir(exist_ok=True)
         if run.keep:
             before = sorted(run.artifacts.parent.glob("*"), key=lambda one: one.stat().st_mtime)
             for one in before[: max(0, len(before) + 1 - run.keep)]:
@@ -108,7 +107,7 @@ class ForkRunner:
         return [*words, str(run.content.playbook or _play(run))]
 
     def _variables(self, run: Run) -> dict[str, str]:
-        found = {"ANSIBLE_LOCAL_TEMP": str(run.folder / "tmp")}
+        found = {"ANSIBLE_LOCAL_TEMP": str(run.temporary)}
         if run.content.role is not None:
             others = self.environment.get("ANSIBLE_ROLES_PATH")
             places = (str(run.content.role.parent), others)

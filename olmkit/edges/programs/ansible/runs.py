@@ -12,7 +12,9 @@ import shlex
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -27,6 +29,7 @@ _LINE = 8 << 20  # bytes of one event
 _CHUNK = 64 * 1024
 _COLLECTIONS = f"~/.ansible/collections{os.pathsep}/usr/share/ansible/collections"  # Ansible's own
 _HOSTS = "localhost ansible_connection=local ansible_python_interpreter={}\n"
+_SHORT = 48  # bytes of a path; a socket in it may have 55 more
 _SECRET = ("kubeconfig", "env/extravars", "env/trusted")
 
 Take = Callable[[bytes], None]
@@ -50,12 +53,13 @@ class RunContent:
 class Run:
     """One run: what, with which two files of variables, and how.
 
-    `folder` is that of the object, `ident` names this run in it; `timeout` in seconds, 0: none.
-    `arguments` go to ansible-playbook.
+    `folder` is that of the object, `ident` names this run in it, `temporary` goes away with it;
+    `timeout` in seconds, 0: none. `arguments` go to ansible-playbook.
     """
 
     content: RunContent
     folder: Path
+    temporary: Path
     ident: str
     variables: bytes
     trusted: bytes
@@ -70,7 +74,12 @@ class Run:
     def environment(self) -> dict[str, str]:
         """The variables that only this run has."""
         kubeconfig = str(self.folder / "kubeconfig")
-        return {"KUBECONFIG": kubeconfig, "K8S_AUTH_KUBECONFIG": kubeconfig}
+        found = {"KUBECONFIG": kubeconfig, "K8S_AUTH_KUBECONFIG": kubeconfig}
+        # Clients of Kubernetes leave a file for each server, and each run has a server of its own.
+        # Ansible makes sockets in this folder, whose paths have a limit.
+        if len(os.fsencode(self.temporary)) <= _SHORT:
+            found["TMPDIR"] = str(self.temporary)
+        return found
 
     @property
     def artifacts(self) -> Path:
@@ -90,6 +99,15 @@ class Runner(Protocol):
 
     def close(self) -> None:
         """End the runs that are left when nothing waits for them."""
+
+
+@contextmanager
+def temporary_folder(parent: Path) -> Iterator[Path]:
+    """A private folder for one run."""
+    parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    found = tempfile.TemporaryDirectory(prefix="run-", dir=parent, ignore_cleanup_errors=True)
+    with found as folder:
+        yield Path(folder)
 
 
 def prepare(run: Run, environment: Mapping[str, str], inventory: Path | None) -> None:
@@ -134,7 +152,6 @@ def mask(run: Run, hide: Mapping[bytes, bytes]) -> None:
     """Replace these texts in what the run has left, and remove what was only for it."""
     for name in _SECRET:
         (run.folder / name).unlink(missing_ok=True)
-    shutil.rmtree(run.folder / "tmp", ignore_errors=True)
     for file in run.artifacts.rglob("*"):
         if not file.is_file() or file.is_symlink():
             continue

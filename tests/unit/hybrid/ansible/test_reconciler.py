@@ -25,8 +25,9 @@ from olmkit.kube.api import Resource
 from olmkit.kube.labels import LabelSelector
 from olmkit.kube.objects import GVK, Manifest
 from olmkit.runtime.client import Client
-from olmkit.runtime.work.reconcile import Request
+from olmkit.runtime.work.reconcile import Request, Result
 from olmkit.testing.apiserver.server import ApiServer
+from olmkit.testing.waiting import until
 from tests.processes import wait_for_end
 from tests.unit.hybrid.ansible import runners
 
@@ -231,6 +232,22 @@ def test_the_finalizer_goes_after_a_run_that_succeeds(run: Start, tmp_path: Path
         await rig.client.patch(owner, {**owner, "spec": {}})
         await rig.reconciler.reconcile(ONE)
         assert await rig.client.get(CACHE, ONE) is None
+        assert not (tmp_path / "runs/demo.example.com/v1/Cache/ns/one").exists()
+
+    run(tmp_path, story)
+
+
+def test_a_run_whose_object_was_deleted_meanwhile_has_not_failed(
+    run: Start, tmp_path: Path
+) -> None:
+    async def story(rig: Rig) -> None:
+        await rig.create(wait=str(tmp_path / "go"), fail="it is not there")
+        reconciling = asyncio.create_task(rig.reconciler.reconcile(ONE))
+        waits = tmp_path / "runs/demo.example.com/v1/Cache/ns/waits"
+        await until(waits.exists, seconds=120)
+        await rig.client.delete(CACHE, ONE)
+        (tmp_path / "go").touch()
+        assert await reconciling == Result()
         assert not (tmp_path / "runs/demo.example.com/v1/Cache/ns/one").exists()
 
     run(tmp_path, story)

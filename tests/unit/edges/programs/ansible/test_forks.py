@@ -11,6 +11,7 @@ import json
 import os
 import signal
 import sys
+import tempfile
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -35,9 +36,11 @@ SECRET = "hidden-word-1"
 def run(tmp_path: Path, text: str, ident: str = "1", **settings: Any) -> Run:
     play = tmp_path / f"play-{ident}.py"
     play.write_text(text)
+    (tmp_path / "temporary").mkdir(exist_ok=True)
     return Run(
         content=RunContent(playbook=play),
         folder=tmp_path / "object",
+        temporary=tmp_path / "temporary",
         ident=ident,
         variables=b"{}",
         trusted=b"{}",
@@ -99,9 +102,29 @@ def test_what_it_leaves_is_masked_and_rotated(tmp_path: Path) -> None:
         assert sorted(path.name for path in left.iterdir()) == ["2", "3"]
         assert (left / "3" / "events").read_text() == "***\n"
         assert not (tmp_path / "object" / "kubeconfig").exists()
-        assert not (tmp_path / "object" / "tmp").exists()
 
     with_runner(tmp_path, story)
+
+
+def test_temporary_files_go_away_with_the_run(tmp_path: Path) -> None:
+    text = "import tempfile\nprint(tempfile.mkstemp()[1])\n"
+
+    async def story(runner: ForkRunner) -> None:
+        with (
+            tempfile.TemporaryDirectory(dir="/tmp") as home,  # sockets need a short one
+            runs.temporary_folder(Path(home)) as temporary,
+        ):
+            (file,) = await lines(runner, replace(run(tmp_path, text), temporary=temporary))
+            assert Path(file).parent == temporary
+            assert temporary.stat().st_mode & 0o777 == 0o700
+        assert not temporary.exists()
+
+    with_runner(tmp_path, story)
+
+
+def test_sockets_of_a_run_have_paths_that_are_short_enough(tmp_path: Path) -> None:
+    one = replace(run(tmp_path, ""), temporary=Path("/", "x" * 60))
+    assert "TMPDIR" not in one.environment
 
 
 def test_a_time_limit_ends_also_what_has_its_own_session(tmp_path: Path) -> None:
@@ -158,7 +181,8 @@ def test_when_the_operator_goes_its_runs_go(tmp_path: Path) -> None:
         f"home = Path({str(tmp_path)!r})\n"
         f"runner = ForkRunner(command={FORKS!r}, environment=os.environ, folder=home / 'forks')\n"
         "run = Run(content=RunContent(playbook=home / 'play-1.py'), folder=home / 'object',\n"
-        "          ident='1', variables=b'', trusted=b'', server='')\n"
+        "          temporary=home / 'temporary', ident='1',\n"
+        "          variables=b'', trusted=b'', server='')\n"
         "asyncio.run(runner.run(run, print))\n"
     )
     run(tmp_path, text)
@@ -247,6 +271,7 @@ def test_ansible_says_the_same_in_both(tmp_path: Path, name: installed.RunnerNam
         one = Run(
             content=RunContent(role=tmp_path / "roles" / "one"),
             folder=tmp_path / "object",
+            temporary=tmp_path,
             ident="1",
             variables=b'---\nunsafe: !unsafe "{{ 7 * 7 }}"\n',
             trusted=json.dumps(variables).encode(),
