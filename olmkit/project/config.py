@@ -8,7 +8,7 @@ file has no place for. Nothing here reads the disk: the bytes are passed in.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 PROJECT_FILE = "PROJECT"
 PYPROJECT_FILE = "pyproject.toml"
+_WATCHES_FILE = "watches.yaml"
 WATCHED_LAYOUTS = {
     "helm": "helm.sdk.operatorframework.io/v1",
     "ansible": "ansible.sdk.operatorframework.io/v1",
@@ -165,6 +166,31 @@ def document(project_file: bytes, *, prefix: str = "") -> Document:
         return documents.load(project_file, prefix + PROJECT_FILE)
     except InputError as error:
         raise ConfigurationError(error.message, error.hint, error.diagnostics) from error
+
+
+def seen_from_watches(project: Project, read: Callable[[str], bytes | None]) -> Project:
+    """The project with the layout of its `watches.yaml`, where its own layout cannot be right.
+
+    That is so for one of Go without a `go.mod`, and for none without sources that build a package.
+    `read` returns the bytes of a file of the project, None where there is none.
+    """
+    builds = {"go": ("go.mod",), "": ("go.mod", PYPROJECT_FILE)}.get(project.language)
+    if builds is None or any(read(name) is not None for name in builds):
+        return project
+    data = read(_WATCHES_FILE)
+    if data is None:
+        return project
+    from olmkit.base import documents
+
+    try:
+        listed = documents.load(data, _WATCHES_FILE).value
+    except InputError:  # what reads the entries reports it
+        return project
+    entries = [one for one in listed or () if isinstance(one, Mapping)]
+    charts = {any(str(key).lower() == "chart" for key in one) for one in entries}
+    if len(charts) != 1:  # nothing, or kinds of both, which a program in Python runs
+        return project
+    return replace(project, layout=(WATCHED_LAYOUTS["helm" if True in charts else "ansible"],))
 
 
 def old_version(project_file: Document) -> str:

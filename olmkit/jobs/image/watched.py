@@ -44,7 +44,10 @@ def read(project: Path) -> Watched:
     data = disk.read_if_there(project / config.PROJECT_FILE)
     if data is None:
         return Watched()
-    found = config.of_any_version(config.document(data))
+    found = config.seen_from_watches(
+        config.of_any_version(config.document(data)),
+        lambda name: disk.read_if_there(project / name),
+    )
     language = found.language if found.language in watched_image.CONTENTS else ""
     return Watched(language, found.runners)
 

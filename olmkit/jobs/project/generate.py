@@ -139,11 +139,12 @@ def _load(workspace: Workspace, project_file: bytes | Document | None) -> Projec
     folder = workspace.folder
     if not paths.is_folder(folder):
         raise ConfigurationError(f"`{folder}` is not a folder")
-    return config.parse(
+    project = config.parse(
         project_file,
         _read_if_there(workspace, config.PYPROJECT_FILE),
         prefix=_prefix(folder),
     )
+    return config.seen_from_watches(project, lambda name: _read_if_there(workspace, name))
 
 
 def _project(workspace: Workspace, chosen: GenerateOptions) -> Project:

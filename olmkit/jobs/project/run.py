@@ -57,6 +57,7 @@ def prepare(options: RunOptions, environment: Mapping[str, str]) -> Ready:
     folder = options.project
     pyproject = disk.read_if_there(folder / config.PYPROJECT_FILE)
     project = config.parse(disk.read_if_there(folder / config.PROJECT_FILE), pyproject)
+    project = config.seen_from_watches(project, lambda name: disk.read_if_there(folder / name))
     run_plan.check_language(project)
     has_watches = project.language in run_plan.WATCHES_LANGUAGES
     plan = run_plan.plan(

@@ -53,6 +53,28 @@ def test_language_is_the_first_layout_that_names_one() -> None:
     assert config.parse(b'version: "3"\n').language == ""
 
 
+@pytest.mark.parametrize(
+    ("layout", "files", "language"),
+    [
+        ("go.kubebuilder.io/v4", {"watches.yaml": b"[{kind: A, role: a}]"}, "ansible"),
+        ("go.kubebuilder.io/v4", {"watches.yaml": b"[{kind: A, Chart: a}]"}, "helm"),
+        ("", {"watches.yaml": b"[{kind: A, playbook: a.yml}]"}, "ansible"),
+        ("go.kubebuilder.io/v4", {"watches.yaml": b"[{role: a}]", "go.mod": b"module a"}, "go"),
+        ("", {"watches.yaml": b"[{role: a}]", "pyproject.toml": b""}, ""),
+        ("python.olmkit/v1", {"watches.yaml": b"[{role: a}]"}, "python"),
+        ("go.kubebuilder.io/v4", {"watches.yaml": b"[{role: a}, {chart: a}]"}, "go"),
+        ("go.kubebuilder.io/v4", {"watches.yaml": b"[]"}, "go"),
+        ("go.kubebuilder.io/v4", {"watches.yaml": b"{"}, "go"),
+        ("go.kubebuilder.io/v4", {}, "go"),
+    ],
+)
+def test_watches_say_the_layout_where_the_project_file_cannot_be_right(
+    layout: str, files: dict[str, bytes], language: str
+) -> None:
+    project = config.parse(f"version: '3'\nlayout: '{layout}'\nprojectName: a\n".encode())
+    assert config.seen_from_watches(project, files.get).language == language
+
+
 def test_missing_file_says_what_to_do() -> None:
     with pytest.raises(ConfigurationError) as caught:
         config.parse(None, prefix="here/")

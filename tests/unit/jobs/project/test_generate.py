@@ -229,6 +229,13 @@ def test_bad_project_is_reported_and_nothing_is_written(
     assert not (toy / CRD).exists()
 
 
+def test_a_project_of_watches_that_says_go_is_not_searched_for_go(toy: Path) -> None:
+    (toy / "PROJECT").write_text(PROJECT.replace("python.olmkit/v1", "go.kubebuilder.io/v1"))
+    (toy / "watches.yaml").write_text("[{kind: Toy, role: toy}]")
+    changes = [change.path for change in generate.generate(toy).changes]
+    assert "config/manifests/bases/toy.clusterserviceversion.yaml" in changes
+
+
 @pytest.mark.parametrize("language", ["helm", "ansible"])
 def test_a_project_without_types_has_the_base_of_its_bundles(toy: Path, language: str) -> None:
     (toy / "toy/broken.py").write_text("x = (")  # as plugins of Ansible may be

@@ -216,9 +216,11 @@ def test_environment_of_the_project_is_preferred(project: Path, tmp_path: Path) 
     assert ready.environment["PYTHONPATH"] == str(project)
 
 
-def test_a_helm_project_is_run_by_olmkit_itself(tmp_path: Path) -> None:
+@pytest.mark.parametrize("layout", ["helm.sdk.operatorframework.io/v1", "go.kubebuilder.io/v1"])
+def test_a_helm_project_is_run_by_olmkit_itself(tmp_path: Path, layout: str) -> None:
+    (tmp_path / "watches.yaml").write_text("[{kind: Toy, chart: toy}]")
     (tmp_path / "PROJECT").write_text(
-        'version: "3"\nlayout: [helm.sdk.operatorframework.io/v1]\nprojectName: toy\n'
+        f'version: "3"\nlayout: [{layout}]\nprojectName: toy\n'
         "domain: example.com\nplugins: {}\nresources:\n- {api: {crdVersion: v1, namespaced: true}, "
         "domain: example.com, group: toys, version: v1, kind: Toy}\n"
     )
