@@ -75,7 +75,7 @@ class Run:
         """The variables that only this run has."""
         kubeconfig = str(self.folder / "kubeconfig")
         found = {"KUBECONFIG": kubeconfig, "K8S_AUTH_KUBECONFIG": kubeconfig}
-        # Clients of Kubernetes leave a file for each server, and each run has a server of its own.
+        # Clients of Kubernetes leave a file for each server, and each run has a separate one.
         # Ansible makes sockets in this folder, whose paths have a limit.
         if len(os.fsencode(self.temporary)) <= _SHORT:
             found["TMPDIR"] = str(self.temporary)
