@@ -64,8 +64,8 @@ def test_an_image_set_has_catalogs_with_lowest_and_highest_versions() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("kind: Pod", "neither ImageSetConfiguration nor FilterConfiguration"),
-        ("[]", "neither"),
+        ("kind: Pod", "expected ImageSetConfiguration or FilterConfiguration"),
+        ("[]", "expected"),
         ("kind: FilterConfiguration", "no packages"),
         (IMAGE_SET.replace("one", "three"), "does not name the catalog `one`"),
         ("kind: FilterConfiguration\npackages: [{}]", "has no name"),

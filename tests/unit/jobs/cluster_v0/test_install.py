@@ -1169,14 +1169,14 @@ def test_catalogs_that_may_not_be_listed_are_not_reported_as_absent() -> None:
             for words in ({}, {"catalog": "shelf"}):
                 error = await refused(reader, **words)
                 assert "in the namespaces where you may list them: `apps`" in error.message
-                assert "in the whole cluster, or name the image" in error.hint
+                assert "in the whole cluster, or pass the image" in error.hint
             error = await refused(reader, catalog="shelf", catalog_namespace="olm")
             assert "`catalogsources.operators.coreos.com` in namespace `olm`" in error.hint
             error = await refused(reader, catalog="shelf", catalog_namespace="apps")
             assert error.message == "there is no CatalogSource `shelf`"
             server.denies = lambda access: access.resource == "catalogsources"
             error = await refused(reader)
-            assert "are not known, because you may not list them" in error.message
+            assert "are unknown, because you may not list them" in error.message
 
     run(story)
 

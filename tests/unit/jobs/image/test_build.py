@@ -241,7 +241,7 @@ def test_engine_needs_a_containerfile_and_wheels_that_it_sees(project: Path) -> 
     with pytest.raises(ConfigurationError, match="there is no Containerfile"):
         build(project, engine="docker")
     (project / "Containerfile").write_text("FROM scratch\n")
-    with pytest.raises(ConfigurationError, match="sees only the project's folder"):
+    with pytest.raises(ConfigurationError, match="can read only the project's folder"):
         build(project, engine="docker", wheels=str(project.parent))
     with pytest.raises(ConfigurationError, match="one platform at a time"):
         build(project, AMD64, ARM64, engine="docker")

@@ -125,7 +125,7 @@ def test_catalogs_and_bundles_are_not_mixed(tmp_path: Path) -> None:
     catalog = tmp_path / "catalog.yaml"
     catalog.write_text("schema: olm.package\nname: pot\ndefaultChannel: x\n")
 
-    with pytest.raises(ConfigurationError, match="is a catalog, and other references are bundles"):
+    with pytest.raises(ConfigurationError, match="is a catalog, but other references are bundles"):
         convert(Kind.BASIC, folder, str(catalog))
     with pytest.raises(ConfigurationError, match="cannot be read together"):
         convert(Kind.BASIC, "-", str(catalog))

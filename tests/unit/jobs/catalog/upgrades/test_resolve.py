@@ -242,7 +242,7 @@ def test_olm_v1_knows_priorities_several_channels_and_the_free_policy() -> None:
     assert choice("a@<1.5.0", "a.v2.0.0", priorities={"one": 1}, is_free=True) == (
         "one", "a.v1.0.0",
     )  # fmt: skip
-    with pytest.raises(ConfigurationError, match="no catalog `three`"):
+    with pytest.raises(ConfigurationError, match="names catalog `three`, which does not exist"):
         choice("a", priorities={"three": 1})
 
 
