@@ -354,7 +354,7 @@ def _interrupted() -> int:
 def _fault(error: Exception, arguments: Sequence[str], context: click.Context | None) -> int:
     if "--debug" in arguments or os.environ.get("OLMKIT_DEBUG"):
         _print_traceback(error)
-    message = f"a fault in olmkit {__version__}: {type(error).__name__}: {error}"
+    message = f"a bug in olmkit {__version__}: {type(error).__name__}: {error}"
     hint = "run the command again with `--debug` and report what it prints"
     app = context.obj if context is not None else None
     if app is not None and app.is_json:

@@ -14,7 +14,7 @@ class Exit(IntEnum):
     NO = 1  # done, and the answer is no
     USAGE = 2  # invalid usage, or an invalid configuration
     WORLD = 3  # a registry, a cluster, the network, the disk said no
-    FAULT = 70  # a fault in olmkit (EX_SOFTWARE of sysexits)
+    FAULT = 70  # a bug in olmkit (EX_SOFTWARE of sysexits)
     INTERRUPTED = 130
 
 
