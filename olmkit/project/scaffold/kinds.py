@@ -21,7 +21,7 @@ from olmkit.project.scaffold import template_files
 TAKEN_KINDS = frozenset(
     {"Annotated", "Any", "CacheSettings", "Callable", "ClassVar", "Client", "ClusterError"}
     | {"Condition", "ControllerBuilder", "ControllerSettings", "CustomResource", "EventRecorder"}
-    | {"Field", "Ge", "Group", "Int32", "Le", "Manager", "Manifest", "Mapping", "Model"}
+    | {"Field", "Ge", "Group", "Int32", "Le", "Manager", "Manifest", "Mapping", "Model", "Path"}
     | {"NotFound", "Request", "Result", "None", "True", "False", "GVK"}
     | {
         "AdmissionRequest",

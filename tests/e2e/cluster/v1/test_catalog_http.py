@@ -82,7 +82,9 @@ def served(tmp_path: Path) -> Iterator[str]:
         assert process.stdout is not None
         text = ""
         while not text.endswith("\n}\n"):
-            text += process.stdout.readline()
+            line = process.stdout.readline()
+            assert line, f"the server ended: {text}"
+            text += line
         try:
             yield f"http://{json.loads(text)['result']['httpAddress']}/catalogs/catalog/api/v1/"
         finally:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -37,14 +39,20 @@ def run(*words: str | Path, code: str = "") -> subprocess.CompletedProcess[str]:
     )
 
 
-def start(*words: str | Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
+@contextlib.contextmanager
+def start(*words: str | Path) -> Iterator[subprocess.Popen[str]]:
+    """A server that runs; it does not outlive a test that fails."""
+    with subprocess.Popen(
         [sys.executable, *WORDS, *map(str, words)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
-    )
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
@@ -159,7 +167,7 @@ def test_a_cache_that_cannot_be_kept_is_a_warning(catalog: Path, tmp_path: Path)
     (tmp_path / "file").write_text("")
     with start(catalog, *LOOPBACK, "--cache-dir", tmp_path / "file" / "cache") as process:
         assert process.stderr is not None
-        assert process.stderr.readline().startswith("warning: the cache cannot be kept")
+        assert process.stderr.readline().startswith("warning: the cache cannot be stored")
         assert process.stderr.readline().startswith("serving ")
         process.terminate()
         assert process.wait(30) == 0
