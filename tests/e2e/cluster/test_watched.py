@@ -1,0 +1,370 @@
+"""Operators of Helm and Ansible, and one of three kinds, through OLM on a real cluster.
+
+Each is scaffolded as a user does it, with a small chart or role. Their pods are those of an image
+that has busybox alone.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.e2e
+
+Eventually = Callable[..., Any]
+LONG = 300.0  # seconds of a step; a busy machine takes its time
+
+CHART = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: "{{ .Release.Name }}-page"}
+data:
+  index.html: {{ .Values.greeting | quote }}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: "{{ .Release.Name }}"}
+spec:
+  selector: {site: "{{ .Release.Name }}"}
+  ports: [{port: 80, targetPort: 8080}]
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: "{{ .Release.Name }}"}
+spec:
+  replicas: {{ .Values.replicas }}
+  selector:
+    matchLabels: {site: "{{ .Release.Name }}"}
+  template:
+    metadata:
+      labels: {site: "{{ .Release.Name }}"}
+    spec:
+      containers:
+      - name: web
+        image: {{ .Values.image }}
+        command: [busybox, httpd, -f, -p, "8080", -h, /page]
+        volumeMounts: [{name: page, mountPath: /page}]
+      volumes:
+      - name: page
+        configMap: {name: "{{ .Release.Name }}-page"}
+"""
+TASKS = """\
+- name: Find the API server of the run
+  ansible.builtin.set_fact:
+    config: "{{ lookup('file', lookup('env', 'KUBECONFIG')) | from_json }}"
+- name: Write the message
+  ansible.builtin.uri:
+    url: "{{ config.clusters[0].cluster.server }}\
+/api/v1/namespaces/{{ ansible_operator_meta.namespace }}/configmaps/\
+{{ ansible_operator_meta.name }}-message?fieldManager=play&force=true"
+    method: PATCH
+    headers: {Content-Type: application/apply-patch+yaml}
+    body_format: json
+    status_code: [200, 201]
+    body:
+      apiVersion: v1
+      kind: ConfigMap
+      metadata: {name: "{{ ansible_operator_meta.name }}-message"}
+      data: {text: "hello {{ say_to }}"}
+- name: Tell what was written
+  operator_sdk.util.k8s_status:
+    api_version: demo.example.com/v1alpha1
+    kind: Motd
+    name: "{{ ansible_operator_meta.name }}"
+    namespace: "{{ ansible_operator_meta.namespace }}"
+    status: {written: "{{ ansible_operator_meta.name }}-message"}
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Maker:
+    """Builds what OLM installs of a project: images of a version, and a catalog of all versions."""
+
+    cluster: Any
+    typist: Any
+    base: str
+    helm: str
+    home: Path
+
+    def project(self, name: str, *words: str) -> Path:
+        place = self.home / name
+        self.typist("init", place, "--domain", "example.com", *words)
+        return place
+
+    def kind(self, place: Path, kind: str, *words: str | Path) -> None:
+        self.typist("create", "api", "-C", place, "--group", "demo", "--version", "v1alpha1",
+                    "--kind", kind, *words)  # fmt: skip
+
+    def chart(self) -> Path:
+        place = self.home / "site"
+        values = {"replicas": 1, "greeting": "hello", "image": f"{self.cluster.registry}/busybox:1"}
+        write(place / "Chart.yaml", "{apiVersion: v2, name: site, version: 0.1.0}\n")
+        write(place / "values.yaml", json.dumps(values))
+        write(place / "templates" / "all.yaml", CHART)
+        return place
+
+    def release(self, place: Path, version: str, *words: str) -> str:
+        """The pinned reference of a catalog with this version and those before."""
+        name = f"{self.cluster.registry}/{place.name}"
+        catalog = place / "catalog"
+        if not catalog.exists():
+            text = self.typist("catalog", "init", place.name, "-c", "alpha")
+            write(catalog / "catalog.yaml", text)
+        self.typist("generate", "-C", place)
+        image = self.typist("image", "build", "-C", place, "-t", f"{name}:v{version}", "--push",
+                            "--base", self.base, *words)  # fmt: skip
+        self.typist("edit", "-C", place, "--image", image.strip())
+        self.typist("bundle", "generate", "-C", place, "--version", version)
+        self.typist("bundle", "validate", place / "bundle")
+        bundle = self.typist("bundle", "build", place / "bundle", "-t",
+                             f"{name}-bundle:v{version}", "--push")  # fmt: skip
+        self.typist("catalog", "add", catalog, bundle.strip(), "--channel", "alpha")
+        return str(self.typist("catalog", "build", catalog, "-t", f"{name}-catalog:v{version}",
+                               "--push")).strip()  # fmt: skip
+
+
+def write(file: Path, text: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+
+
+@pytest.fixture(scope="module")
+def maker(
+    cluster: Any,
+    typist: Any,
+    base: str,
+    wheels: Path,
+    built_program: Callable[[str], str],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Maker:
+    # Ansible and its packages come from the package index of this machine.
+    own = copy.copy(typist)
+    own.environment = {**typist.environment, "UV_FIND_LINKS": str(wheels)}
+    return Maker(
+        cluster=cluster,
+        typist=own,
+        base=base,
+        helm=built_program("helm"),
+        home=tmp_path_factory.mktemp("watched"),
+    )
+
+
+@pytest.fixture
+def objects(cluster: Any, namespace: str, eventually: Eventually) -> Iterator[Objects]:
+    """A namespace for objects, next to that of the operator."""
+    name = f"{namespace}-objects"
+    cluster.kubectl("create", "namespace", name)
+    yield Objects(cluster, name, eventually)
+    cluster.kubectl("delete", "namespace", name, "--wait=false")
+
+
+@dataclass(frozen=True)
+class Objects:
+    """Objects of one namespace."""
+
+    cluster: Any
+    namespace: str
+    eventually: Eventually
+
+    def create(self, kind: str, name: str, spec: dict[str, Any]) -> None:
+        self.cluster.apply(json.dumps({
+            "apiVersion": "demo.example.com/v1alpha1",
+            "kind": kind,
+            "metadata": {"name": name, "namespace": self.namespace},
+            "spec": spec,
+        }))  # fmt: skip
+
+    def change(self, kind: str, name: str, spec: dict[str, Any]) -> None:
+        patch = json.dumps({"spec": spec})
+        self.cluster.kubectl("patch", kind, name, "-n", self.namespace, "--type", "merge",
+                             "-p", patch)  # fmt: skip
+
+    def get(self, kind: str, name: str) -> Any:
+        return self.cluster.get(kind, name, "-n", self.namespace)
+
+    def value(self, kind: str, name: str, *path: str) -> Any:
+        found = self.get(kind, name)
+        for key in path:
+            found = (found or {}).get(key)
+        return found
+
+    def wait(self, expected: Any, kind: str, name: str, *path: str) -> None:
+        """Until a field has a value."""
+        seen: list[Any] = []
+
+        def is_there() -> bool:
+            seen[:] = [self.value(kind, name, *path)]
+            return bool(seen[0] == expected)
+
+        def what() -> str:
+            return f"{kind}/{name} {'.'.join(path)} is {expected}, not {seen}"
+
+        self.eventually(is_there, LONG, what)
+
+    def conditions(self, kind: str, name: str) -> dict[str, tuple[str, ...]]:
+        found = self.value(kind, name, "status", "conditions") or []
+        return {
+            one["type"]: tuple(one.get(key, "") for key in ("status", "reason", "message"))
+            for one in found
+        }
+
+    def wait_for(self, kind: str, name: str, expected: dict[str, tuple[str, ...]]) -> None:
+        """Until its conditions are these."""
+        self.eventually(
+            lambda: self.conditions(kind, name) == expected,
+            LONG,
+            lambda: f"{expected}, not {self.conditions(kind, name)}",
+        )
+
+    def delete(self, kind: str, name: str) -> None:
+        self.cluster.kubectl("delete", kind, name, "-n", self.namespace, f"--timeout={LONG:.0f}s")
+
+    def wait_until_gone(self, *kinds: str) -> None:
+        """Until no object of these kinds is left but what each namespace has."""
+        words = (",".join(kinds), "-n", self.namespace, "-o", "name")
+
+        def left() -> list[str]:
+            names = self.cluster.kubectl("get", *words).split()
+            return [one for one in names if not one.endswith("/kube-root-ca.crt")]
+
+        self.eventually(lambda: not left(), LONG, lambda: f"{left()} are gone")
+
+
+def deployed(reason: str) -> dict[str, tuple[str, ...]]:
+    """The conditions of a release, as those of helm-operator."""
+    return {"Initialized": ("True", "", ""), "Deployed": ("True", reason, "")}
+
+
+SUCCEEDED = {
+    "Running": ("True", "Successful", "Awaiting next reconciliation"),
+    "Successful": ("True", "Successful", "Last reconciliation succeeded"),
+    "Failure": ("False", "", ""),
+}
+
+
+def uninstall(cluster: Any, typist: Any, package: str, namespace: str) -> None:
+    typist("uninstall", package, "-n", namespace, "--delete-operands", "--delete-crds", "--yes")
+    left = cluster.kubectl("get", "crd,clusterrole,clusterrolebinding", "-o", "name").split()
+    assert [one for one in left if package in one] == []
+
+
+def test_a_helm_operator_follows_its_objects_through_an_upgrade(
+    cluster: Any, typist: Any, maker: Maker, namespace: str, objects: Objects
+) -> None:
+    package = "site-operator"
+    place = maker.project(package, "--plugins", "helm")
+    maker.kind(place, "Site", "--helm-chart", maker.chart())
+    catalog = maker.release(place, "0.0.1", "--helm", maker.helm)
+    typist("install", package, "--catalog", catalog, "-n", namespace)
+
+    typist.tell("An object is a release; its pods run")
+    objects.create("Site", "home", {"greeting": "hello"})
+    objects.wait_for("site", "home", deployed("InstallSuccessful"))
+    objects.wait(1, "deployment", "home", "status", "readyReplicas")
+    assert objects.value("site", "home", "status", "deployedRelease", "name") == "home"
+    owners = objects.value("service", "home", "metadata", "ownerReferences")
+    assert [(one["kind"], one["name"]) for one in owners] == [("Site", "home")]
+
+    typist.tell("A change is an upgrade of the release")
+    objects.change("site", "home", {"greeting": "welcome", "replicas": 2})
+    objects.wait_for("site", "home", deployed("UpgradeSuccessful"))
+    objects.wait(2, "deployment", "home", "status", "readyReplicas")
+    objects.wait("welcome", "configmap", "home-page", "data", "index.html")
+
+    typist.tell("What is changed by hand comes back")
+    cluster.kubectl("delete", "configmap", "home-page", "-n", objects.namespace)
+    cluster.kubectl("scale", "deployment", "home", "--replicas=0", "-n", objects.namespace)
+    objects.wait("welcome", "configmap", "home-page", "data", "index.html")
+    objects.wait(2, "deployment", "home", "spec", "replicas")
+
+    typist.tell("The next version of the operator has another chart")
+    template = place / "helm-charts/site/templates/all.yaml"
+    template.write_text(template.read_text().replace("\ndata:\n", "\ndata:\n  second: new\n"))
+    catalog = maker.release(place, "0.0.2", "--helm", maker.helm)
+    done = typist.try_("upgrade", package, "--catalog", catalog, "-n", namespace)
+    assert f"`{package}.v0.0.2` is installed and healthy" in done.out
+    objects.wait("new", "configmap", "home-page", "data", "second")
+    objects.wait_for("site", "home", deployed("UpgradeSuccessful"))
+    assert objects.value("configmap", "home-page", "data", "index.html") == "welcome"
+
+    typist.tell("Without its object, nothing of the release is left")
+    objects.delete("site", "home")
+    objects.wait_until_gone("deployment", "service", "configmap", "secret")
+    uninstall(cluster, typist, package, namespace)
+
+
+def test_an_ansible_operator_follows_its_objects(
+    cluster: Any, typist: Any, maker: Maker, namespace: str, objects: Objects
+) -> None:
+    package = "motd-operator"
+    place = maker.project(package, "--plugins", "ansible")
+    maker.kind(place, "Motd", "--generate-role")
+    write(place / "requirements.yml", "collections: []\n")
+    write(place / "roles/motd/tasks/main.yml", TASKS)
+    typist("install", package, "--catalog", maker.release(place, "0.0.1"), "-n", namespace)
+
+    typist.tell("A role runs for an object, and a template in its spec stays text")
+    objects.create("Motd", "day", {"sayTo": "{{ 7 * 7 }}"})
+    objects.wait("hello {{ 7 * 7 }}", "configmap", "day-message", "data", "text")
+    objects.wait_for("motd", "day", SUCCEEDED)
+    assert objects.value("motd", "day", "status", "written") == "day-message"
+    owners = objects.value("configmap", "day-message", "metadata", "ownerReferences")
+    assert [(one["kind"], one["name"]) for one in owners] == [("Motd", "day")]
+
+    typist.tell("A change runs it again, and so does what goes")
+    objects.change("motd", "day", {"sayTo": "you"})
+    objects.wait("hello you", "configmap", "day-message", "data", "text")
+    cluster.kubectl("delete", "configmap", "day-message", "-n", objects.namespace)
+    objects.wait("hello you", "configmap", "day-message", "data", "text")
+
+    typist.tell("A run that fails is in the conditions")
+    objects.create("Motd", "night", {})
+    objects.eventually(
+        lambda: "say_to" in objects.conditions("motd", "night").get("Failure", ("", "", ""))[2],
+        LONG,
+        "the failure is reported",
+    )
+    assert objects.conditions("motd", "night")["Failure"][:2] == ("True", "Failed")
+
+    typist.tell("Nothing is left: neither of the objects nor of the runs")
+    objects.wait_for("motd", "day", SUCCEEDED)
+    objects.delete("motd", "night")
+    objects.delete("motd", "day")
+    objects.wait_until_gone("configmap")
+    pod = ("exec", "-n", namespace, f"deploy/{package}-controller-manager", "--")
+    assert cluster.kubectl(*pod, "find", "/tmp", "-name", "run-*") == ""  # noqa: S108 - in the pod
+    uninstall(cluster, typist, package, namespace)
+
+
+def test_one_operator_has_a_kind_in_python_one_of_helm_and_one_of_ansible(
+    cluster: Any, typist: Any, maker: Maker, namespace: str, objects: Objects
+) -> None:
+    package = "mixed-operator"
+    place = maker.project(package)
+    maker.kind(place, "Pond", "--image", f"{cluster.registry}/memcached:1",
+               "--image-container-port", "11211", "--run-as-user", "1001")  # fmt: skip
+    maker.kind(place, "Garden", "--plugins", "helm", "--helm-chart", maker.chart())
+    maker.kind(place, "Poem", "--plugins", "ansible", "--generate-role")
+    write(place / "requirements.yml", "collections: []\n")
+    write(place / "roles/poem/tasks/main.yml", TASKS.replace("Motd", "Poem"))
+    catalog = maker.release(place, "0.0.1", "--helm", maker.helm)
+    typist("install", package, "--catalog", catalog, "-n", namespace)
+
+    objects.create("Pond", "deep", {"size": 1, "containerPort": 11211})
+    objects.create("Garden", "home", {"greeting": "hello"})
+    objects.create("Poem", "day", {"sayTo": "you"})
+    objects.wait(1, "deployment", "deep", "status", "readyReplicas")
+    objects.wait(1, "deployment", "home", "status", "readyReplicas")
+    objects.wait("hello you", "configmap", "day-message", "data", "text")
+    objects.wait_for("garden", "home", deployed("InstallSuccessful"))
+    objects.wait_for("poem", "day", SUCCEEDED)
+    for kind, name in (("pond", "deep"), ("garden", "home"), ("poem", "day")):
+        objects.delete(kind, name)
+    objects.wait_until_gone("deployment", "service", "configmap", "secret")
+    uninstall(cluster, typist, package, namespace)
