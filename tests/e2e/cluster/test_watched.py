@@ -338,7 +338,8 @@ def test_an_ansible_operator_follows_its_objects(
     objects.delete("motd", "day")
     objects.wait_until_gone("configmap")
     pod = ("exec", "-n", namespace, f"deploy/{package}-controller-manager", "--")
-    assert cluster.kubectl(*pod, "find", "/tmp", "-name", "run-*") == ""  # noqa: S108 - in the pod
+    find = ("find", "/tmp", "-name", "run-*")  # noqa: S108 - in the pod
+    objects.eventually(lambda: not cluster.kubectl(*pod, *find), LONG, "no run has a folder")
     uninstall(cluster, typist, package, namespace)
 
 
