@@ -345,7 +345,7 @@ def test_a_refused_command_is_an_error() -> None:
             server.plan = lambda _, path: (
                 Refusal(403, "Forbidden", "not you") if "/exec" in path else None
             )
-            with pytest.raises(ClusterError, match=r"refuses `.*/exec`: it answered 403"):
+            with pytest.raises(ClusterError, match="not you"):
                 await reader.execute("n", "p", "c", ["tar"], limit=10)
 
     run(story)

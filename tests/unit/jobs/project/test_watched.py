@@ -255,7 +255,7 @@ def test_a_repository_needs_the_program_helm(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("wanted", "message"),
     [
-        (WatchedApi(group="other", kind="Thing"), "another one"),
+        (WatchedApi(group="other", kind="Thing"), "`other` differs"),
         (WatchedApi(group="cache", kind="Memcached"), "already"),
         (WatchedApi(group="cache", version="v1", kind="Memcached"), "one entry"),
         (WatchedApi(group="cache"), "no kind"),
@@ -345,7 +345,7 @@ def test_a_python_project_takes_kinds_of_helm_and_ansible(tmp_path: Path) -> Non
             WatchedApi(runner="ansible", kind="Cache", chart=ChartReference(text="chart")),
             "not to Ansible",
         ),
-        (WatchedApi(runner="helm", kind="Cache", has_role=True), "not to Helm"),
+        (WatchedApi(runner="helm", kind="Cache", has_role=True), "not for Helm"),
     ],
 )
 def test_what_a_python_project_cannot_have_is_an_error(
@@ -372,7 +372,7 @@ def test_a_kind_of_helm_has_no_types_and_no_webhooks(tmp_path: Path) -> None:
 
 def test_a_helm_project_takes_kinds_of_helm_alone(tmp_path: Path) -> None:
     project.init(tmp_path / "web", REQUEST, language="helm")
-    with pytest.raises(ConfigurationError, match="Helm alone"):
+    with pytest.raises(ConfigurationError, match="the project has the Helm layout"):
         create(tmp_path / "web", WatchedApi(runner="ansible", kind="Cache"))
 
 

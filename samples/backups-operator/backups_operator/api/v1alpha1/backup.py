@@ -31,10 +31,6 @@ class BackupSpec(Model):
     time_zone: str = "UTC"
     """The time zone of the schedule, by its name in the IANA database."""
 
-    #
-    #
-    #
-    #
     # +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Suspended",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:booleanSwitch"}
     suspend: bool = False
     """Start no more backups; what runs is not stopped, and nothing is caught up later."""
@@ -74,10 +70,6 @@ class BackupStatus(Model):
 
     # +listType=map
     # +listMapKey=type
-    #
-    #
-    #
-    #
     # +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Conditions",xDescriptors={"urn:alm:descriptor:io.kubernetes.conditions"}
     conditions: list[Condition] = Field(default_factory=list)
     """`Ready`: backups will start. `Successful`: the newest finished backup succeeded."""
@@ -106,10 +98,6 @@ class BackupStatus(Model):
 # +kubebuilder:printcolumn:name="Schedule",type=string,JSONPath=".spec.schedule"
 # +kubebuilder:printcolumn:name="Suspended",type=boolean,JSONPath=".spec.suspend"
 # +kubebuilder:printcolumn:name="Last success",type=date,JSONPath=".status.lastSuccessfulTime"
-#
-#
-#
-#
 # +operator-sdk:csv:customresourcedefinitions:displayName="Backup",resources={{Job,v1,},{PersistentVolumeClaim,v1,}}
 class Backup(CustomResource):
     """Backup starts a Job at each time of a schedule, and keeps the last ones."""

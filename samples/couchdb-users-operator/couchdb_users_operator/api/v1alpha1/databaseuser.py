@@ -22,8 +22,7 @@ class SecretKey(Model):
     """The key in the Secret."""
 
 
-# +kubebuilder:validation:XValidation:rule="self.name == oldSelf.name",message="the name of a user
-# cannot be changed"
+# +kubebuilder:validation:XValidation:rule="self.name == oldSelf.name",message="the name of a user cannot be changed"
 class DatabaseUserSpec(Model):
     """DatabaseUserSpec defines the desired state of DatabaseUser."""
 
@@ -48,10 +47,6 @@ class DatabaseUserStatus(Model):
 
     # +listType=map
     # +listMapKey=type
-    #
-    #
-    #
-    #
     # +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Conditions",xDescriptors={"urn:alm:descriptor:io.kubernetes.conditions"}
     conditions: list[Condition] = Field(default_factory=list)
     """`Ready`: the user is in the database as the spec says."""
@@ -63,15 +58,7 @@ class DatabaseUserStatus(Model):
 # +kubebuilder:subresource:status
 # +kubebuilder:resource:shortName=dbuser
 # +kubebuilder:printcolumn:name="User",type=string,JSONPath=".spec.name"
-#
-#
-#
-#
 # +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=".status.conditions[?(@.type==\"Ready\")].status"
-#
-#
-#
-#
 # +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=".status.conditions[?(@.type==\"Ready\")].reason"
 # +operator-sdk:csv:customresourcedefinitions:displayName="Database user",resources={{Secret,v1,}}
 class DatabaseUser(CustomResource):

@@ -167,7 +167,7 @@ def test_a_cache_that_cannot_be_kept_is_an_error_only_when_it_is_all_that_is_wan
     (tmp_path / "file").write_text("")
     nowhere = tmp_path / "file" / "cache"
     assert names(prepare(catalog, nowhere)) == [b"cog"]
-    with pytest.raises(RemoteError, match="cannot be kept"):
+    with pytest.raises(RemoteError, match="cannot be stored"):
         asyncio.run(prepared_catalogs.fill_cache(str(catalog), nowhere))
 
 
