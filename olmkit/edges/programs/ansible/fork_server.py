@@ -7,7 +7,7 @@ socket. A request has a file descriptor with it, which becomes the output:
     {"end": "1"}
 
 Answers are `{"ready": true}`, `{"run": "1", "pid": 5}`, `{"run": "1", "code": 0}` with a
-negative code for a signal, and `{"run": "1", "error": "..."}` when there is no process for it.
+negative code for a signal, and `{"run": "1", "error": "..."}` if no process could be started.
 When the other side goes away, all work ends. This imports little, since all work has it in memory.
 """
 
