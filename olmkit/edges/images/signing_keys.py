@@ -110,8 +110,10 @@ def read_private(path: Path, password: Password) -> PrivateKey:
             key = serialization.load_pem_private_key(data, None)
     except (InputError, ConfigurationError):
         raise
-    except ValueError as error:
-        if b"ENCRYPTED" in data and "password" in str(error).lower():
+    except ValueError:
+        # With a wrong password, about one key in 200 still has padding that looks right,
+        # and OpenSSL then reports bytes that are not a key. Both mean the same to the user.
+        if found is None and b"ENCRYPTED" in data:
             raise _wrong_password(path) from None
         raise _no_key(path, "private") from None
     except (TypeError, unsupported):
@@ -195,5 +197,5 @@ def _no_key(path: Path, kind: str) -> InputError:
 def _wrong_password(path: Path) -> InputError:
     return InputError(
         f"the password does not open `{path}`",
-        hint="set `COSIGN_PASSWORD` to the password of the key",
+        hint="set `COSIGN_PASSWORD` to the password of the key, if the file is whole",
     )

@@ -95,6 +95,30 @@ def test_a_wrong_password_is_reported_without_the_key(tmp_path: Path) -> None:
         assert "coffee" not in str(caught.value)
 
 
+# Decrypted with the password `coffee102`, this key has padding that looks right.
+ENCRYPTED_BY_OPENSSL = """\
+-----BEGIN ENCRYPTED PRIVATE KEY-----
+MIH0MF8GCSqGSIb3DQEFDTBSMDEGCSqGSIb3DQEFDDAkBBCY+RmDMN1rU0BCoB8h
+Zvw3AgIIADAMBggqhkiG9w0CCQUAMB0GCWCGSAFlAwQBKgQQsHupNL281NMwi8B5
+JSTTjASBkCOmkBKRIvRi4Ew3laQIMAJls3oNot65SgWU6NbE40PDTBzAQEb0Rf23
+RqRXg/gAXdEOXDfacvzdjtTeqBpxCEE5Wjgs8trtW1VeUTNW3Eifh5if6gBsy1ba
+95VzSPmG/6Ju7wnHE/2zLYWQCQVb8+pN8udGFnX6x4aUkn5oly47g+oG5RcCpzBY
+HTocWWdsIQ==
+-----END ENCRYPTED PRIVATE KEY-----
+"""
+
+
+@pytest.mark.parametrize("password", ["coffee", "coffee102", ""])
+def test_a_wrong_password_is_reported_even_if_the_padding_fits(
+    tmp_path: Path, password: str
+) -> None:
+    path = written(tmp_path, ENCRYPTED_BY_OPENSSL)
+    assert signing_keys.read_private(path, lambda: "tea")
+
+    with pytest.raises(InputError, match="the password does not open"):
+        signing_keys.read_private(path, lambda: password)
+
+
 def changed(**parameters: int) -> str:
     value = json.loads(base64.b64decode(COSIGN_BODY))
     value["kdf"]["params"].update(parameters)
