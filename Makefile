@@ -7,8 +7,9 @@ PYTEST := $(BIN)/python -m pytest
 WORKERS ?= 2
 # Each worker starts a cluster and waits for it half of the time.
 E2E_WORKERS ?= 3
+E2E_TESTS := tests/e2e tests/conformance/apiserver
 
-.PHONY: help demo test check fix golden shipped e2e cluster cluster-down hub lock docs man site dist release-check release-notes wheel-test image bench clean
+.PHONY: help demo test check fix golden shipped e2e e2e-again cluster cluster-down hub lock docs man site dist release-check release-notes wheel-test image bench clean
 .DEFAULT_GOAL := help
 
 help: ## list what can be made
@@ -61,7 +62,10 @@ wheel-test: $(STAMP) ## install the wheel in a new environment of each Python he
 e2e: $(STAMP) ## against real servers: registry, Docker engine, a cluster with OLM (built once, half an hour)
 	@sh scripts/system-packages --e2e
 	@sh scripts/build-programs >/dev/null || [ -z "$(CI)" ]
-	$(PYTEST) -q -n $(E2E_WORKERS) --dist loadfile --e2e tests/e2e tests/conformance/apiserver
+	$(PYTEST) -q -n $(E2E_WORKERS) --dist loadfile --no-loadscope-reorder --e2e $(E2E_TESTS)
+
+e2e-again: $(STAMP) ## the end-to-end tests that failed last time, one after the other
+	$(PYTEST) -q --e2e --last-failed --last-failed-no-failures none $(E2E_TESTS)
 
 cluster: $(STAMP) ## a real cluster with OLM, left running for hand work; says how to reach it
 	@sh scripts/system-packages --e2e

@@ -29,6 +29,34 @@ from olmkit.testing.control_plane import Programs
 
 PROGRAM = Path(__file__).resolve().parent.parent / "cluster"
 
+# The files that take minutes, longest first. Workers take whole files: a long one that begins
+# last would run alone at the end. `--no-loadscope-reorder` keeps this order.
+LONG_FILES = (
+    "test_operator_sdk",
+    "cluster/test_workloads",
+    "test_installed_wheel",
+    "hybrid/test_chart",
+    "hybrid/test_helm",
+    "cluster/test_watched",
+    "test_pages_walked",
+    "cluster/test_serving",
+    "cluster/test_faults",
+    "test_interrupted",
+    "cluster/v1/contract/test_installs",
+    "cluster/test_modes",
+    "hybrid/test_ansible",
+    "cluster/test_broken",
+    "cluster/v1/test_installs",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    folder = Path(__file__).parent
+    ranks = {folder / f"{name}.py": rank for rank, name in enumerate(LONG_FILES)}
+    if missing := [path.name for path in ranks if not path.is_file()]:
+        raise pytest.UsageError(f"LONG_FILES names files that are not there: {missing}")
+    items.sort(key=lambda item: ranks.get(item.path, len(ranks)))
+
 
 class SameGenerated(Protocol):
     def __call__(self, place: Path, *, has_kinds: bool = True) -> None: ...
