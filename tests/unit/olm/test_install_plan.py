@@ -43,6 +43,11 @@ def test_the_csv_of_an_unpacked_bundle_is_among_the_files_of_a_config_map() -> N
     assert install_plan.unpacked({"binaryData": files}, "cache.v3.0.0") == {}
 
 
+def test_a_file_that_cannot_be_read_is_left_out_and_the_one_before_it_comes_once() -> None:
+    data = {"csv.yaml": packed(b"kind: ClusterServiceVersion\n"), "strange.yaml": "é"}
+    assert list(install_plan.files({"binaryData": data})) == [{"kind": "ClusterServiceVersion"}]
+
+
 def test_the_newest_plan_counts() -> None:
     older, newer = plan("", 1), plan("", 2)
     assert install_plan.of_csv((newer, older), "cache.v2.0.0") is newer

@@ -251,6 +251,16 @@ def test_what_is_removed_is_the_opposite_of_what_is_added() -> None:
     assert [one.rule for one in changes(_webhook, old=_webhook)] == []
 
 
+def test_a_bundle_without_a_least_version_of_kubernetes_takes_any() -> None:
+    def without(files: Files) -> None:
+        files.spec.pop("minKubeVersion")
+
+    (gone,), (new,) = changes(without), changes(lambda _: None, old=without)
+
+    assert gone.message.endswith("changes from `1.20.0` to `any`")
+    assert new.message.endswith("changes from `any` to `1.20.0`")
+
+
 def test_images_are_compared_where_they_are_used() -> None:
     def container(files: Files) -> Value:
         found: Value = files.deployment["spec"]["template"]["spec"]["containers"][0]
