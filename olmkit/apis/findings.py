@@ -134,6 +134,9 @@ RULES: dict[str, FindingRule] = {
         FindingRule(
             "API036", "unknown-verb", _WARNING, "A role allows a verb that does not exist."
         ),
+        FindingRule(
+            "API037", "differing-gvk", _ERROR, "The `gvk` of a kind is not that of its CRD."
+        ),
     )
 }
 

@@ -299,6 +299,7 @@ def _place_of_option(error: click.ClickException, arguments: Sequence[str]) -> s
 
 
 # How click's releases put several suggestions.
+_EXTRA = re.compile(r"Got unexpected extra arguments? \((.*)\)$", re.DOTALL)
 _SEVERAL = re.compile(r"\.? \((?:Did you mean one of|Possible options): (.*?)\??\)$")
 
 
@@ -306,10 +307,14 @@ def misuse_text(message: str, command: str, hint: str = "") -> str:
     """A message of click in the form that all errors have; a question in it is the hint."""
     from olmkit.base import texts
 
+    message = re.sub(_EXTRA, r"unexpected argument `\1`", message)
     said, _, meant = re.sub(_SEVERAL, r" Did you mean \1?", message).partition(" Did you mean ")
     said = re.sub(r"'([^'`]+)'", r"`\1`", said.rstrip(".").replace("\n", " "))
     # "Invalid value for X: Directory `a` does not exist": one sentence.
     said = re.sub(r": ([A-Z])(?=[a-z]+ )", lambda match: f": {match[1].lower()}", said, count=1)
+    # `--help` is near to any short option.
+    if "--h" not in said:
+        meant = meant.replace(", '--help'", "").replace("'--help', ", "")
     meant = re.sub(r"'([^'`]+)'", r"`\1`", meant.replace("', '", "' or '"))
     if not hint:
         hint = f"did you mean {meant}" if meant else f"`{command} --help` shows the usage"

@@ -68,7 +68,10 @@ def _warn_unknown(comment: Comment, level: MarkerLevel, findings: Findings) -> N
         name = REGISTRY.name(comment.text)
         findings.add("API005", f"`+{name}` has no effect on a {level}", comment.at, hint=hint)
         return
-    if comment.text.startswith(IGNORED_PREFIXES) or not comment.text[:1].isalpha():
+    if comment.text.startswith(IGNORED_PREFIXES):
+        return
+    if not comment.text[:1].isalpha():
+        _warn_space(comment, findings)
         return
     meant = REGISTRY.suggestion(comment.text)
     if not language.is_ours(comment.text) and not meant:
@@ -86,3 +89,12 @@ def _warn_unknown(comment: Comment, level: MarkerLevel, findings: Findings) -> N
     # Up to the first `=`, a name may have an argument in it; the marker that is meant has none.
     shown = ":".join(name.split(":")[: meant.count(":") + 1]) if meant else name
     findings.add("API004", f"`+{shown}` is not a known marker", comment.at, hint=hint)
+
+
+def _warn_space(comment: Comment, findings: Findings) -> None:
+    """`+ kubebuilder:…`, which the reference takes for a comment."""
+    text = comment.text.lstrip(" \t+")
+    if REGISTRY.levels(text):
+        name = REGISTRY.name(text)
+        message = f"`+ {name}` is not a marker"
+        findings.add("API004", message, comment.at, hint=f"write `+{name}`, without a space")

@@ -59,6 +59,27 @@ _PLAIN: dict[str, TypeExpression] = {
     **{f"{module}.{name}": kind for module in _KINDS for name, kind in _OURS.items()},
 }
 _TYPING = ("typing", "typing_extensions")
+# Names that people write before they import them → the import.
+_ORIGINS: Final = {
+    **{
+        name: f"from {module} import {name}"
+        for module, found in (
+            ("olmkit.runtime", (*_OURS, "CustomResource", "Model")),
+            ("typing", ("Annotated", "Any", "ClassVar", "Literal", "Optional", "Union")),
+            ("typing", ("Dict", "FrozenSet", "List", "Set", "Tuple")),
+            ("collections.abc", ("Mapping", "MutableMapping", "Sequence")),
+            ("datetime", ("datetime", "timedelta")),
+            ("dataclasses", ("dataclass",)),
+            ("enum", ("Enum", "IntEnum", "StrEnum")),
+            ("pydantic", ("BaseModel", "HttpUrl", "PositiveInt", "NonNegativeInt")),
+            ("msgspec", ("Struct",)),
+        )
+        for name in found
+    },
+    "msgspec": "import msgspec",
+    "pydantic": "import pydantic",
+    "typing": "import typing",
+}
 
 _PYDANTIC = ("pydantic", "pydantic.types", "pydantic.networks")
 # Pydantic's own names: the type, and the limit that is part of it.
@@ -257,12 +278,29 @@ class TypeReader:
                 f"`{shown(expression)}` is declared inside a class, which is not supported",
                 "declare it at the top of its module",
             )
+        if self._is_unbound(dotted):
+            return self._refuse_unbound(expression, dotted)
         self.findings.add(
             "API007",
             f"the type `{shown(expression)}` is not declared in the sources",
             self.module.at(expression),
             hint=f"looked for `{dotted}`; declare it in the package, or mark the field "
             "`+kubebuilder:validation:Schemaless`",
+        )
+        return Untyped()
+
+    def _is_unbound(self, dotted: str) -> bool:
+        """Whether the module neither declares nor imports the name that this came from."""
+        before, _, name = dotted.partition(f"{self.module.name}.")
+        return not before and self.module.lacks(name.partition(".")[0])
+
+    def _refuse_unbound(self, expression: ast.expr, dotted: str) -> Untyped:
+        name = dotted.removeprefix(f"{self.module.name}.")
+        self.findings.add(
+            "API007",
+            f"`{name}` is neither declared nor imported in this module",
+            self.module.at(expression),
+            hint=import_hint(name),
         )
         return Untyped()
 
@@ -329,6 +367,8 @@ class TypeReader:
                 f"`{shown(expression)}` is generic, and a CRD has no generic types",
                 "write one type for each use",
             )
+        if self._is_unbound(head):
+            return self._refuse_unbound(expression.value, head)
         return self._refuse(
             expression,
             f"`{shown(expression)}` cannot be expressed in a CRD",
@@ -422,6 +462,14 @@ class TypeReader:
     def _refuse(self, expression: ast.expr, message: str, hint: str = "") -> Untyped:
         self.findings.add("API006", message, self.module.at(expression), hint=hint)
         return Untyped()
+
+
+def import_hint(name: str) -> str:
+    """What binds a name that a module lacks: its import where it is a known one."""
+    origin = _ORIGINS.get(name.partition(".")[0])
+    if origin is None:
+        return "import it, or declare it in the package"
+    return f"add `{origin}`"
 
 
 def aliased(value: ast.expr) -> ast.expr:

@@ -22,6 +22,7 @@ MODEL_BASES = _RESOURCE_BASES | {
     "pydantic.main.BaseModel",
     "msgspec.Struct",
 }
+_MODEL_NAMES = frozenset(name.rpartition(".")[2] for name in MODEL_BASES)
 _MODEL_DECORATORS = frozenset(
     {
         "dataclasses.dataclass",
@@ -56,7 +57,14 @@ def sort_of(names: Names, module: Module, node: ast.ClassDef) -> Sort | None:
     """None for a class that no API can have."""
     if bases(names, module, node) & _ENUM_BASES:
         return Sort.ENUMERATION
-    return Sort.MODEL if _is_model(names, module, node) else None
+    is_model = _is_model(names, module, node) or _is_meant_as_model(module, node)
+    return Sort.MODEL if is_model else None
+
+
+def _is_meant_as_model(module: Module, node: ast.ClassDef) -> bool:
+    """Whether its base is a model that the module does not import, which is reported with it."""
+    named = {base.id for base in node.bases if isinstance(base, ast.Name)}
+    return any(module.lacks(name) for name in named & _MODEL_NAMES)
 
 
 def kind_of_members(names: Names, module: Module, node: ast.ClassDef) -> str:

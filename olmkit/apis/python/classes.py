@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import bisect
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from olmkit.apis import docs
@@ -19,6 +19,7 @@ from olmkit.apis.markers.reading import read_marker
 from olmkit.apis.markers.table import REGISTRY, VALIDATION
 from olmkit.apis.model import (
     MISSING,
+    ApiPackage,
     Choice,
     Constrained,
     Declaration,
@@ -62,6 +63,30 @@ class ModuleReader:
     starts: list[int] = field(default_factory=list)
     type_findings: dict[Named, list[Diagnostic]] = field(default_factory=dict)
     """What is wrong with the types of a declaration; it matters where a kind uses it."""
+    gvks: dict[Named, ast.Call] = field(default_factory=dict)
+    """What kinds state as their `gvk`, which the operator's process works with."""
+
+    def check_gvks(self, package_of: Mapping[Named, ApiPackage]) -> None:
+        """Report a kind whose `gvk` is not that of its CRD."""
+        for name, call in self.gvks.items():
+            package = package_of[name]
+            if package.group is None:
+                continue  # it is another operator's, which no CRD is generated for
+            actual = {"group": package.group, "version": package.version, "kind": name.name}
+            stated = [*zip(actual, call.args, strict=False)]
+            stated += [(one.arg, one.value) for one in call.keywords if one.arg in actual]
+            for key, value in stated:
+                text = value.value if isinstance(value, ast.Constant) else None
+                if not isinstance(text, str) or text == actual[key]:
+                    continue
+                owner = "class" if key == "kind" else "package"
+                self.findings.add(
+                    "API037",
+                    f"the `gvk` of `{name.name}` has the {key} `{text}`, "
+                    f"but its {owner} has `{actual[key]}`",
+                    self.module.at(value),
+                    hint=f"use the same {key} in both: the CRD has that of the {owner}",
+                )
 
     def read(self) -> None:
         self.starts = sorted(
@@ -193,6 +218,7 @@ class ModuleReader:
         is_kind = self._is_kind(node, fields)
         if is_kind:
             fields = tuple(_without_default(one) for one in fields)
+            self._keep_gvk(node, name)
         self.declarations.append(
             Struct(
                 name=name,
@@ -204,6 +230,17 @@ class ModuleReader:
                 is_kind=is_kind,
             )
         )
+
+    def _keep_gvk(self, node: ast.ClassDef, name: Named) -> None:
+        for statement in node.body:
+            match statement:
+                case (
+                    ast.AnnAssign(target=ast.Name(id="gvk"), value=ast.Call() as call)
+                    | ast.Assign(targets=[ast.Name(id="gvk")], value=ast.Call() as call)
+                ):
+                    self.gvks[name] = call
+                case _:
+                    pass
 
     def _is_kind(self, node: ast.ClassDef, fields: tuple[Field, ...]) -> bool:
         if bases.is_resource(self.names, self.module, node):
@@ -238,6 +275,14 @@ class ModuleReader:
                     f"the base class `{ast.unparse(base)}` has fields and is not a model",
                     self.module.at(base),
                     hint="derive it from `Model`, or make it a dataclass",
+                )
+                continue
+            if isinstance(base, ast.Name) and self.module.lacks(base.id):
+                self.findings.add(
+                    "API007",
+                    f"`{base.id}` is neither declared nor imported in this module",
+                    self.module.at(base),
+                    hint=python_annotations.import_hint(base.id),
                 )
                 continue
             self.findings.add(

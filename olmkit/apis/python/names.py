@@ -45,6 +45,10 @@ class Module:
         """Whether the module itself defines or imports a name."""
         return name in self.classes or name in self.assigned or name in self.imports
 
+    def lacks(self, name: str) -> bool:
+        """Whether nothing in the module can have bound a name."""
+        return name not in _BUILTINS and not self.has(name) and not self.stars
+
     def at(self, node: ast.AST) -> Location:
         """Where a node is; columns count characters, the syntax tree counts bytes."""
         line = getattr(node, "lineno", 1)

@@ -13,8 +13,8 @@ import warnings
 
 from olmkit.apis import import_cycles
 from olmkit.apis.findings import Findings
-from olmkit.apis.markers.language import Marker
-from olmkit.apis.markers.table import VALIDATION
+from olmkit.apis.markers.language import Marker, is_ours
+from olmkit.apis.markers.table import REGISTRY, VALIDATION
 from olmkit.apis.model import ApiPackage, Declaration, Named, Sources, Struct
 from olmkit.apis.python import aliases, bases, field_constraints, import_order
 from olmkit.apis.python import annotations as python_annotations
@@ -60,15 +60,30 @@ def read(tree: Tree, findings: Findings, *, prefix: str = "") -> Sources:
             findings.add(
                 "API001", "the source is nested too deep", Location(path=reader.module.path)
             )
+        _warn_without_plus(reader.module, comments[reader.module.name], findings)
     sources = _assemble(readers)
     used = sources.used()
     for reader in readers:
+        reader.check_gvks(sources.package_of)
         for name, type_findings in reader.type_findings.items():
             # Aliases, and models next to a reconciler, are not API, and may hold what they like.
             is_model = isinstance(sources.get(name), Struct)
             if name in used or (is_model and sources.package_of[name].group is not None):
                 findings.items += [one for one in type_findings if one not in findings.items]
     return sources
+
+
+def _warn_without_plus(module: Module, comments: Comments, findings: Findings) -> None:
+    for group in comments.groups:
+        for line in group.lines:
+            text = line.words().strip()
+            if not is_ours(text) or not REGISTRY.levels(text):
+                continue
+            column = line.column + 1 + line.text.index(text[0])
+            at = Location(module.path, line.line, column, line.line, column + len(text))
+            name = REGISTRY.name(text)
+            message = f"`{name}` is not a marker"
+            findings.add("API004", message, at, hint=f"write `+{name}`, with a plus sign")
 
 
 def module_name(path: str) -> str:

@@ -331,6 +331,19 @@ def test_several_suggestions_are_a_hint(message: str) -> None:
     assert said.endswith("`--ab`\nhint: did you mean `--abc` or `--abd`?")
 
 
+def test_help_is_not_suggested_next_to_an_option() -> None:
+    message = "No such option '--channel'. (Did you mean one of: '--channels', '--help'?)"
+    said = main.misuse_text(message, "olmkit x")
+    assert said.endswith("hint: did you mean `--channels`?")
+
+
+@pytest.mark.parametrize("value", ["q" * 10_000, "q " * 5_000])
+def test_extra_argument_is_named_and_cut(value: str) -> None:
+    said = main.misuse_text(f"Got unexpected extra argument ({value})", "olmkit x")
+    assert said.startswith("error: unexpected argument `q")
+    assert len(said) < 300
+
+
 @pytest.mark.usefixtures("failing")
 def test_misuse_in_json_is_one_value_on_stdout(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["fail", "--nothing", "-o", "json"]) == 2

@@ -125,6 +125,12 @@ def test_markers_stand_between_decorators_and_at_the_top_of_a_class(projects: An
             "did you mean `+kubebuilder:validation:MinLength`?",
         ),
         ("# +nullabel\nx: str", "API004", "did you mean `+nullable`?"),
+        ("# + nullable\nx: str", "API004", "write `+nullable`, without a space"),
+        (
+            "# kubebuilder:validation:Maximum=3\nx: int",
+            "API004",
+            "write `+kubebuilder:validation:Maximum`, with a plus sign",
+        ),
         ("# +kubebuilder:something\nx: str", "API004", ""),
         ("# +kubebuilder:skip\nx: str", "API005", "it belongs on a package"),
         ("x: str  # +nullable", "API005", "put it on a separate line above"),
@@ -340,6 +346,107 @@ def test_doubtful_escapes_of_the_author_are_his_affair() -> None:
     findings = Findings()
     source.read(Tree({"a.py": b"x = '\\d'\n"}), findings)
     assert not findings.items
+
+
+@pytest.mark.parametrize(
+    ("annotation", "message", "hint"),
+    [
+        ("Literal['a']", "`Literal`", "add `from typing import Literal`"),
+        ("Any", "`Any`", "add `from typing import Any`"),
+        ("datetime", "`datetime`", "add `from datetime import datetime`"),
+        ("Storage", "`Storage`", "import it, or declare it in the package"),
+        ("typing.Optional[str]", "`typing.Optional`", "add `import typing`"),
+    ],
+)
+def test_name_that_is_not_imported_is_reported_with_its_import(
+    projects: Any, annotation: str, message: str, hint: str
+) -> None:
+    made = projects.make(
+        {
+            "api/v1.py": f"""
+            # +groupName=example.com
+            from olmkit.runtime.kinds import CustomResource, Model
+
+
+            class Spec(Model):
+                x: {annotation}
+
+
+            class Thing(CustomResource):
+                spec: Spec
+            """
+        }
+    )
+
+    (found,) = made.findings
+    assert found.rule == "API007"
+    assert found.message == f"{message} is neither declared nor imported in this module"
+    assert found.hint == hint
+
+
+def test_base_class_that_is_not_imported_is_the_only_finding(projects: Any) -> None:
+    made = projects.make(
+        {
+            "api/v1.py": """
+            # +groupName=example.com
+            from olmkit.runtime.kinds import CustomResource
+
+
+            class Spec(BaseModel):
+                # +kubebuilder:validation:Maximum=3
+                x: int
+
+
+            class Thing(CustomResource):
+                spec: Spec
+            """
+        }
+    )
+
+    (found,) = made.findings
+    assert (found.rule, found.hint) == ("API007", "add `from pydantic import BaseModel`")
+
+
+@pytest.mark.parametrize(
+    ("gvk", "messages"),
+    [
+        ('GVK(group="example.com", version="v1", kind="Thing")', []),
+        ('GVK("example.com", "v1", "Thing")', []),
+        ('GVK(group=GROUP, version="v1", kind="Thing")', []),
+        (
+            'GVK(group="x.com", version="v2", kind="Things")',
+            [
+                "the `gvk` of `Thing` has the group `x.com`, but its package has `example.com`",
+                "the `gvk` of `Thing` has the version `v2`, but its package has `v1`",
+                "the `gvk` of `Thing` has the kind `Things`, but its class has `Thing`",
+            ],
+        ),
+    ],
+)
+def test_kind_whose_gvk_is_not_that_of_its_crd_is_reported(
+    projects: Any, gvk: str, messages: list[str]
+) -> None:
+    made = projects.make(
+        {
+            "api/v1.py": f"""
+            # +groupName=example.com
+            from typing import ClassVar
+            from olmkit.runtime.kinds import GVK, CustomResource, Model
+
+
+            class Spec(Model):
+                x: int
+
+
+            class Thing(CustomResource):
+                gvk: ClassVar[GVK] = {gvk}
+                spec: Spec
+            """
+        }
+    )
+
+    said = [one.message for one in made.findings if one.rule == "API037"]
+    assert said == messages
 
 
 @pytest.mark.parametrize(
