@@ -60,7 +60,7 @@ RULES: dict[str, FindingRule] = {
             "API012", "storage-version", _ERROR, "A kind does not have exactly one storage version."
         ),
         FindingRule("API013", "no-served-version", _ERROR, "No version of a kind is served."),
-        FindingRule("API014", "no-group", _WARNING, "A kind's package names no API group."),
+        FindingRule("API014", "no-group", _WARNING, "A kind's package does not set an API group."),
         FindingRule(
             "API015", "differing-resource", _ERROR, "Versions of a kind disagree on its names."
         ),
@@ -93,7 +93,7 @@ RULES: dict[str, FindingRule] = {
             "API023", "invalid-name", _ERROR, "A group, version or kind is not a valid name."
         ),
         FindingRule(
-            "API024", "stale-crd", _WARNING, "A CRD file belongs to no kind of the sources."
+            "API024", "stale-crd", _WARNING, "A CRD file does not match any kind of the sources."
         ),
         FindingRule(
             "API025",
@@ -103,10 +103,10 @@ RULES: dict[str, FindingRule] = {
         ),
         FindingRule("API026", "kind-without-spec", _ERROR, "A kind has neither spec nor status."),
         FindingRule(
-            "API027", "mixed-packages", _ERROR, "The files of a folder belong to two packages."
+            "API027", "mixed-packages", _ERROR, "The files of a directory belong to two packages."
         ),
         FindingRule(
-            "API028", "schema-refused", _ERROR, "The API server refuses what a type declares."
+            "API028", "schema-refused", _ERROR, "The API server rejects what a type declares."
         ),
         FindingRule("API029", "nothing-fits", _ERROR, "No value satisfies the limits of a field."),
         FindingRule(
@@ -131,11 +131,12 @@ RULES: dict[str, FindingRule] = {
             _WARNING,
             "A column or the scale subresource points to a field that the kind does not have.",
         ),
+        FindingRule("API036", "unknown-verb", _WARNING, "A role has an unknown verb."),
         FindingRule(
-            "API036", "unknown-verb", _WARNING, "A role allows a verb that does not exist."
-        ),
-        FindingRule(
-            "API037", "differing-gvk", _ERROR, "The `gvk` of a kind is not that of its CRD."
+            "API037",
+            "differing-gvk",
+            _ERROR,
+            "The `gvk` of a kind differs from the one in its CRD.",
         ),
     )
 }

@@ -19,8 +19,7 @@ from olmkit.rules.engine import SOUND_SUITE, Finding, rule
 def owned_name(bundle: Bundle) -> Iterator[Finding]:
     """The name of an owned CRD has no dot.
 
-    Why: the name is `<plural>.<group>`; without a dot there is no group to look
-    for.
+    Why: the name is `<plural>.<group>`; without a dot, the group is missing.
 
     Fix: write the `metadata.name` of the CRD.
     """
@@ -57,10 +56,10 @@ def owned_crd_missing(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CSV026", "crd-not-owned")
 def crd_not_owned(bundle: Bundle) -> Iterator[Finding]:
-    """A CRD of the bundle is not described in the CSV.
+    """The CSV does not describe a CRD of the bundle.
 
-    Why: OLM installs the CRDs that the CSV owns; what happens to any other
-    CRD of the bundle is not defined.
+    Why: OLM installs the CRDs that the CSV owns; its behavior for other CRDs of the bundle
+    is undefined.
 
     Fix: describe it at `spec.customresourcedefinitions.owned`, or remove the CRD.
     """
@@ -82,10 +81,10 @@ def crd_not_owned(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CSV029", "owned-twice")
 def owned_twice(bundle: Bundle) -> Iterator[Finding]:
-    """An owned API is described twice.
+    """The CSV describes an owned API twice.
 
-    Why: `operator-sdk` then claims that the CRD is missing, and the console shows
-    the API twice.
+    Why: `operator-sdk` then reports that the CRD is missing, and the console shows the API
+    twice.
 
     Fix: remove one of the entries.
     """
@@ -106,8 +105,8 @@ def owned_twice(bundle: Bundle) -> Iterator[Finding]:
 def described_name(bundle: Bundle) -> Iterator[Finding]:
     """The name of an API description differs from the name of its CRD.
 
-    Why: `opm render` compares the whole name, plural included, and refuses the
-    bundle; required CRDs must have a name with a dot, too.
+    Why: `opm render` compares the whole name, including the plural, and rejects the bundle.
+    Names of required CRDs must also have a dot.
 
     Fix: write the `metadata.name` of the CRD.
     """
@@ -137,8 +136,8 @@ def described_name(bundle: Bundle) -> Iterator[Finding]:
 def owned_and_required(bundle: Bundle) -> Iterator[Finding]:
     """An API is both owned and required.
 
-    Why: the operator brings the API itself, so requiring it has no effect; usually
-    a different API was intended.
+    Why: the operator provides the API itself, so the requirement has no effect. Usually a
+    different API was intended.
 
     Fix: remove it from `required`.
     """
@@ -161,10 +160,10 @@ def owned_and_required(bundle: Bundle) -> Iterator[Finding]:
 def descriptor_path(bundle: Bundle) -> Iterator[Finding]:
     """The path of a descriptor does not match a field of the schema.
 
-    Why: the console shows nothing for it.
+    Why: the console shows no value for it.
 
-    Fix: correct the path; it begins below `spec` or `status`, and an element of a
-    list is `[0]`.
+    Fix: correct the path. It starts below `spec` or `status`; the first element of a list
+    is `[0]`.
     """
     csv = bundle.csv
     if csv is None:
@@ -183,9 +182,9 @@ def descriptor_path(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CRD001", "crd-repeated")
 def crd_repeated(bundle: Bundle) -> Iterator[Finding]:
-    """The same API is defined twice among the CRDs.
+    """Two CRDs define the same API.
 
-    Why: only one of the two definitions takes effect, and it is not defined which one.
+    Why: only one of the two definitions takes effect, and the choice is undefined.
 
     Fix: keep one of them.
     """

@@ -25,7 +25,7 @@ from olmkit.rules.engine import CATALOG, SOUND_SUITE, Finding, rule
 def bundle_without_package(catalog: Catalog) -> Iterator[Finding]:
     """A bundle does not name its package.
 
-    Why: nothing can be looked up by a bundle alone.
+    Why: tools find a bundle only through its package.
 
     Fix: set `package`.
     """
@@ -42,7 +42,7 @@ def bundle_without_package(catalog: Catalog) -> Iterator[Finding]:
 def bundle_of_unknown_package(catalog: Catalog) -> Iterator[Finding]:
     """A bundle belongs to a package that is not in the catalog.
 
-    Why: the bundle could not be installed.
+    Why: OLM cannot install the bundle.
 
     Fix: add the `olm.package`, or correct the `package` of the bundle.
     """
@@ -59,9 +59,9 @@ def bundle_of_unknown_package(catalog: Catalog) -> Iterator[Finding]:
 def duplicate_bundle(catalog: Catalog) -> Iterator[Finding]:
     """Two bundles of a package have the same name.
 
-    Why: it is ambiguous which of the two an entry refers to.
+    Why: entries that refer to this name are ambiguous.
 
-    Fix: keep one of them; a bundle may be listed in any number of channels.
+    Fix: keep one of them. Several channels can list the same bundle.
     """
     known = (bundle for bundle in catalog.outlines.bundles if bundle.package in catalog.packages)
     for bundle, first in repeated(known, lambda bundle: (bundle.package, bundle.name)):
@@ -77,9 +77,9 @@ def duplicate_bundle(catalog: Catalog) -> Iterator[Finding]:
 def malformed_property(catalog: Catalog) -> Iterator[Finding]:
     """A property has no value, or a value of the wrong type.
 
-    Why: OLM reads the types of properties that it knows, and refuses the catalog.
+    Why: OLM decodes the property types that it knows, and rejects the catalog.
 
-    Fix: correct the value; `null` counts as an empty one.
+    Fix: correct the value; `null` counts as empty.
     """
     for bundle in catalog.outlines.bundles:
         for fault in bundle.properties.faults:
@@ -135,7 +135,7 @@ def package_property_mismatch(catalog: Catalog) -> Iterator[Finding]:
 def invalid_image(catalog: Catalog) -> Iterator[Finding]:
     """The image of a bundle is not an image reference.
 
-    Why: it could not be pulled.
+    Why: OLM cannot pull it.
 
     Fix: write `registry/repository@digest` or `registry/repository:tag`, without a scheme.
     """
@@ -155,7 +155,7 @@ def invalid_image(catalog: Catalog) -> Iterator[Finding]:
 def invalid_related_image(catalog: Catalog) -> Iterator[Finding]:
     """A related image of a bundle is not an image reference.
 
-    Why: mirrors copy these images, and would stop there.
+    Why: mirroring a catalog copies these images, and stops at an invalid one.
 
     Fix: write `registry/repository@digest` or `registry/repository:tag`, without a scheme.
     """
@@ -177,10 +177,10 @@ def invalid_related_image(catalog: Catalog) -> Iterator[Finding]:
 def invalid_version(catalog: Catalog) -> Iterator[Finding]:
     """The version of a bundle is not a semantic version.
 
-    Why: bundles are ordered by version, and ranges compare with it.
+    Why: OLM orders bundles by version, and compares versions with ranges.
 
-    Fix: three numbers without leading zeros, such as `1.2.3` or `1.2.3-rc.1`; no leading `v`.
-    In YAML a version that looks like a number needs quotes.
+    Fix: write three numbers without leading zeros or `v`, such as `1.2.3` or `1.2.3-rc.1`.
+    In YAML, put a version that looks like a number in quotes.
     """
     for bundle, identity in _identified(catalog):
         try:
@@ -199,10 +199,10 @@ def invalid_version(catalog: Catalog) -> Iterator[Finding]:
 def invalid_release(catalog: Catalog) -> Iterator[Finding]:
     """The release of a bundle is malformed.
 
-    Why: bundles of one version are ordered by release.
+    Why: OLM orders bundles of one version by release.
 
-    Fix: at most 20 letters, digits, dashes and dots, numbers without leading zeros; a plain number
-    is best.
+    Fix: write at most 20 letters, digits, dashes and dots, and numbers without leading
+    zeros. Preferably, use a plain number.
     """
     for bundle, identity in _identified(catalog):
         if not identity.release:
@@ -223,7 +223,7 @@ def invalid_release(catalog: Catalog) -> Iterator[Finding]:
 def bundle_in_no_channel(catalog: Catalog) -> Iterator[Finding]:
     """No channel lists a bundle.
 
-    Why: the bundle could not be installed.
+    Why: OLM cannot install the bundle.
 
     Fix: add an entry to a channel of its package, or remove the bundle.
     """
@@ -245,7 +245,7 @@ def unnamed_bundle(catalog: Catalog) -> Iterator[Finding]:
 
     Why: entries and installed operators refer to bundles by name.
 
-    Fix: set `name` to that of the CSV, in the bundle and in the entry.
+    Fix: set `name` to the name of the CSV, in the bundle and in the entry.
     """
     for package in catalog.packages.values():
         bundle = package.bundles.get("")
@@ -303,9 +303,10 @@ def missing_image(catalog: Catalog) -> Iterator[Finding]:
 def build_metadata_with_release(catalog: Catalog) -> Iterator[Finding]:
     """A bundle has a release, and build metadata in its version.
 
-    Why: build metadata used to mean a release, so it is ambiguous which of them applies.
+    Why: older catalogs use build metadata as the release, so it is ambiguous which one
+    applies.
 
-    Fix: leave out one of the two.
+    Fix: remove one of the two.
     """
     for bundle, identity in _identified(catalog):
         if bundle.package not in catalog.packages or not identity.release:
@@ -330,9 +331,10 @@ def build_metadata_with_release(catalog: Catalog) -> Iterator[Finding]:
 def invalid_required_range(catalog: Catalog) -> Iterator[Finding]:
     """A bundle requires another package with a malformed version range.
 
-    Why: no catalog tool checks it, and OLM then cannot resolve the bundle.
+    Why: no catalog tool checks this, but OLM cannot resolve the bundle.
 
-    Fix: write terms such as `>=1.0.0 <2.0.0`, alternatives with ` || `; no caret, tilde or comma.
+    Fix: write terms such as `>=1.0.0 <2.0.0`, and separate alternatives with ` || `.
+    Carets, tildes and commas are not supported.
     """
     for bundle in catalog.outlines.bundles:
         for wanted in bundle.properties.required_packages:
@@ -354,7 +356,7 @@ def invalid_required_range(catalog: Catalog) -> Iterator[Finding]:
 def repeated_csv_metadata(catalog: Catalog) -> Iterator[Finding]:
     """A bundle has more than one `olm.csv.metadata` property.
 
-    Why: the catalog validates, and then the server of OLM v0 does not start with it.
+    Why: the catalog is valid, but the server of OLM v0 does not start with it.
 
     Fix: keep one.
     """

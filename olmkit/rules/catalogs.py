@@ -51,7 +51,7 @@ def repeated(items: Iterable[T], key: Callable[[T], Hashable]) -> Iterator[tuple
 def unnamed_package(catalog: Catalog) -> Iterator[Finding]:
     """An `olm.package` has no name.
 
-    Why: channels and bundles belong to a package by its name, and a subscription requests it.
+    Why: channels and bundles refer to a package by its name, and so does a Subscription.
 
     Fix: give the package the `name` that its channels have as `package`.
     """
@@ -68,8 +68,8 @@ def unnamed_package(catalog: Catalog) -> Iterator[Finding]:
 def duplicate_package(catalog: Catalog) -> Iterator[Finding]:
     """Two `olm.package` blobs have the same name.
 
-    Why: it is ambiguous which default channel applies. It happens when two catalogs that share a
-    package are put into one folder.
+    Why: the default channel is ambiguous. A common cause is two catalogs with the same
+    package in one directory.
 
     Fix: keep one of the two, with the channels and bundles of both.
     """
@@ -87,10 +87,10 @@ def duplicate_package(catalog: Catalog) -> Iterator[Finding]:
 def invalid_package_name(catalog: Catalog) -> Iterator[Finding]:
     """The name of a package is not a DNS label.
 
-    Why: names of Kubernetes objects and of labels are made from it.
+    Why: the name becomes part of names of Kubernetes objects and of labels.
 
-    Fix: use at most 63 lower-case letters, digits and dashes, with a letter or digit at each end.
-    A package that is published already cannot be renamed without stranding its users.
+    Fix: use at most 63 lowercase letters, digits and dashes, with a letter or digit at each
+    end. If you rename a published package, its users get no more upgrades.
     """
     for package in catalog.outlines.packages:
         reasons = []
@@ -111,7 +111,7 @@ def invalid_package_name(catalog: Catalog) -> Iterator[Finding]:
 def no_default_channel(catalog: Catalog) -> Iterator[Finding]:
     """A package names no default channel.
 
-    Why: a subscription without a channel takes the default one.
+    Why: a Subscription without a channel uses the default channel.
 
     Fix: set `defaultChannel` to a channel of the package.
     """
@@ -129,8 +129,8 @@ def no_default_channel(catalog: Catalog) -> Iterator[Finding]:
 def unknown_default_channel(catalog: Catalog) -> Iterator[Finding]:
     """The default channel of a package does not exist.
 
-    Why: a subscription without a channel would find nothing. The message is about an empty
-    channel, since other tools make one with that name.
+    Why: a Subscription without a channel would find nothing. The message mentions an empty
+    channel, because other tools create one with that name.
 
     Fix: correct the name, or add the channel.
     """
@@ -156,9 +156,9 @@ def _default_hint(package: Package) -> str:
 def package_without_channels(catalog: Catalog) -> Iterator[Finding]:
     """A package has no channels.
 
-    Why: nothing could be installed from it.
+    Why: OLM can install nothing from it.
 
-    Fix: add an `olm.channel` whose `package` is the name of this one.
+    Fix: add an `olm.channel` with the name of this package as its `package`.
     """
     for package in catalog.packages.values():
         # The default channel would be made, and is missed by another rule.
@@ -175,10 +175,10 @@ def package_without_channels(catalog: Catalog) -> Iterator[Finding]:
 def duplicate_versions(catalog: Catalog) -> Iterator[Finding]:
     """Two bundles of a package have the same version.
 
-    Why: it is ambiguous which of the two that version refers to, and which of them follows the
-    other.
+    Why: a reference to that version is ambiguous, and so is the order of the two bundles.
 
-    Fix: give each bundle a different version. A rebuild of the same version takes a `release`.
+    Fix: give each bundle a different version. For a rebuild of the same version, set a
+    `release`.
     """
     for package in catalog.packages.values():
         names: dict[str, set[str]] = {}
@@ -213,9 +213,9 @@ def duplicate_versions(catalog: Catalog) -> Iterator[Finding]:
 
 @rule("FBC017", "unfit-icon", subject=CATALOG, severity=Severity.WARNING, suite=SOUND_SUITE)
 def unfit_icon(catalog: Catalog) -> Iterator[Finding]:
-    """The icon of a package is empty, not an image, or of another type than declared.
+    """The icon of a package is empty, not an image, or does not have the declared type.
 
-    Why: no tool refuses it, and consoles show a broken image.
+    Why: no tool rejects it, but consoles show a broken image.
 
     Fix: embed a PNG, JPEG, GIF or SVG image as base64, and set `mediatype` to its type.
     """
@@ -255,11 +255,12 @@ def unfit_icon(catalog: Catalog) -> Iterator[Finding]:
     suite=SOUND_SUITE,
 )
 def unservable_custom_blob(catalog: Catalog) -> Iterator[Finding]:
-    """The schema or package of a custom blob has a name that servers refuse.
+    """The schema or package of a custom blob has a name that servers reject.
 
-    Why: the catalog validates, and then the server of OLM v0 does not start with it.
+    Why: the catalog is valid, but the server of OLM v0 does not start with it.
 
-    Fix: use letters, digits, dots, dashes and underscores, beginning with a letter or digit.
+    Fix: use letters, digits, dots, dashes and underscores, and start with a letter or
+    digit.
     """
     for blob in catalog.outlines.customs:
         for field, text in (("schema", blob.schema), ("package", blob.package)):
@@ -280,12 +281,13 @@ def unservable_custom_blob(catalog: Catalog) -> Iterator[Finding]:
     suite=SOUND_SUITE,
 )
 def unknown_olm_schema(catalog: Catalog) -> Iterator[Finding]:
-    """The schema of a blob begins with `olm.` and OLM does not read it.
+    """The schema of a blob begins with `olm.`, but OLM does not read it.
 
-    Why: OLM treats the blob as data of another program and ignores it. A misspelled
-    `olm.deprecations` deprecates nothing, and a template offers no bundles.
+    Why: OLM treats the blob as data of another program and ignores it. For example, a
+    misspelled `olm.deprecations` deprecates nothing, and a template provides no bundles.
 
-    Fix: correct the schema; render templates first, with `olmkit catalog render-template`.
+    Fix: correct the schema. If the file is a template, render it with
+    `olmkit catalog render-template`.
     """
     import difflib
 
@@ -308,7 +310,7 @@ def unknown_olm_schema(catalog: Catalog) -> Iterator[Finding]:
 def channel_of_unknown_package(catalog: Catalog) -> Iterator[Finding]:
     """A channel belongs to a package that is not in the catalog.
 
-    Why: no Subscription could use it.
+    Why: no Subscription can use it.
 
     Fix: add the `olm.package`, or correct the `package` of the channel.
     """
@@ -353,7 +355,7 @@ def duplicate_channel(catalog: Catalog) -> Iterator[Finding]:
 
     Why: it is ambiguous which entries apply.
 
-    Fix: put the entries of both into one `olm.channel`.
+    Fix: merge the entries of both into one `olm.channel`.
     """
     named = (channel for channel in catalog.outlines.channels if channel.name)
     for channel, first in repeated(named, lambda channel: (channel.package, channel.name)):
@@ -389,10 +391,10 @@ def duplicate_entry(catalog: Catalog) -> Iterator[Finding]:
 def entry_without_bundle(catalog: Catalog) -> Iterator[Finding]:
     """A channel lists a bundle that is not in the catalog.
 
-    Why: the upgrade graph would lead to something that cannot be installed.
+    Why: the upgrade graph would contain a version that OLM cannot install.
 
-    Fix: add the `olm.bundle`, or remove the entry. A bundle that is gone may still be named in
-    `replaces` and `skips`.
+    Fix: add the `olm.bundle`, or remove the entry. `replaces` and `skips` can still name a
+    removed bundle.
     """
     for channel in _channels(catalog):
         missing = [entry for entry in channel.entries.values() if entry.bundle is None]

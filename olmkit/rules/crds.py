@@ -25,7 +25,7 @@ API_VERSIONS = ("apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1")
 def crd_api_version(bundle: Bundle) -> Iterator[Finding]:
     """A CRD has an unknown `apiVersion`.
 
-    Why: nothing can read it then.
+    Why: no tool can read it.
 
     Fix: write `apiVersion: apiextensions.k8s.io/v1`.
     """
@@ -42,7 +42,7 @@ def crd_api_version(bundle: Bundle) -> Iterator[Finding]:
 def crd_type(bundle: Bundle) -> Iterator[Finding]:
     """A field of a CRD has a value of the wrong type.
 
-    Why: nothing can read the CRD then.
+    Why: no tool can read the CRD.
 
     Fix: write a value of the correct type.
     """
@@ -65,9 +65,10 @@ def crd_name(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CRD005", "crd-metadata")
 def crd_metadata(bundle: Bundle) -> Iterator[Finding]:
-    """The API server refuses the metadata of a CRD.
+    """The API server rejects the metadata of a CRD.
 
-    Why: CRDs have no namespace, and labels and annotations have their syntax.
+    Why: a CRD cannot have a namespace, and its labels and annotations must have a valid
+    syntax.
 
     Fix: correct the field.
     """
@@ -100,7 +101,7 @@ def crd_scope(bundle: Bundle) -> Iterator[Finding]:
 def crd_version_name(bundle: Bundle) -> Iterator[Finding]:
     """The name of a version is malformed or repeated.
 
-    Why: the name is part of the API's path: lower case letters and digits, such as
+    Why: the name is part of the API's path, so it has lowercase letters and digits, such as
     `v1alpha1`.
 
     Fix: correct the name.
@@ -112,8 +113,7 @@ def crd_version_name(bundle: Bundle) -> Iterator[Finding]:
 def crd_storage_version(bundle: Bundle) -> Iterator[Finding]:
     """A CRD does not have exactly one storage version.
 
-    Why: the API server stores objects in exactly one version, regardless of the version they are
-    written in.
+    Why: the API server stores all objects in one version, whichever version a client uses.
 
     Fix: set `storage: true` for one version, and `false` for all others.
     """
@@ -135,8 +135,8 @@ def crd_first_version(bundle: Bundle) -> Iterator[Finding]:
 def crd_names(bundle: Bundle) -> Iterator[Finding]:
     """A name of the kind is missing or malformed.
 
-    Why: plural, singular, short names and categories are DNS labels; kind and
-    list kind are, in lower case, and differ.
+    Why: plural, singular, short names and categories must be DNS labels. Kind and list kind
+    must be DNS labels in lowercase, and must differ.
 
     Fix: correct the name.
     """
@@ -147,11 +147,11 @@ def crd_names(bundle: Bundle) -> Iterator[Finding]:
 def crd_protected_group(bundle: Bundle) -> Iterator[Finding]:
     """A CRD is in a group of the Kubernetes project without its approval.
 
-    Why: groups below `k8s.io` and `kubernetes.io` are protected: CRDs in them
-    carry the annotation `api-approved.kubernetes.io`.
+    Why: groups below `k8s.io` and `kubernetes.io` are protected. CRDs in these groups need
+    the annotation `api-approved.kubernetes.io`.
 
-    Fix: use a group that you own; or set the annotation to the URL of the approval, or
-    to a reason that begins with `unapproved`.
+    Fix: use a group that you own. Or set the annotation to the URL of the approval, or to a
+    reason that begins with `unapproved`.
     """
     yield from _judge(bundle, definition_errors.of_approval)
 
@@ -160,8 +160,8 @@ def crd_protected_group(bundle: Bundle) -> Iterator[Finding]:
 def crd_deprecation_warning(bundle: Bundle) -> Iterator[Finding]:
     """The deprecation warning of a version cannot be used.
 
-    Why: the API server sends it in a header: one printable line of at most 256
-    characters, and only for a version that is deprecated.
+    Why: the API server sends it in a header. It must be one printable line of at most 256
+    characters, and the version must be deprecated.
 
     Fix: shorten it, or set `deprecated: true`.
     """
@@ -170,11 +170,11 @@ def crd_deprecation_warning(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CRD014", "crd-column")
 def crd_column(bundle: Bundle) -> Iterator[Finding]:
-    """A printer column is incomplete or of an unknown type.
+    """A printer column is incomplete or has an unknown type.
 
-    Why: the API server refuses the CRD.
+    Why: the API server rejects the CRD.
 
-    Fix: give it name, type and a JSON path that begins with a dot.
+    Fix: write a name, a type and a JSON path that begins with a dot.
     """
     yield from _judge(bundle, definition_errors.of_columns)
 
@@ -183,7 +183,8 @@ def crd_column(bundle: Bundle) -> Iterator[Finding]:
 def crd_selectable_field(bundle: Bundle) -> Iterator[Finding]:
     """A selectable field is not in the schema, or is listed twice.
 
-    Why: the API server refuses the CRD. Each version may have at most eight.
+    Why: the API server rejects the CRD. Each version can have at most eight selectable
+    fields.
 
     Fix: correct the path.
     """
@@ -192,9 +193,9 @@ def crd_selectable_field(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CRD016", "crd-scale")
 def crd_scale(bundle: Bundle) -> Iterator[Finding]:
-    """A path of the scale subresource is missing or points elsewhere.
+    """A path of the scale subresource is missing or invalid.
 
-    Why: replicas are read below `.spec`, and the selector below `.spec` or
+    Why: the API server reads replicas below `.spec`, and the selector below `.spec` or
     `.status`.
 
     Fix: correct the path.
@@ -216,10 +217,10 @@ def crd_schema_place(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CRD018", "crd-conversion")
 def crd_conversion(bundle: Bundle) -> Iterator[Finding]:
-    """The conversion of a CRD is incomplete or contradicts itself.
+    """The conversion of a CRD is incomplete or contradictory.
 
-    Why: a webhook needs a service or a URL and the review versions that it
-    understands; without a webhook, neither may be set.
+    Why: a webhook needs a service or a URL, and its review versions. Without a webhook, you
+    can set neither.
 
     Fix: complete the webhook, or set the strategy to `None`.
     """
@@ -228,23 +229,22 @@ def crd_conversion(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CRD019", "crd-preserve-unknown-fields")
 def crd_preserve_unknown_fields(bundle: Bundle) -> Iterator[Finding]:
-    """A CRD keeps fields that are not in its schema.
+    """A CRD preserves unknown fields.
 
-    Why: new CRDs must not. In v1beta1 it is the default, so a v1beta1 CRD must set
+    Why: v1 CRDs must not set this. In v1beta1, it is the default, so a v1beta1 CRD must set
     `false`.
 
-    Fix: write `preserveUnknownFields: false`, and
-    `x-kubernetes-preserve-unknown-fields: true` in the schema where this is intended;
-    preferably, convert the CRD to v1.
+    Fix: convert the CRD to v1, or write `preserveUnknownFields: false`. Where you need
+    unknown fields, write `x-kubernetes-preserve-unknown-fields: true` in the schema.
     """
     yield from _judge(bundle, definition_errors.of_preserve_unknown_fields)
 
 
 @rule("CRD030", "crd-not-served", suite=SOUND_SUITE)
 def crd_not_served(bundle: Bundle) -> Iterator[Finding]:
-    """No version of a CRD is served.
+    """A CRD serves no version.
 
-    Why: the API cannot be used.
+    Why: clients cannot use the API.
 
     Fix: set `served: true` for at least one version.
     """
@@ -261,8 +261,8 @@ def crd_not_served(bundle: Bundle) -> Iterator[Finding]:
 def crd_status(bundle: Bundle) -> Iterator[Finding]:
     """A CRD has a status with content.
 
-    Why: the API server sets the status of an installed CRD; in a bundle it
-    is a copy from a cluster. (An empty status, which generators write, is allowed.)
+    Why: the API server sets the status of an installed CRD; in a bundle, it is a copy from
+    a cluster. (An empty status, which generators write, is allowed.)
 
     Fix: remove `status`.
     """
@@ -276,7 +276,7 @@ def crd_status(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CRD032", "crd-field-unknown", severity=Severity.WARNING, suite=SOUND_SUITE)
 def crd_field_unknown(bundle: Bundle) -> Iterator[Finding]:
-    """A CRD has a field that does not exist, or a field in the wrong case.
+    """A CRD has an unknown field, or a field with the wrong case.
 
     Why: the API server drops it without a warning.
 
@@ -304,9 +304,9 @@ def crd_not_text(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CRD034", "crd-scale-status", suite=SOUND_SUITE)
 def crd_scale_status(bundle: Bundle) -> Iterator[Finding]:
-    """The path to the current replicas is missing or points elsewhere.
+    """The path to the current replicas is missing or invalid.
 
-    Why: the API server refuses the CRD. (`operator-sdk` ignores this.)
+    Why: the API server rejects the CRD. (`operator-sdk` ignores this.)
 
     Fix: write a path below `.status`.
     """
@@ -315,10 +315,10 @@ def crd_scale_status(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CRD035", "crd-cert-manager", severity=Severity.WARNING, suite=SOUND_SUITE)
 def crd_cert_manager(bundle: Bundle) -> Iterator[Finding]:
-    """An annotation of a CRD makes cert-manager write a CA into it.
+    """An annotation makes cert-manager write a CA into a CRD.
 
-    Why: OLM sets the CA of the conversion webhook, and cert-manager, if it is installed,
-    overwrites it, so that conversions fail.
+    Why: OLM sets the CA of the conversion webhook. If cert-manager is installed, it
+    overwrites the CA, so that conversions fail.
 
     Fix: remove the annotation.
     """

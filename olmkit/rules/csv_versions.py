@@ -31,10 +31,10 @@ _ORNAMENT = re.compile(r"[\"'‘’“”]|\bv(?=\d)")  # noqa: RUF001 - found i
 
 @rule("CSV004", "csv-version-unreadable")
 def csv_version_unreadable(bundle: Bundle) -> Iterator[Finding]:
-    """The version of the CSV is not a version.
+    """The version of the CSV cannot be read.
 
-    Why: nothing can read the CSV then. A version such as `1.0` without quotes is
-    a number, not a string.
+    Why: neither OLM nor catalog tools can read the CSV. Without quotes, a version such as
+    `1.0` is a number, not a string.
 
     Fix: write three numbers, such as `1.0.0`.
     """
@@ -52,10 +52,10 @@ def csv_version_unreadable(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CSV005", "csv-name")
 def csv_name(bundle: Bundle) -> Iterator[Finding]:
-    """The name of the CSV is not one that OLM can use.
+    """OLM cannot use the name of the CSV.
 
-    Why: the name becomes the name of an object and the value of a label, so it is
-    a DNS subdomain of at most 63 characters.
+    Why: the name becomes the name of an object and the value of a label, so it must be a
+    DNS subdomain of at most 63 characters.
 
     Fix: use the package, `.v` and the version, such as `memcached-operator.v1.0.0`.
     """
@@ -71,7 +71,7 @@ def csv_name(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CSV006", "replaces-name")
 def replaces_name(bundle: Bundle) -> Iterator[Finding]:
-    """The CSV that this one replaces has an impossible name.
+    """`spec.replaces` is not a valid CSV name.
 
     Why: no CSV can have that name, so the upgrade edge has no effect.
 
@@ -89,12 +89,12 @@ def replaces_name(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CSV019", "no-min-kube-version", severity=Severity.WARNING)
 def no_min_kube_version(bundle: Bundle) -> Iterator[Finding]:
-    """The CSV does not say which version of Kubernetes it needs.
+    """The CSV does not set the minimum version of Kubernetes.
 
-    Why: without `minKubeVersion` OLM installs the operator into any cluster, even a
-    very old one.
+    Why: without `minKubeVersion`, OLM installs the operator into any cluster, even a very
+    old one.
 
-    Fix: write the oldest version that the operator is tested with.
+    Fix: write the oldest version with which you test the operator.
     """
     csv = bundle.csv
     if csv is not None and csv.spec and not csv.min_kube_version.strip():
@@ -107,10 +107,10 @@ def no_min_kube_version(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CSV020", "min-kube-version")
 def min_kube_version(bundle: Bundle) -> Iterator[Finding]:
-    """The oldest version of Kubernetes is not a version.
+    """`minKubeVersion` is not a valid version.
 
-    Why: OLM compares it with the cluster's version and needs all three numbers,
-    without `v`.
+    Why: OLM compares it with the cluster's version and needs all three numbers, without
+    `v`.
 
     Fix: write it like `1.28.0`.
     """
@@ -151,9 +151,9 @@ def csv_name_version(bundle: Bundle) -> Iterator[Finding]:
 def replaces_itself(bundle: Bundle) -> Iterator[Finding]:
     """The CSV replaces or skips itself.
 
-    Why: the upgrade graph gets a cycle, and catalogs refuse it.
+    Why: the upgrade graph gets a cycle, and catalogs reject it.
 
-    Fix: name the previous CSV.
+    Fix: write the name of the previous CSV.
     """
     csv = bundle.csv
     if csv is None or not csv.name:
@@ -171,9 +171,9 @@ def replaces_itself(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CSV035", "skips-name", suite=SOUND_SUITE)
 def skips_name(bundle: Bundle) -> Iterator[Finding]:
-    """A CSV that is skipped has an impossible name.
+    """`spec.skips` contains an invalid CSV name.
 
-    Why: no CSV can have that name, so nothing is skipped.
+    Why: no CSV can have that name, so the entry has no effect.
 
     Fix: write names of CSVs, not versions.
     """
@@ -191,8 +191,8 @@ def skips_name(bundle: Bundle) -> Iterator[Finding]:
 def skip_range(bundle: Bundle) -> Iterator[Finding]:
     """The skip range is not a version range.
 
-    Why: OLM ignores a range that it cannot read, and no version is skipped. It
-    is a warning where only a `v` or quotes are the problem.
+    Why: OLM ignores a range that it cannot read, and skips no version. The finding is a
+    warning if only a `v` or quotes are the problem.
 
     Fix: write it like `>=1.0.0 <1.2.0`.
     """
@@ -220,10 +220,9 @@ def skip_range(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CSV037", "csv-version-missing", suite=SOUND_SUITE, also=("operatorhub",))
 def csv_version_missing(bundle: Bundle) -> Iterator[Finding]:
-    """The CSV has no version, or 0.0.0.
+    """The CSV has no version, or the version 0.0.0.
 
-    Why: catalogs order bundles by their version. A missing version counts as
-    0.0.0.
+    Why: catalogs order bundles by their version. A missing version counts as 0.0.0.
 
     Fix: write `spec.version`.
     """
@@ -242,8 +241,8 @@ def csv_version_missing(bundle: Bundle) -> Iterator[Finding]:
 def csv_version(bundle: Bundle) -> Iterator[Finding]:
     """The version of the CSV is not a strict semantic version.
 
-    Why: the CSV can be read, but catalogs refuse the bundle: they require exactly
-    three numbers without leading zeros and without `v`.
+    Why: tools can read the CSV, but catalogs reject the bundle: they require exactly three
+    numbers without leading zeros and without `v`.
 
     Fix: write it like `1.0.0`.
     """
@@ -264,8 +263,8 @@ def csv_version(bundle: Bundle) -> Iterator[Finding]:
 def release(bundle: Bundle) -> Iterator[Finding]:
     """The release of the CSV is malformed, or not in its name.
 
-    Why: catalogs distinguish builds of one version by their release, and require the
-    bundle to be called package, `-v`, version, `-` and release.
+    Why: catalogs distinguish builds of one version by their release. The name of the bundle
+    must be the package, `-v`, the version, `-` and the release.
 
     Fix: rename the CSV, or remove `spec.release`.
     """

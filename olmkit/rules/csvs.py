@@ -57,10 +57,10 @@ _JUDGED_ELSEWHERE = frozenset(
 def no_csv(bundle: Bundle) -> Iterator[Finding]:
     """The bundle has no ClusterServiceVersion.
 
-    Why: the CSV is what OLM installs; a bundle is one CSV and what belongs to it.
+    Why: OLM installs the CSV; a bundle consists of one CSV and its related objects.
 
-    Fix: add the CSV; `olmkit bundle generate` writes it. If there is one, its
-    `kind` or `apiVersion` is misspelled, or the CSV is not the first document of its file.
+    Fix: add the CSV; `olmkit bundle generate` writes it. If the file exists, its `kind` or
+    `apiVersion` is misspelled, or the CSV is not the first document of its file.
     """
     if bundle.csv is not None or not bundle.manifests or _csv_is_unreadable(bundle):
         return
@@ -100,7 +100,7 @@ def several_csvs(bundle: Bundle) -> Iterator[Finding]:
 
     Why: a bundle is exactly one version of one operator.
 
-    Fix: keep one CSV; make a separate bundle for each other version.
+    Fix: keep one CSV; create a separate bundle for each other version.
     """
     for csv in bundle.csvs[1:]:
         yield Finding(
@@ -115,7 +115,7 @@ def several_csvs(bundle: Bundle) -> Iterator[Finding]:
 def csv_type(bundle: Bundle) -> Iterator[Finding]:
     """A field of the CSV has a value of the wrong type.
 
-    Why: nothing can read the CSV then, neither OLM nor the tools for catalogs.
+    Why: neither OLM nor catalog tools can read the CSV.
 
     Fix: write a value of the correct type.
     """
@@ -127,7 +127,7 @@ def csv_type(bundle: Bundle) -> Iterator[Finding]:
 def csv_field_missing(bundle: Bundle) -> Iterator[Finding]:
     """A required field of the CSV is missing or empty.
 
-    Why: the API server refuses the CSV.
+    Why: the API server rejects the CSV.
 
     Fix: write the field.
     """
@@ -144,7 +144,7 @@ def csv_field_missing(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CSV022", "annotation-case")
 def annotation_case(bundle: Bundle) -> Iterator[Finding]:
-    """An annotation of OLM is in the wrong case.
+    """An annotation of OLM has the wrong case.
 
     Why: OLM does not find it, so it has no effect.
 
@@ -167,7 +167,7 @@ def annotation_case(bundle: Bundle) -> Iterator[Finding]:
 def properties_annotation(bundle: Bundle) -> Iterator[Finding]:
     """The CSV has its properties in an annotation.
 
-    Why: the annotation `olm.properties` is deprecated; properties have their own file.
+    Why: the annotation `olm.properties` is deprecated; properties have a separate file.
 
     Fix: move them to `metadata/properties.yaml`.
     """
@@ -200,9 +200,8 @@ def csv_api_version_missing(bundle: Bundle) -> Iterator[Finding]:
 def csv_api_version(bundle: Bundle) -> Iterator[Finding]:
     """The CSV has an unknown `apiVersion`.
 
-    Why: OLM identifies the CSV by its kind and creates it in its own version regardless of the
-    file; other tools, and the API server when you apply the file by hand, do not recognize the
-    object.
+    Why: OLM identifies the CSV by its kind and ignores the version in the file. Other tools
+    do not recognize the object. The API server rejects it if you apply the file manually.
 
     Fix: write `apiVersion: operators.coreos.com/v1alpha1`.
     """
@@ -219,8 +218,8 @@ def csv_api_version(bundle: Bundle) -> Iterator[Finding]:
 def csv_namespace(bundle: Bundle) -> Iterator[Finding]:
     """The CSV has a namespace.
 
-    Why: OLM creates the CSV in the namespace that the user chose; a different one
-    in the file is misleading. (`placeholder`, which old generators write, is allowed.)
+    Why: OLM creates the CSV in the namespace that the user chose; a different namespace in
+    the file is misleading. (`placeholder`, which old generators write, is allowed.)
 
     Fix: remove `metadata.namespace`.
     """
@@ -252,10 +251,10 @@ def csv_status(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CSV040", "csv-field-unknown", severity=Severity.WARNING, suite=SOUND_SUITE)
 def csv_field_unknown(bundle: Bundle) -> Iterator[Finding]:
-    """The CSV has a field that does not exist.
+    """The CSV has an unknown field.
 
-    Why: it is dropped without a warning; usually its name is misspelled, or it
-    is at the wrong level.
+    Why: OLM drops it without a warning. Usually its name is misspelled, or it is at the
+    wrong level.
 
     Fix: correct its name or its place.
     """
@@ -265,7 +264,7 @@ def csv_field_unknown(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CSV041", "csv-field-case", severity=Severity.WARNING, suite=SOUND_SUITE)
 def csv_field_case(bundle: Bundle) -> Iterator[Finding]:
-    """A field of the CSV is in the wrong case.
+    """A field of the CSV has the wrong case.
 
     Why: tools written in Go still find it, but the API server drops it.
 
@@ -279,7 +278,7 @@ def csv_field_case(bundle: Bundle) -> Iterator[Finding]:
 def csv_not_text(bundle: Bundle) -> Iterator[Finding]:
     """A field of the CSV is a number or a boolean instead of a string.
 
-    Why: `operator-sdk` accepts `true` as the string `true`, but `opm render` refuses
+    Why: `operator-sdk` accepts `true` as the string `true`, but `opm render` rejects
     the bundle.
 
     Fix: put the value in quotes.
@@ -293,7 +292,7 @@ def csv_not_text(bundle: Bundle) -> Iterator[Finding]:
 def description_incomplete(bundle: Bundle) -> Iterator[Finding]:
     """A descriptor or a listed resource lacks a field.
 
-    Why: the console cannot use it then, and the schema of the CSV requires it.
+    Why: the console cannot use it, and the schema of the CSV requires the field.
 
     Fix: write the field.
     """
@@ -306,7 +305,7 @@ def description_incomplete(bundle: Bundle) -> Iterator[Finding]:
 def properties_annotation_json(bundle: Bundle) -> Iterator[Finding]:
     """The annotation `olm.properties` is not a JSON list of properties.
 
-    Why: `opm render` refuses the bundle.
+    Why: `opm render` rejects the bundle.
 
     Fix: move the properties to `metadata/properties.yaml`.
     """
@@ -327,9 +326,9 @@ def properties_annotation_json(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CSV045", "csv-metadata", suite=SOUND_SUITE)
 def csv_metadata(bundle: Bundle) -> Iterator[Finding]:
-    """A label or an annotation of the CSV is refused by the API server.
+    """The API server rejects a label or an annotation of the CSV.
 
-    Why: creating the CSV fails when the operator is installed.
+    Why: OLM cannot create the CSV when you install the operator.
 
     Fix: correct the key or the value.
     """
@@ -346,7 +345,7 @@ def csv_metadata(bundle: Bundle) -> Iterator[Finding]:
 def csv_field_required(bundle: Bundle) -> Iterator[Finding]:
     """A deployment, a permission, a webhook or another part of the CSV lacks a field.
 
-    Why: the API server refuses the CSV, or the object that OLM creates from it.
+    Why: the API server rejects the CSV, or the object that OLM creates from it.
 
     Fix: write the field.
     """

@@ -49,10 +49,10 @@ _READ_BY_OLM = frozenset(
 def dependency_incomplete(bundle: Bundle) -> Iterator[Finding]:
     """A dependency lacks one of its values.
 
-    Why: without group, version and kind of an API, name and version of a package,
-    or the string of a label, OLM has nothing to look for.
+    Why: OLM needs group, version and kind of an API, name and version of a package, or the
+    string of a label to find the dependency.
 
-    Fix: give all of them.
+    Fix: write all values.
     """
     wanted = {
         "olm.gvk": (
@@ -78,10 +78,10 @@ def dependency_incomplete(bundle: Bundle) -> Iterator[Finding]:
 def dependency_range(bundle: Bundle) -> Iterator[Finding]:
     """The version of a package dependency is not a version range.
 
-    Why: OLM reads ranges such as `>=1.0.0 <2.0.0`, `1.x` and `1.2.3`, with blanks
-    for *and* and `||` for *or*. It does not support `^`, `~` and commas.
+    Why: OLM reads ranges such as `>=1.0.0 <2.0.0`, `1.x` and `1.2.3`, with spaces for *and*
+    and `||` for *or*. It does not support `^`, `~` and commas.
 
-    Fix: write the range in that form.
+    Fix: write the range in that format.
     """
     for entry in bundle.dependencies:
         version = objects.mapping(entry.value).get("version")
@@ -99,10 +99,10 @@ def dependency_range(bundle: Bundle) -> Iterator[Finding]:
 def dependency_unreadable(bundle: Bundle) -> Iterator[Finding]:
     """A dependency has an unknown type, or a value of the wrong type.
 
-    Why: OLM knows `olm.gvk`, `olm.package`, `olm.label` and `olm.constraint`, each with its own
-    keys, all of them strings.
+    Why: OLM supports `olm.gvk`, `olm.package`, `olm.label` and `olm.constraint`. Each type
+    has different keys, and all values are strings.
 
-    Fix: write `type` and `value` in the form of one of these types.
+    Fix: write `type` and `value` in the format of one of these types.
     """
     for entry in bundle.dependencies:
         if not _is_readable(entry):
@@ -147,9 +147,9 @@ def constraint_missing(bundle: Bundle) -> Iterator[Finding]:
 def constraint_expression(bundle: Bundle) -> Iterator[Finding]:
     """The CEL expression of a dependency does not compile.
 
-    Why: OLM compiles the expression when it resolves, and a single bad one stops
-    the resolution. The expression may use `properties`, a list of `{type, value}`,
-    and `semver_compare`, and its result must be a boolean.
+    Why: OLM compiles the expression when it resolves, and one invalid expression stops the
+    resolution. The expression can use `properties`, a list of `{type, value}`, and
+    `semver_compare`, and its result must be a boolean.
 
     Fix: correct the expression.
     """
@@ -168,10 +168,10 @@ def constraint_expression(bundle: Bundle) -> Iterator[Finding]:
 def constraint_ambiguous(bundle: Bundle) -> Iterator[Finding]:
     """A constraint has more than one kind.
 
-    Why: OLM refuses a constraint that is `cel` and `package` at once; use `all`
-    or `any` to combine them.
+    Why: OLM rejects a constraint that is both `cel` and `package`, for example. To combine
+    them, use `all` or `any`.
 
-    Fix: put the two below `all`.
+    Fix: put both below `all`.
     """
     for entry in (*bundle.dependencies, *bundle.properties):
         value = objects.mapping(entry.value)
@@ -188,8 +188,8 @@ def constraint_ambiguous(bundle: Bundle) -> Iterator[Finding]:
 def constraint_without_message(bundle: Bundle) -> Iterator[Finding]:
     """A constraint has no message for the user.
 
-    Why: when nothing satisfies the constraint, the user sees its `failureMessage`;
-    without one there is only the expression.
+    Why: if nothing satisfies the constraint, the user sees its `failureMessage`, or
+    otherwise only the expression.
 
     Fix: write `failureMessage`.
     """
@@ -207,7 +207,7 @@ def constraint_without_message(bundle: Bundle) -> Iterator[Finding]:
 def dependency_repeated(bundle: Bundle) -> Iterator[Finding]:
     """A dependency is listed twice.
 
-    Why: the second one has no effect; usually a different one was intended.
+    Why: the second one has no effect. Usually a different one was intended.
 
     Fix: remove or correct it.
     """
@@ -216,10 +216,10 @@ def dependency_repeated(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("MET048", "dependency-on-itself", suite=SOUND_SUITE)
 def dependency_on_itself(bundle: Bundle) -> Iterator[Finding]:
-    """The bundle needs its own package.
+    """The bundle requires its own package.
 
-    Why: OLM installs one version of a package in a namespace, so the bundle either
-    satisfies itself or can never be installed.
+    Why: OLM installs one version of a package in a namespace, so the dependency either has
+    no effect or can never be satisfied.
 
     Fix: remove the dependency.
     """
@@ -301,8 +301,8 @@ def metadata_file_syntax(bundle: Bundle) -> Iterator[Finding]:
 def metadata_file_empty(bundle: Bundle) -> Iterator[Finding]:
     """A file for dependencies or properties is empty.
 
-    Why: it has no effect; usually its content was lost, or is in a second
-    document, which is not read.
+    Why: it has no effect. Usually its content was lost, or is in a second document, which
+    tools do not read.
 
     Fix: remove the file, or add its content.
     """
@@ -319,12 +319,12 @@ def metadata_file_empty(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("MET053", "constraint-content", suite=SOUND_SUITE)
 def constraint_content(bundle: Bundle) -> Iterator[Finding]:
-    """A constraint has content that OLM's resolver refuses, or that no bundle can satisfy.
+    """A constraint has content that OLM's resolver rejects, or that no bundle can satisfy.
 
-    Why: OLM evaluates the nested parts of a constraint only when it resolves, and an
-    unknown field, an invalid range or an empty part stops the resolution of a whole namespace.
-    Without a kind, a package name or a constraint in `any`, nothing can satisfy it; every bundle
-    of a catalog satisfies an empty `all` or `not`.
+    Why: OLM evaluates the nested parts of a constraint only when it resolves. An unknown
+    field, an invalid range or an empty part stops the resolution of a whole namespace.
+    Without a kind, a package name or a constraint in `any`, nothing can satisfy it; every
+    bundle of a catalog satisfies an empty `all` or `not`.
 
     Fix: complete the constraint at the reported position.
     """
@@ -350,10 +350,10 @@ def _is_judged_alone(entry: FileProperty, problem: constraints.ConstraintProblem
 def property_incomplete(bundle: Bundle) -> Iterator[Finding]:
     """A property has no type or no value.
 
-    Why: nothing can read a property without a type, and OLM stops at a property without a value if
-    it reads that type. Catalogs accept any other property without a value, so that is a warning.
+    Why: no tool can read a property without a type. If OLM reads that type, a missing value
+    stops it. Catalogs accept other properties without a value, so those are warnings.
 
-    Fix: give it both.
+    Fix: write both.
     """
     for entry in bundle.properties:
         if not entry.type:
@@ -365,10 +365,10 @@ def property_incomplete(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("MET061", "property-derived", suite=SOUND_SUITE)
 def property_derived(bundle: Bundle) -> Iterator[Finding]:
-    """A property that tools derive from the bundle is written by hand.
+    """The bundle contains a property that tools derive themselves.
 
-    Why: package, version and APIs of a bundle are taken from its annotations and
-    its CSV. Catalogs refuse a second value, or it contradicts the first.
+    Why: tools derive package, version and APIs of a bundle from its annotations and its
+    CSV. A second value contradicts the first, or catalogs reject it.
 
     Fix: remove the property.
     """
@@ -385,8 +385,8 @@ def property_derived(bundle: Bundle) -> Iterator[Finding]:
 def property_openshift_version(bundle: Bundle) -> Iterator[Finding]:
     """The highest OpenShift version is not a single `major.minor` string.
 
-    Why: OpenShift blocks its own upgrade by this value. It reads exactly one, as
-    a string, without a patch number.
+    Why: OpenShift uses this value to block its own upgrade. It reads exactly one value, a
+    string without a patch number.
 
     Fix: write it once, like `value: "4.15"`.
     """
@@ -409,12 +409,12 @@ def property_openshift_version(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("MET063", "property-value", suite=SOUND_SUITE)
 def property_value(bundle: Bundle) -> Iterator[Finding]:
-    """A property that OLM reads has a value that it cannot read.
+    """OLM cannot read the value of a property.
 
-    Why: catalogs and the resolver decode `olm.package.required`,
-    `olm.gvk.required`, `olm.label` and `olm.constraint` and stop at a bad one.
+    Why: catalogs and the resolver decode `olm.package.required`, `olm.gvk.required`,
+    `olm.label` and `olm.constraint`, and stop at an invalid value.
 
-    Fix: write the value in the form of its type.
+    Fix: write the value in the format of its type.
     """
     for entry in bundle.properties:
         value = objects.mapping(entry.value)
@@ -446,7 +446,7 @@ def property_value(bundle: Bundle) -> Iterator[Finding]:
 def property_repeated(bundle: Bundle) -> Iterator[Finding]:
     """A property is listed twice.
 
-    Why: the second one has no effect; usually a different one was intended.
+    Why: the second one has no effect. Usually a different one was intended.
 
     Fix: remove or correct it.
     """

@@ -19,7 +19,7 @@ _SCHEMAS = (wire.PACKAGE, wire.CHANNEL, wire.BUNDLE)
 def deprecations_without_package(catalog: Catalog) -> Iterator[Finding]:
     """An `olm.deprecations` does not name its package.
 
-    Why: nothing would be deprecated.
+    Why: it deprecates nothing.
 
     Fix: set `package`.
     """
@@ -34,9 +34,9 @@ def deprecations_without_package(catalog: Catalog) -> Iterator[Finding]:
 
 @rule("FBC051", "deprecations-of-unknown-package", subject=CATALOG)
 def deprecations_of_unknown_package(catalog: Catalog) -> Iterator[Finding]:
-    """An `olm.deprecations` is about a package that is not in the catalog.
+    """An `olm.deprecations` names a package that is not in the catalog.
 
-    Why: nothing would be deprecated.
+    Why: it deprecates nothing.
 
     Fix: correct the name, or remove the blob.
     """
@@ -51,11 +51,11 @@ def deprecations_of_unknown_package(catalog: Catalog) -> Iterator[Finding]:
 
 @rule("FBC052", "repeated-deprecations", subject=CATALOG)
 def repeated_deprecations(catalog: Catalog) -> Iterator[Finding]:
-    """Two `olm.deprecations` are about the same package.
+    """Two `olm.deprecations` name the same package.
 
     Why: tools read only one for each package.
 
-    Fix: put the entries of both into one.
+    Fix: merge the entries of both.
     """
     known = (blob for blob in catalog.outlines.deprecations if blob.package in catalog.packages)
     for blob, first in repeated(known, lambda blob: blob.package):
@@ -69,9 +69,9 @@ def repeated_deprecations(catalog: Catalog) -> Iterator[Finding]:
 
 @rule("FBC053", "deprecation-without-schema", subject=CATALOG)
 def deprecation_without_schema(catalog: Catalog) -> Iterator[Finding]:
-    """A deprecation does not name the schema of what it deprecates.
+    """A deprecation does not contain the schema of its target.
 
-    Why: a package, a channel and a bundle may share a name.
+    Why: a package, a channel and a bundle can have the same name.
 
     Fix: set `reference.schema` to `olm.package`, `olm.channel` or `olm.bundle`.
     """
@@ -111,7 +111,7 @@ def repeated_deprecation(catalog: Catalog) -> Iterator[Finding]:
 def deprecation_of_unknown_bundle(catalog: Catalog) -> Iterator[Finding]:
     """A deprecated bundle is not in the package.
 
-    Why: nothing would be deprecated.
+    Why: the entry deprecates nothing.
 
     Fix: correct the name, or remove the entry.
     """
@@ -129,7 +129,7 @@ def deprecation_of_unknown_bundle(catalog: Catalog) -> Iterator[Finding]:
 def deprecation_of_unknown_channel(catalog: Catalog) -> Iterator[Finding]:
     """A deprecated channel is not in the package.
 
-    Why: nothing would be deprecated.
+    Why: the entry deprecates nothing.
 
     Fix: correct the name, or remove the entry.
     """
@@ -148,11 +148,12 @@ def deprecation_of_unknown_channel(catalog: Catalog) -> Iterator[Finding]:
 
 @rule("FBC057", "deprecation-of-named-package", subject=CATALOG)
 def deprecation_of_named_package(catalog: Catalog) -> Iterator[Finding]:
-    """The deprecation of a package names the package.
+    """The deprecation of a package has a name.
 
-    Why: the blob already names it, and a different name would contradict it.
+    Why: the blob already contains the name of the package, and a different name would
+    contradict it.
 
-    Fix: leave out `name`.
+    Fix: remove `name`.
     """
     for _, blob, index, entry in _entries(catalog):
         if entry.schema == wire.PACKAGE and entry.name:
@@ -166,9 +167,9 @@ def deprecation_of_named_package(catalog: Catalog) -> Iterator[Finding]:
 
 @rule("FBC058", "deprecation-of-unknown-schema", subject=CATALOG)
 def deprecation_of_unknown_schema(catalog: Catalog) -> Iterator[Finding]:
-    """A deprecation is not about a package, channel or bundle.
+    """The target of a deprecation is not a package, channel or bundle.
 
-    Why: no tool can use it.
+    Why: no tool can use the deprecation.
 
     Fix: set `reference.schema` to `olm.package`, `olm.channel` or `olm.bundle`.
     """
@@ -186,9 +187,9 @@ def deprecation_of_unknown_schema(catalog: Catalog) -> Iterator[Finding]:
 def deprecation_without_message(catalog: Catalog) -> Iterator[Finding]:
     """A deprecation has no message.
 
-    Why: the message is all that users of the operator see.
+    Why: users of the operator see only the message.
 
-    Fix: tell users what to do instead, such as which channel to switch to.
+    Fix: tell users what to do instead, for example which channel to switch to.
     """
     for package, blob, index, entry in _entries(catalog):
         if not entry.message and _is_known(package, entry):

@@ -36,8 +36,7 @@ class AlmExamples(NamedTuple):
 def no_annotations_in_csv(bundle: Bundle) -> Iterator[Finding]:
     """The CSV has no annotations.
 
-    Why: examples, capabilities, categories and everything that catalogs show in addition to the
-    description are annotations.
+    Why: catalogs read examples, capabilities, categories and other data from annotations.
 
     Fix: write them below `metadata.annotations`.
     """
@@ -54,10 +53,10 @@ def no_annotations_in_csv(bundle: Bundle) -> Iterator[Finding]:
 def no_examples(bundle: Bundle) -> Iterator[Finding]:
     """The CSV has no examples.
 
-    Why: the console shows users an example of each API to start from.
+    Why: the console shows an example of each API, which users can edit.
 
     Fix: write the annotation `alm-examples`, a JSON list of custom resources;
-    `olmkit bundle generate` makes it from the samples.
+    `olmkit bundle generate` creates it from the samples.
     """
     csv = bundle.csv
     if csv is not None and csv.annotations and not _annotation(csv):
@@ -72,7 +71,7 @@ def no_examples(bundle: Bundle) -> Iterator[Finding]:
 def examples_twice(bundle: Bundle) -> Iterator[Finding]:
     """The CSV has examples in both annotations.
 
-    Why: only `alm-examples` is read then.
+    Why: tools then read only `alm-examples`.
 
     Fix: remove `olm.examples`.
     """
@@ -89,7 +88,7 @@ def examples_twice(bundle: Bundle) -> Iterator[Finding]:
 def examples_syntax(bundle: Bundle) -> Iterator[Finding]:
     """The examples are not JSON.
 
-    Why: nothing can read them. YAML, comments and commas at the end are not JSON.
+    Why: no tool can read them. YAML, comments and trailing commas are not valid JSON.
 
     Fix: correct the text at the reported position.
     """
@@ -121,12 +120,12 @@ def examples_shape(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CSV014", "example-not-provided")
 def example_not_provided(bundle: Bundle) -> Iterator[Finding]:
-    """An example is of an API that the operator does not provide.
+    """An example has an API that the operator does not provide.
 
-    Why: users cannot create it. Examples are for the owned APIs only.
+    Why: users cannot create the object. Examples must have an owned API.
 
-    Fix: correct `apiVersion` and `kind`, add the API to those that are owned, or
-    remove the example.
+    Fix: correct `apiVersion` and `kind`, add the API to the owned APIs, or remove the
+    example.
     """
     examples = examples_of(bundle)
     if examples is None or not examples.csv.spec:
@@ -148,7 +147,7 @@ def example_not_provided(bundle: Bundle) -> Iterator[Finding]:
 def api_without_example(bundle: Bundle) -> Iterator[Finding]:
     """An API that the operator provides has no example.
 
-    Why: the console shows users an example of each API to start from.
+    Why: the console shows an example of each API, which users can edit.
 
     Fix: add a custom resource of that API to `alm-examples`.
     """
@@ -166,9 +165,10 @@ def api_without_example(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CSV070", "example-key-repeated", suite=SOUND_SUITE)
 def example_key_repeated(bundle: Bundle) -> Iterator[Finding]:
-    """An object in the examples has a key twice.
+    """An object in the examples has a duplicate key.
 
-    Why: the last one takes effect without a warning; usually a different key was intended.
+    Why: the last value takes effect without a warning. Usually a different key was
+    intended.
 
     Fix: remove one of them.
     """
@@ -186,8 +186,7 @@ def example_key_repeated(bundle: Bundle) -> Iterator[Finding]:
 def example_schema(bundle: Bundle) -> Iterator[Finding]:
     """An example does not match the schema of its API.
 
-    Why: the API server refuses it, or drops unknown fields, when a user
-    creates it.
+    Why: if a user creates it, the API server rejects it or drops unknown fields.
 
     Fix: correct the example, or the schema.
     """

@@ -21,7 +21,7 @@ from olmkit.rules.engine import CATALOG, SOUND_SUITE, Finding, rule
 def empty_channel(catalog: Catalog) -> Iterator[Finding]:
     """A channel lists no bundles.
 
-    Why: a subscription to it would find nothing.
+    Why: a Subscription to it finds no bundle.
 
     Fix: add an entry, or remove the channel.
     """
@@ -37,11 +37,12 @@ def empty_channel(catalog: Catalog) -> Iterator[Finding]:
 
 @rule("GRF002", "no-channel-head", subject=CATALOG)
 def no_channel_head(catalog: Catalog) -> Iterator[Finding]:
-    """Every entry of a channel is replaced or skipped by another.
+    """Another entry replaces or skips every entry of a channel.
 
-    Why: the head is the version that is installed and that upgrades lead to.
+    Why: the channel needs a head, which is the version that OLM installs and upgrades to.
 
-    Fix: make sure that nothing replaces or skips the newest entry, not even itself.
+    Fix: make sure that nothing replaces or skips the newest entry, not even the entry
+    itself.
     """
     for channel in _channels(catalog):
         if channel.entries and not graph.heads(channel):
@@ -55,10 +56,10 @@ def no_channel_head(catalog: Catalog) -> Iterator[Finding]:
 
 @rule("GRF003", "several-channel-heads", subject=CATALOG)
 def several_channel_heads(catalog: Catalog) -> Iterator[Finding]:
-    """Several entries of a channel are not replaced or skipped.
+    """Several entries of a channel are neither replaced nor skipped.
 
-    Why: it is ambiguous which of them is installed, and where upgrades lead. `skipRange`
-    is ignored here.
+    Why: it is ambiguous which of them OLM installs and upgrades to. `skipRange` has no
+    effect on this.
 
     Fix: let the newest entry replace one of the others and skip the rest.
     """
@@ -100,12 +101,13 @@ def replaces_cycle(catalog: Catalog) -> Iterator[Finding]:
 
 @rule("GRF005", "stranded-entries", subject=CATALOG)
 def stranded_entries(catalog: Catalog) -> Iterator[Finding]:
-    """No upgrade path leads to the head from some entries of a channel.
+    """Some entries of a channel have no upgrade path to the head.
 
-    Why: clusters with one of them installed get no more upgrades. A chain of `replaces` ends
-    at a skipped entry, so all entries below it must be skipped, too.
+    Why: clusters with one of these versions get no more upgrades. A chain of `replaces`
+    ends at a skipped entry, so all entries below it must also be skipped.
 
-    Fix: add them to the `skips` of an entry of the chain, or let one of the chain replace them.
+    Fix: add them to the `skips` of an entry of the chain, or let an entry of the chain
+    replace them.
     """
     for channel, head, chain in _chains(catalog):
         lost = () if chain.cycle else graph.stranded(channel, chain)
@@ -123,7 +125,7 @@ def stranded_entries(catalog: Catalog) -> Iterator[Finding]:
 def empty_skip(catalog: Catalog) -> Iterator[Finding]:
     """An entry skips a bundle without a name.
 
-    Why: nothing is skipped by that.
+    Why: the empty name has no effect.
 
     Fix: remove the empty string from `skips`.
     """
@@ -145,7 +147,8 @@ def invalid_skip_range(catalog: Catalog) -> Iterator[Finding]:
 
     Why: OLM would not offer the intended upgrades.
 
-    Fix: write terms such as `>=1.0.0 <2.0.0`, alternatives with ` || `; no caret, tilde or comma.
+    Fix: write terms such as `>=1.0.0 <2.0.0`, and separate alternatives with ` || `.
+    Carets, tildes and commas are not supported.
     """
     for channel in _channels(catalog):
         for entry in channel.entries.values():
@@ -191,13 +194,13 @@ def skip_range_of_itself(catalog: Catalog) -> Iterator[Finding]:
     suite=SOUND_SUITE,
 )
 def channel_of_deprecated_bundles(catalog: Catalog) -> Iterator[Finding]:
-    """Every bundle of a channel is deprecated, and the channel is not.
+    """Every bundle of a channel is deprecated, but the channel is not.
 
-    Why: consoles show the deprecation of a channel before a user chooses it, but the deprecation of
-    a bundle only when it is installed; OLM v1 installs a deprecated bundle only when there is no
-    alternative.
+    Why: consoles show the deprecation of a channel before a user selects it, but the
+    deprecation of a bundle only after it is installed. OLM v1 installs a deprecated bundle
+    only if there is no alternative.
 
-    Fix: deprecate the channel too, with a message that names the channel to use instead.
+    Fix: also deprecate the channel, with a message that names the channel to use instead.
     """
     for package in catalog.packages.values():
         if package.deprecation is not None:

@@ -14,8 +14,8 @@ from olmkit.rules.engine import SOUND_SUITE, Finding, rule
 def repeated_install_mode(bundle: Bundle) -> Iterator[Finding]:
     """An install mode is listed more than once.
 
-    Why: OLM cannot decide between the entries and refuses the whole CSV, which becomes
-    visible only after the bundle is installed.
+    Why: OLM cannot choose between the entries and rejects the whole CSV. You notice this
+    only when you install the bundle.
 
     Fix: keep one entry for each install mode.
     """
@@ -39,9 +39,9 @@ def repeated_install_mode(bundle: Bundle) -> Iterator[Finding]:
 def no_install_modes(bundle: Bundle) -> Iterator[Finding]:
     """The CSV lists no install modes.
 
-    Why: OLM then supports none of them, and the operator cannot be installed.
+    Why: OLM then treats all modes as unsupported, and cannot install the operator.
 
-    Fix: list the four modes with `supported: true` or `false` each.
+    Fix: list the four modes, each with `supported: true` or `supported: false`.
     """
     csv = bundle.csv
     if csv is not None and not csv.install_modes and csv.spec:
@@ -54,9 +54,9 @@ def no_install_modes(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CSV018", "no-supported-install-mode")
 def no_supported_install_mode(bundle: Bundle) -> Iterator[Finding]:
-    """No install mode is supported.
+    """The CSV supports no install mode.
 
-    Why: the operator cannot be installed.
+    Why: OLM cannot install the operator.
 
     Fix: set `supported: true` for at least one mode, usually `AllNamespaces`.
     """
@@ -71,10 +71,10 @@ def no_supported_install_mode(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CSV030", "unknown-install-mode", suite=SOUND_SUITE)
 def unknown_install_mode(bundle: Bundle) -> Iterator[Finding]:
-    """An install mode is not one of the four that exist.
+    """An install mode is unknown.
 
-    Why: OLM ignores it, and the intended mode counts as unsupported. It
-    is a warning if another mode is supported.
+    Why: OLM ignores it, and the intended mode counts as unsupported. The finding is a
+    warning if another mode is supported.
 
     Fix: correct its name.
     """

@@ -22,9 +22,9 @@ _DEPLOYMENTS: tuple[Key, ...] = ("spec", "install", "spec", "deployments")
 
 @rule("CSV027", "service-account-clash")
 def service_account_clash(bundle: Bundle) -> Iterator[Finding]:
-    """A ServiceAccount of the bundle is one that a deployment of the CSV uses.
+    """The bundle contains a ServiceAccount that a deployment of the CSV uses.
 
-    Why: OLM creates the ServiceAccounts of the deployments itself, and one in the
+    Why: OLM creates the ServiceAccounts of the deployments itself. A ServiceAccount in the
     bundle overwrites it, so that the operator loses its permissions on upgrade.
 
     Fix: remove the manifest.
@@ -46,7 +46,7 @@ def service_account_clash(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CSV028", "service-account-permissions", severity=Severity.WARNING, suite=SOUND_SUITE)
 def service_account_permissions(bundle: Bundle) -> Iterator[Finding]:
-    """A ServiceAccount of the bundle is one that the CSV gives permissions to.
+    """The bundle contains a ServiceAccount to which the CSV grants permissions.
 
     Why: OLM itself creates every ServiceAccount that has permissions in the CSV.
 
@@ -73,10 +73,11 @@ def service_account_permissions(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CSV051", "account-without-rules", severity=Severity.WARNING, suite=SOUND_SUITE)
 def account_without_rules(bundle: Bundle) -> Iterator[Finding]:
-    """The account of a deployment has no permissions at all.
+    """The service account of a deployment has no permissions.
 
-    Why: the operator cannot read any object of the cluster, and fails when it starts. Usually its
-    roles or bindings were not among the manifests that the bundle was generated from.
+    Why: the operator cannot read any object of the cluster, and fails when it starts.
+    Usually its roles or bindings were not among the manifests from which the bundle was
+    generated.
 
     Fix: write `permissions` or `clusterPermissions` for the account.
     """
@@ -109,7 +110,7 @@ def account_without_rules(bundle: Bundle) -> Iterator[Finding]:
 def no_deployment(bundle: Bundle) -> Iterator[Finding]:
     """The CSV installs no deployment.
 
-    Why: nothing would run. An empty list may be intended, and is a warning.
+    Why: OLM would start no pods. An empty list can be intentional, so it is a warning.
 
     Fix: write it at `spec.install.spec.deployments`.
     """
@@ -132,7 +133,7 @@ def no_deployment(bundle: Bundle) -> Iterator[Finding]:
 def install_strategy(bundle: Bundle) -> Iterator[Finding]:
     """The install strategy is not `deployment`.
 
-    Why: OLM does not support any other.
+    Why: OLM supports no other strategy.
 
     Fix: write `strategy: deployment`.
     """
@@ -154,10 +155,10 @@ def install_strategy(bundle: Bundle) -> Iterator[Finding]:
 def deployment_name(bundle: Bundle) -> Iterator[Finding]:
     """A deployment of the CSV has no name, or the name of another deployment.
 
-    Why: the name becomes the name of the Deployment, and two with the same name
-    overwrite each other endlessly.
+    Why: OLM creates a Deployment with this name. Two with the same name overwrite each
+    other without end.
 
-    Fix: give each a different name.
+    Fix: give each deployment a different name.
     """
     csv = bundle.csv
     seen: dict[str, int] = {}
@@ -178,7 +179,7 @@ def deployment_name(bundle: Bundle) -> Iterator[Finding]:
 def deployment_selector(bundle: Bundle) -> Iterator[Finding]:
     """The selector of a deployment does not match the labels of its pods.
 
-    Why: the API server refuses the Deployment.
+    Why: the API server rejects the Deployment.
 
     Fix: use the same labels in `selector.matchLabels` and in the template.
     """
@@ -201,7 +202,7 @@ def deployment_selector(bundle: Bundle) -> Iterator[Finding]:
 def deployment_containers(bundle: Bundle) -> Iterator[Finding]:
     """A deployment has no container, or a container no image.
 
-    Why: the API server refuses the Deployment.
+    Why: the API server rejects the Deployment.
 
     Fix: write them.
     """

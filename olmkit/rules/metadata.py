@@ -51,11 +51,11 @@ _CHANNEL_FORM = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
 def no_annotations(bundle: Bundle) -> Iterator[Finding]:
     """The bundle has no annotations.
 
-    Why: `metadata/annotations.yaml` names the package, the channels and where
-    the manifests are. Without it no tool knows what the bundle is.
+    Why: `metadata/annotations.yaml` has the package, the channels and the location of the
+    manifests. Without it, no tool can identify the bundle.
 
-    Fix: run `olmkit bundle generate`, or write `metadata/annotations.yaml` with
-    the mapping `annotations` as its first document.
+    Fix: run `olmkit bundle generate`, or write `metadata/annotations.yaml` with the mapping
+    `annotations` as its first document.
     """
     if bundle.annotations or _annotations_unreadable(bundle):
         return
@@ -85,8 +85,8 @@ def no_annotations(bundle: Bundle) -> Iterator[Finding]:
 def annotation_missing(bundle: Bundle) -> Iterator[Finding]:
     """A required annotation is missing.
 
-    Why: catalogs and OLM read media type, package, channels and folders from
-    the annotations and refuse a bundle that lacks one.
+    Why: catalogs and OLM read media type, package, channels and directories from the
+    annotations, and reject a bundle that lacks one.
 
     Fix: add the key to `metadata/annotations.yaml`.
     """
@@ -105,8 +105,8 @@ def annotation_missing(bundle: Bundle) -> Iterator[Finding]:
 def media_type(bundle: Bundle) -> Iterator[Finding]:
     """The media type is not `registry+v1`.
 
-    Why: `registry+v1` is the only kind of bundle that OLM installs. `plain` and
-    `helm` are reserved names that were never used.
+    Why: `registry+v1` is the only bundle format that OLM installs. `plain` and `helm` are
+    reserved names that were never used.
 
     Fix: set the annotation to `registry+v1`.
     """
@@ -125,7 +125,7 @@ def media_type(bundle: Bundle) -> Iterator[Finding]:
 def channels_empty(bundle: Bundle) -> Iterator[Finding]:
     """The bundle names no channel.
 
-    Why: a bundle that is in no channel cannot be installed from a catalog.
+    Why: OLM cannot install a bundle that is in no channel.
 
     Fix: name at least one channel, for example `stable`.
     """
@@ -139,9 +139,9 @@ def channels_empty(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("MET005", "default-channel-empty")
 def default_channel_empty(bundle: Bundle) -> Iterator[Finding]:
-    """The default channel is set to an empty string.
+    """The default channel is an empty string.
 
-    Why: an empty name is not a channel; leaving the key out is allowed.
+    Why: an empty string is not a channel name. The key is optional.
 
     Fix: name the default channel, or remove the key.
     """
@@ -155,11 +155,11 @@ def default_channel_empty(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("MET006", "no-manifests")
 def no_manifests(bundle: Bundle) -> Iterator[Finding]:
-    """The manifests folder has no files.
+    """The manifests directory has no files.
 
     Why: a bundle without manifests has nothing to install.
 
-    Fix: put the manifests into the folder, or correct the annotation that names it.
+    Fix: put the manifests into the directory, or correct the annotation that names it.
     """
     prefix = f"{bundle.manifests_dir}/"
     inside = [path.removeprefix(prefix) for path in bundle.tree if path.startswith(prefix)]
@@ -186,7 +186,7 @@ def no_manifests(bundle: Bundle) -> Iterator[Finding]:
 def annotation_type(bundle: Bundle) -> Iterator[Finding]:
     """The annotations, or the value of an annotation, have the wrong type.
 
-    Why: annotations are strings. Every tool refuses the whole file.
+    Why: annotations are strings. Every tool rejects the whole file.
 
     Fix: write the value as a string, in quotes.
     """
@@ -213,7 +213,7 @@ def annotation_not_text(bundle: Bundle) -> Iterator[Finding]:
     """The value of an annotation is a boolean, a number or null.
 
     Why: annotations are strings. Some tools accept `true` as the string `true`;
-    strict ones refuse the file.
+    strict ones reject the file.
 
     Fix: put the value in quotes.
     """
@@ -230,11 +230,11 @@ def annotation_not_text(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("MET021", "package-name", suite=SOUND_SUITE)
 def package_name(bundle: Bundle) -> Iterator[Finding]:
-    """The package has no name, or a name that a catalog cannot contain.
+    """The package has no name, or a name that is not valid in a catalog.
 
-    Why: the package name becomes part of object names and labels in the cluster,
-    so it must be a DNS label: lower case letters, digits and `-`. With an empty
-    name `opm render` prints nothing at all.
+    Why: the package name becomes part of object names and labels in the cluster, so it must
+    be a DNS label: lowercase letters, digits and `-`. With an empty name, `opm render`
+    prints nothing.
 
     Fix: choose a valid name. Users type it to install the operator.
     """
@@ -252,7 +252,7 @@ def package_name(bundle: Bundle) -> Iterator[Finding]:
 def channel_name_empty(bundle: Bundle) -> Iterator[Finding]:
     """The list of channels has an empty name.
 
-    Why: an extra comma creates a channel without a name, which catalogs refuse.
+    Why: an extra comma creates a channel without a name, which catalogs reject.
 
     Fix: remove the comma.
     """
@@ -270,10 +270,10 @@ def channel_name_empty(bundle: Bundle) -> Iterator[Finding]:
 def channel_list_form(bundle: Bundle) -> Iterator[Finding]:
     """The list of channels has spaces, duplicates or invalid characters.
 
-    Why: tools split the list at commas and keep the spaces, so that ` beta` and
-    `beta` are two channels; a space also breaks the label in a Containerfile.
+    Why: tools split the list at commas and keep the spaces, so that ` beta` and `beta` are
+    two channels. A space also breaks the label in a Containerfile.
 
-    Fix: write the names once each, separated by commas alone.
+    Fix: write each name once, and separate the names only with commas.
     """
     listed = bundle.annotations.get(model.CHANNELS, "")
     parts = [name for name in listed.split(",") if name.strip()]
@@ -303,8 +303,8 @@ def channel_list_form(bundle: Bundle) -> Iterator[Finding]:
 def default_channel_unlisted(bundle: Bundle) -> Iterator[Finding]:
     """The default channel is not among the channels of the bundle.
 
-    Why: another bundle may provide the default channel, but usually this is a mistake,
-    and the package then has a default channel without any bundle.
+    Why: another bundle can provide the default channel. Usually this is a mistake, and the
+    default channel of the package has no bundle.
 
     Fix: add the default channel to the channels, or name one of them.
     """
@@ -319,12 +319,12 @@ def default_channel_unlisted(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("MET025", "metadata-folder", suite=SOUND_SUITE)
 def metadata_folder(bundle: Bundle) -> Iterator[Finding]:
-    """The annotation for the metadata folder does not name the folder.
+    """The annotation for the metadata directory does not name the directory.
 
-    Why: tools that read the image look for dependencies and properties in the folder
+    Why: tools that read the image search for dependencies and properties in the directory
     of this annotation, and find none.
 
-    Fix: set the annotation to the folder of `annotations.yaml`.
+    Fix: set the annotation to the directory of `annotations.yaml`.
     """
     value = bundle.annotations.get(model.METADATA)
     if value is None or bundle.annotations_document is None:
@@ -353,11 +353,11 @@ def _bundle_below(bundle: Bundle) -> str:
 
 @rule("MET026", "manifests-folder", suite=SOUND_SUITE)
 def manifests_folder(bundle: Bundle) -> Iterator[Finding]:
-    """The annotation for the manifests folder is empty or leaves the bundle.
+    """The annotation for the manifests directory is empty or a path outside of the bundle.
 
-    Why: what is outside the bundle is not in its image.
+    Why: the image contains only files of the bundle.
 
-    Fix: name the folder relative to the bundle, `manifests/` by convention.
+    Fix: write a path relative to the bundle, by convention `manifests/`.
     """
     value = bundle.annotations.get(model.MANIFESTS)
     if value is None:
@@ -373,12 +373,11 @@ def manifests_folder(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("MET027", "folder-absolute", severity=Severity.WARNING, suite=SOUND_SUITE)
 def folder_absolute(bundle: Bundle) -> Iterator[Finding]:
-    """A folder in the annotations begins with a slash.
+    """A directory in the annotations begins with a slash.
 
-    Why: the path is relative to the bundle; tools interpret an absolute
-    path differently.
+    Why: the path is relative to the bundle; tools interpret an absolute path differently.
 
-    Fix: remove the slash in front.
+    Fix: remove the leading slash.
     """
     for key in (model.MANIFESTS, model.METADATA):
         value = bundle.annotations.get(key, "")
@@ -393,7 +392,7 @@ def folder_absolute(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("MET028", "annotations-key", suite=SOUND_SUITE)
 def annotations_key(bundle: Bundle) -> Iterator[Finding]:
-    """The key `annotations` is in the wrong case.
+    """The key `annotations` has the wrong case.
 
     Why: some tools still find it, but others, including OLM, do not.
 
@@ -415,10 +414,9 @@ def annotations_key(bundle: Bundle) -> Iterator[Finding]:
 def annotations_file(bundle: Bundle) -> Iterator[Finding]:
     """The annotations are not in `annotations.yaml`, or in several files.
 
-    Why: tools differ in the file that they read: some read `annotations.yaml`,
-    some the first file by name.
+    Why: some tools read `annotations.yaml`, and others the first file by name.
 
-    Fix: keep one file with annotations, and call it `metadata/annotations.yaml`.
+    Fix: keep one file with annotations, and name it `metadata/annotations.yaml`.
     """
     document = bundle.annotations_document
     if document is None:
@@ -443,10 +441,10 @@ def annotations_file(bundle: Bundle) -> Iterator[Finding]:
 def annotation_unknown(bundle: Bundle) -> Iterator[Finding]:
     """An annotation looks like an annotation of OLM, but is unknown.
 
-    Why: keys below `operators.operatorframework.io.` belong to OLM. An unknown
-    key is usually misspelled, and has no effect.
+    Why: keys below `operators.operatorframework.io.` belong to OLM. An unknown key is
+    usually misspelled, and has no effect.
 
-    Fix: correct the key; use a domain that you own for your own keys.
+    Fix: correct the key. For your own keys, use a domain that you own.
     """
     for key in bundle.annotations:
         if key.startswith(model.ANNOTATION_PREFIX) and key not in KNOWN_KEYS:
@@ -463,13 +461,13 @@ def annotation_unknown(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("MET031", "openshift-versions", severity=Severity.WARNING, suite=SOUND_SUITE)
 def openshift_versions(bundle: Bundle) -> Iterator[Finding]:
-    """The OpenShift versions are not in a known form.
+    """The OpenShift versions have an unknown format.
 
-    Why: the pipelines of OpenShift's catalogs read `com.redhat.openshift.versions`
-    to decide which catalogs get the bundle.
+    Why: the pipelines of OpenShift's catalogs read `com.redhat.openshift.versions` to
+    decide which catalogs get the bundle.
 
-    Fix: write `v4.12` (that and later), `v4.12-v4.14` (a range), `=v4.12` (only
-    that) or `v4.12,v4.13` (a list).
+    Fix: write `v4.12` (that and later), `v4.12-v4.14` (a range), `=v4.12` (only that) or
+    `v4.12,v4.13` (a list).
     """
     value = bundle.annotations.get(OPENSHIFT_VERSIONS)
     if value is not None and not _OPENSHIFT_FORM.fullmatch(value):
@@ -484,8 +482,8 @@ def openshift_versions(bundle: Bundle) -> Iterator[Finding]:
 def extra_documents(bundle: Bundle) -> Iterator[Finding]:
     """A file of the bundle has more than one document.
 
-    Why: only the first document of a file is read; what follows is lost without
-    a warning.
+    Why: tools read only the first document of a file; the others are lost without a
+    warning.
 
     Fix: put each object into a separate file.
     """

@@ -83,8 +83,8 @@ def syntax(bundle: Bundle) -> Iterator[Finding]:
 def later_document_syntax(bundle: Bundle) -> Iterator[Finding]:
     """A document after the first one of a file is not valid YAML.
 
-    Why: tools that read a CSV or a CRD read the whole file, and refuse the bundle. For
-    other files this is a warning, because only the first document is read.
+    Why: tools that read a CSV or a CRD read the whole file, and reject the bundle. For
+    other files, the finding is a warning, because tools read only the first document.
 
     Fix: correct the text, or remove the document.
     """
@@ -102,10 +102,10 @@ def later_document_syntax(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("DOC002", "duplicate-key", suite=SOUND_SUITE)
 def duplicate_key(bundle: Bundle) -> Iterator[Finding]:
-    """A key occurs twice in a mapping.
+    """A mapping has a duplicate key.
 
-    Why: the last one takes effect, so the value of the first one is lost without a warning.
-    Strict readers refuse the file. It is a warning if both have the same value.
+    Why: the last value takes effect, so the first one is lost without a warning. Strict
+    parsers reject the file. The finding is a warning if both values are equal.
 
     Fix: remove one of them.
     """
@@ -132,9 +132,10 @@ def _is_same_line(lines: list[bytes], found: Duplicate) -> bool:
 
 @rule("OBJ001", "folder-in-manifests")
 def folder_in_manifests(bundle: Bundle) -> Iterator[Finding]:
-    """The manifests folder contains a folder.
+    """The manifests directory contains a directory.
 
-    Why: manifests are in one folder; readers refuse a bundle with a manifest in a subfolder.
+    Why: all manifests must be in one directory; tools reject a bundle with a manifest in a
+    subdirectory.
 
     Fix: move the files up, or out of the bundle.
     """
@@ -155,9 +156,9 @@ def folder_in_manifests(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("OBJ002", "hidden-file")
 def hidden_file(bundle: Bundle) -> Iterator[Finding]:
-    """The manifests folder contains a hidden file.
+    """The manifests directory contains a hidden file.
 
-    Why: readers refuse a bundle with a file whose name begins with a dot.
+    Why: tools reject a bundle with a file whose name begins with a dot.
 
     Fix: remove the file.
     """
@@ -173,11 +174,10 @@ def hidden_file(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("OBJ003", "not-an-object")
 def not_an_object(bundle: Bundle) -> Iterator[Finding]:
-    """A file in the manifests folder contains no Kubernetes object.
+    """A file in the manifests directory contains no Kubernetes object.
 
-    Why: every file of the folder is read as a manifest. A text, a list or an
-    object without `kind` makes readers refuse the bundle without saying which
-    file it is.
+    Why: tools read every file of the directory as a manifest. If a file has a text, a list
+    or an object without `kind`, tools reject the bundle without naming the file.
 
     Fix: remove the file, or write `apiVersion` and `kind`.
     """
@@ -210,8 +210,8 @@ def not_an_object(bundle: Bundle) -> Iterator[Finding]:
 def empty_manifest(bundle: Bundle) -> Iterator[Finding]:
     """The first document of a manifest is empty.
 
-    Why: only the first document is read. A comment followed by `---`, such as
-    a license, is a first document, and what comes after it is lost.
+    Why: tools read only the first document. A comment followed by `---`, such as a license,
+    is the first document, so the object after it is lost.
 
     Fix: remove the `---` after the comment, or the whole file.
     """
@@ -234,8 +234,8 @@ def empty_manifest(bundle: Bundle) -> Iterator[Finding]:
 def unsupported_kind(bundle: Bundle) -> Iterator[Finding]:
     """A manifest has a kind that OLM does not install.
 
-    Why: OLM installs a fixed list of kinds from a bundle and refuses any other. Deployments
-    and webhooks belong in the CSV, namespaces are created by the user.
+    Why: OLM installs a fixed list of kinds from a bundle and rejects any other. Put
+    Deployments and webhooks into the CSV; users create namespaces themselves.
 
     Fix: move it into the CSV, or remove it from the bundle.
     """
@@ -251,10 +251,10 @@ def unsupported_kind(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("OBJ006", "object-metadata")
 def object_metadata(bundle: Bundle) -> Iterator[Finding]:
-    """The API server refuses the metadata of a manifest.
+    """The API server rejects the metadata of a manifest.
 
-    Why: OLM creates the object as it is, in the namespace of the operator. That
-    fails with a namespace, a missing name or invalid labels.
+    Why: OLM creates the object unchanged, in the namespace of the operator. That fails if
+    the object has a namespace, no name or invalid labels.
 
     Fix: correct the field. Remove `metadata.namespace`: OLM sets it.
     """
@@ -287,11 +287,11 @@ def object_version_missing(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("OBJ021", "object-name", suite=SOUND_SUITE)
 def object_name(bundle: Bundle) -> Iterator[Finding]:
-    """The API server refuses the name of a manifest.
+    """The API server rejects the name of a manifest.
 
-    Why: creating the object fails when the operator is installed.
+    Why: OLM cannot create the object when you install the operator.
 
-    Fix: use lower case letters, digits, `-` and `.`.
+    Fix: use lowercase letters, digits, `-` and `.`.
     """
     for resource in _resources(bundle):
         name = resource.name
@@ -323,7 +323,7 @@ def object_name(bundle: Bundle) -> Iterator[Finding]:
 def object_repeated(bundle: Bundle) -> Iterator[Finding]:
     """Two manifests describe the same object.
 
-    Why: OLM creates one and fails at the other, or the last one takes effect.
+    Why: OLM creates the first and fails at the second, or the last one takes effect.
 
     Fix: remove one of them.
     """
@@ -345,8 +345,8 @@ def object_repeated(bundle: Bundle) -> Iterator[Finding]:
 def object_group(bundle: Bundle) -> Iterator[Finding]:
     """A kind has the name of a kind that OLM installs, but a different API group.
 
-    Why: OLM checks only the kind and accepts the object, so that it works only where something else
-    serves that API.
+    Why: OLM checks only the kind and accepts the object. It works only in clusters that
+    serve that API.
 
     Fix: correct the group in `apiVersion`.
     """
@@ -365,7 +365,7 @@ def object_group(bundle: Bundle) -> Iterator[Finding]:
 def object_type(bundle: Bundle) -> Iterator[Finding]:
     """A field of a manifest has a value of the wrong type.
 
-    Why: the API server refuses the object when the operator is installed.
+    Why: the API server rejects the object when you install the operator.
 
     Fix: write a value of the correct type.
     """
@@ -378,7 +378,7 @@ def object_type(bundle: Bundle) -> Iterator[Finding]:
 def object_field_missing(bundle: Bundle) -> Iterator[Finding]:
     """A manifest lacks a field that its kind requires.
 
-    Why: the API server refuses the object when the operator is installed.
+    Why: the API server rejects the object when you install the operator.
 
     Fix: write the field.
     """
@@ -391,8 +391,8 @@ def object_field_missing(bundle: Bundle) -> Iterator[Finding]:
 def object_field_unknown(bundle: Bundle) -> Iterator[Finding]:
     """A manifest has a field that its kind does not have.
 
-    Why: the API server drops the field without a warning; usually its name is
-    misspelled, or it is at the wrong level.
+    Why: the API server drops the field without a warning. Usually its name is misspelled,
+    or it is at the wrong level.
 
     Fix: correct its name or its place.
     """

@@ -17,7 +17,7 @@ from olmkit.rules.engine import PACKAGE, Finding, rule
 def package_name_empty(manifest: PackageManifest) -> Iterator[Finding]:
     """The package has no name.
 
-    Why: Subscriptions name the package that they install.
+    Why: a Subscription refers to a package by its name.
 
     Fix: write the name at `packageName`.
     """
@@ -33,7 +33,7 @@ def package_name_empty(manifest: PackageManifest) -> Iterator[Finding]:
 def no_channels(manifest: PackageManifest) -> Iterator[Finding]:
     """The package has no channels.
 
-    Why: none of its bundles can be installed.
+    Why: OLM can install none of its bundles.
 
     Fix: list at least one channel, with `name` and `currentCSV`.
     """

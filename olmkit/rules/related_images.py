@@ -23,8 +23,7 @@ _PLAIN_IMAGE = re.compile(
 def related_image(bundle: Bundle) -> Iterator[Finding]:
     """A related image is not an image reference.
 
-    Why: mirroring a catalog copies the related images; it stops at an invalid
-    one.
+    Why: mirroring a catalog copies the related images, and stops at an invalid one.
 
     Fix: write registry, repository, and tag or digest, without `https://`.
     """
@@ -51,10 +50,10 @@ def related_image(bundle: Bundle) -> Iterator[Finding]:
 def related_image_missing(bundle: Bundle) -> Iterator[Finding]:
     """An entry of the related images has no image.
 
-    Why: mirroring a catalog leaves that image out, and the operator lacks it in a
-    disconnected cluster. Newer catalogs refuse the bundle.
+    Why: mirroring a catalog skips the entry, so the image is missing in a disconnected
+    cluster. Newer catalogs reject the bundle.
 
-    Fix: write `image`; `value` is not read.
+    Fix: write `image`; tools do not read `value`.
     """
     csv = bundle.csv
     for index, entry in enumerate(csv.related_images if csv else ()):
@@ -71,7 +70,7 @@ def related_image_missing(bundle: Bundle) -> Iterator[Finding]:
 def related_image_repeated(bundle: Bundle) -> Iterator[Finding]:
     """A related image is listed twice with the same name.
 
-    Why: the second entry has no effect; usually a different image was intended.
+    Why: the second entry has no effect. Usually a different image was intended.
 
     Fix: remove it.
     """

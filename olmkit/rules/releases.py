@@ -57,12 +57,14 @@ class BlockedUpgrade(NamedTuple):
 
 @rule("UPG001", "stranded-version", subject=RELEASE)
 def stranded_version(release: CatalogRelease) -> Iterator[Finding]:
-    """No upgrade path leads to the head of a channel from a version that may be installed.
+    """A version that users can have installed has no upgrade path to the head of a channel.
 
     Why: clusters with that version get no more upgrades, and OLM does not report it: the
-    Subscription shows `AtLatestKnown`. This includes versions that are no longer in the catalog.
+    Subscription shows `AtLatestKnown`. This includes versions that are no longer in the
+    catalog.
 
-    Fix: let the head replace or skip it, or cover it with the `skipRange` of the head.
+    Fix: let the head replace or skip the version, or include it in the `skipRange` of the
+    head.
     """
     for channel, head, upgrade_paths in _upgrade_paths(release):
         lost: dict[str, list[str]] = {}
@@ -85,8 +87,8 @@ def stranded_version(release: CatalogRelease) -> Iterator[Finding]:
 def endless_upgrade(release: CatalogRelease) -> Iterator[Finding]:
     """Upgrades in a channel form a cycle.
 
-    Why: OLM upgrades to an entry below the head if that entry covers the installed version, and
-    then upgrades again, endlessly.
+    Why: if an entry below the head replaces the installed version, OLM upgrades to that
+    entry, and then upgrades again, without end.
 
     Fix: end each `skipRange` with `<` and the version of its entry.
     """
@@ -109,9 +111,10 @@ def endless_upgrade(release: CatalogRelease) -> Iterator[Finding]:
 def channel_without_order(release: CatalogRelease) -> Iterator[Finding]:
     """OLM v0 cannot determine the newest entry of a channel.
 
-    Why: it then resolves nothing in a namespace with a Subscription to the channel.
+    Why: resolution fails in every namespace with a Subscription to the channel.
 
-    Fix: let one entry be the head, and put all others below it with `replaces` or `skips`.
+    Fix: let one entry be the head, and let it replace or skip all others, directly or
+    through a chain.
     """
     for channel in _channels(release.new):
         try:
@@ -167,7 +170,8 @@ def channel_gone(release: CatalogRelease) -> Iterator[Finding]:
 def bundle_changed(release: CatalogRelease) -> Iterator[Finding]:
     """A bundle of the same name has a different image than before.
 
-    Why: clusters that installed it never get the new one, since OLM installs a name once.
+    Why: clusters with that bundle never get the new image, because OLM installs each name
+    only once.
 
     Fix: publish it as a new version.
     """
@@ -188,10 +192,11 @@ def bundle_changed(release: CatalogRelease) -> Iterator[Finding]:
 def head_not_installable(release: CatalogRelease) -> Iterator[Finding]:
     """OLM v0 cannot install the head of a channel from this catalog alone.
 
-    Why: what the bundle needs is not in the catalog, or cannot be installed together with it. Then
-    nothing is installed, unless another catalog of the cluster offers what is missing.
+    Why: a dependency of the bundle is not in the catalog, or cannot be installed together
+    with it. OLM then installs nothing, unless another catalog of the cluster provides the
+    dependency.
 
-    Fix: add the bundles that it needs, or change its dependencies.
+    Fix: add the required bundles, or change the dependencies.
     """
     for (package, channel), conflict in sorted(release.conflicts.items()):
         found = release.new.packages[package].channels[channel]
@@ -206,13 +211,14 @@ def head_not_installable(release: CatalogRelease) -> Iterator[Finding]:
 
 @rule("UPG008", "stranded-version-of-v1", subject=RELEASE, severity=Severity.WARNING)
 def stranded_version_of_v1(release: CatalogRelease) -> Iterator[Finding]:
-    """No upgrades of OLM v1 lead to the newest version of a channel from an installed version.
+    """OLM v1 has no upgrade path from an installed version to the newest version of a channel.
 
-    Why: OLM v1 takes the highest version that replaces, skips or covers what is installed, and
-    never a bundle of the same version under another name or a lower one instead. Versions for
-    which UPG001 or UPG002 reports the same for OLM v0 are not repeated.
+    Why: OLM v1 installs the highest version that replaces or skips the installed one. It
+    never installs a lower version, or the same version with another name. If UPG001 or
+    UPG002 reports a version for OLM v0, this rule does not repeat it.
 
-    Fix: let the newest version replace or skip it, or cover it with its `skipRange`.
+    Fix: let the newest version replace or skip the installed one, or include it in its
+    `skipRange`.
     """
     for channel, _, upgrade_paths in _upgrade_paths(release):
         package = release.new.packages[channel.package]
@@ -237,15 +243,15 @@ def stranded_version_of_v1(release: CatalogRelease) -> Iterator[Finding]:
 
 @rule("UPG009", "upgrade-blocked-by-crd", subject=RELEASE)
 def upgrade_blocked_by_crd(release: CatalogRelease) -> Iterator[Finding]:
-    """An upgrade that is new in the catalog changes a CRD in a way that OLM refuses.
+    """A new upgrade in the catalog changes a CRD in a way that OLM rejects.
 
-    Why: OLM v0 fails if an object in the cluster does not match the new schema, or if a version in
-    which objects are stored is removed. OLM v1 refuses every change that is not known to be safe.
-    The CRDs are compared as in `olmkit bundle diff`, if the catalog contains the objects of both
-    bundles, or with `--pull-bundles`.
+    Why: OLM v0 fails if an object in the cluster does not match the new schema, or if the
+    CRD no longer has a stored version. OLM v1 rejects every change that is not known to be
+    safe. The rule compares the CRDs like `olmkit bundle diff`, if the catalog contains the
+    objects of both bundles, or with `--pull-bundles`.
 
-    Fix: keep the CRD compatible: add a new version with a conversion webhook, keep stored versions,
-    and relax the schema.
+    Fix: keep the CRD compatible: add a new version with a conversion webhook, keep stored
+    versions, and relax the schema.
     """
     for one in release.blocked:
         channel = release.new.packages[one.package].channels[one.channel]
@@ -264,15 +270,15 @@ def upgrade_blocked_by_crd(release: CatalogRelease) -> Iterator[Finding]:
 
 @rule("UPG010", "shadowed-entries", subject=RELEASE, severity=Severity.INFO)
 def shadowed_entries(release: CatalogRelease) -> Iterator[Finding]:
-    """No upgrade of OLM v0 stops at some entries of a channel, although entries lead to them.
+    """OLM v0 upgrades past some entries of a channel and never installs them.
 
-    Why: OLM v0 takes the entry nearest to the head that replaces, skips or covers what is
-    installed, and never an entry that another one skips. A task that only that version performs,
-    for example a migration, does not happen in clusters that upgrade; the version can still be
-    installed first, with `startingCSV`.
+    Why: OLM v0 installs the entry nearest to the head that replaces or skips the installed
+    version, and never an entry that another one skips. If only the skipped version performs
+    a task, such as a migration, clusters that upgrade do not run it. You can still install
+    the version first, with `startingCSV`.
 
-    Fix: none is needed if upgrades may skip these versions. If clusters must pass through them,
-    remove them from `skips`, and let the `skipRange` of later entries begin at their version.
+    Fix: none, if upgrades can skip these versions. Otherwise, remove them from `skips`, and
+    start the `skipRange` of later entries at their version.
     """
     for channel, _, upgrade_paths in _upgrade_paths(release):
         found = shadows.of_channel(channel, upgrade_paths)

@@ -29,7 +29,7 @@ _OBJECT_FIELDS = ("apiVersion", "kind", "metadata")
 def schema_type(bundle: Bundle) -> Iterator[Finding]:
     """A keyword of a schema has a value of the wrong type.
 
-    Why: nothing can read the CRD then.
+    Why: no tool can read the CRD.
 
     Fix: write a value of the correct type.
     """
@@ -40,7 +40,7 @@ def schema_type(bundle: Bundle) -> Iterator[Finding]:
 def schema_missing(bundle: Bundle) -> Iterator[Finding]:
     """A version of a v1 CRD has no schema.
 
-    Why: the API server refuses the CRD.
+    Why: the API server rejects the CRD.
 
     Fix: write the schema; to allow anything, write `type: object` and
     `x-kubernetes-preserve-unknown-fields: true`.
@@ -64,10 +64,10 @@ def schema_missing(bundle: Bundle) -> Iterator[Finding]:
 def schema_not_structural(bundle: Bundle) -> Iterator[Finding]:
     """The schema of a v1 CRD is not structural.
 
-    Why: the API server refuses the CRD when the operator is installed.
+    Why: the API server rejects the CRD when you install the operator.
 
-    Fix: give every field a type, and keep types and descriptions out of `allOf`,
-    `anyOf`, `oneOf` and `not`.
+    Fix: give every field a type, and remove types and descriptions from `allOf`, `anyOf`,
+    `oneOf` and `not`.
     """
     yield from _problems(bundle, SchemaFault.STRUCTURE)
 
@@ -76,7 +76,7 @@ def schema_not_structural(bundle: Bundle) -> Iterator[Finding]:
 def schema_keyword(bundle: Bundle) -> Iterator[Finding]:
     """A schema has a keyword that CRDs do not support.
 
-    Why: the API server drops it without a warning; usually its name is misspelled, or a
+    Why: the API server drops it without a warning. Usually its name is misspelled, or a
     field is outside of `properties`.
 
     Fix: correct its name or its place.
@@ -86,9 +86,9 @@ def schema_keyword(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CRD024", "schema-required", severity=Severity.WARNING, suite=SOUND_SUITE)
 def schema_required(bundle: Bundle) -> Iterator[Finding]:
-    """A schema requires a field that it does not have.
+    """A schema requires a field that it does not define.
 
-    Why: the field would be dropped if a user wrote it, so no object can be valid.
+    Why: the API server would drop the field, so no object can be valid.
 
     Fix: add the field to `properties`, or remove it from `required`.
     """
@@ -101,7 +101,7 @@ def schema_required(bundle: Bundle) -> Iterator[Finding]:
 def column_path(bundle: Bundle) -> Iterator[Finding]:
     """The path of a printer column is not a JSON path.
 
-    Why: the API server refuses the CRD.
+    Why: the API server rejects the CRD.
 
     Fix: close its brackets and quotes.
     """

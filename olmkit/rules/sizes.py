@@ -19,10 +19,10 @@ _GZIP_FRAME = 12  # what gzip's frame is longer than zlib's
 
 @rule("MET010", "bundle-too-large")
 def bundle_too_large(bundle: Bundle) -> Iterator[Finding]:
-    """The bundle does not fit into a ConfigMap.
+    """The bundle is too large for a ConfigMap.
 
-    Why: OLM keeps the unpacked bundle in one ConfigMap, compressed, and cannot install a bundle
-    that does not fit.
+    Why: OLM stores the unpacked bundle in one ConfigMap, compressed, and cannot install a
+    larger bundle.
 
     Fix: shorten the descriptions in CRDs, which take up most of the space, and the icon.
     """
@@ -38,10 +38,10 @@ def bundle_too_large(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("MET011", "bundle-large", severity=Severity.WARNING)
 def bundle_large(bundle: Bundle) -> Iterator[Finding]:
-    """The bundle nearly fills a ConfigMap.
+    """The bundle is nearly too large for a ConfigMap.
 
-    Why: OLM keeps the unpacked bundle in one ConfigMap, compressed; one more CRD,
-    and it can no longer be installed.
+    Why: OLM stores the unpacked bundle in one ConfigMap, compressed. With one more CRD, OLM
+    may no longer be able to install the bundle.
 
     Fix: shorten the descriptions in CRDs, which take up most of the space, and the icon.
     """

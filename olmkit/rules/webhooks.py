@@ -25,10 +25,10 @@ _ADMISSION_KINDS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfigurat
 def conversion_install_modes(bundle: Bundle) -> Iterator[Finding]:
     """A CSV with conversion webhooks supports install modes other than `AllNamespaces`.
 
-    Why: a CRD has one conversion webhook for the whole cluster, so there can be
-    only one installation of the operator.
+    Why: a CRD has one conversion webhook for the whole cluster, so a cluster can have only
+    one installation of the operator.
 
-    Fix: support `AllNamespaces` and no other mode.
+    Fix: support only `AllNamespaces`.
     """
     csv = bundle.csv
     if csv is None:
@@ -49,7 +49,7 @@ def conversion_install_modes(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CSV065", "webhook-type", suite=SOUND_SUITE)
 def webhook_type(bundle: Bundle) -> Iterator[Finding]:
-    """A webhook has a type that does not exist.
+    """A webhook has an unknown type.
 
     Why: OLM fails to install the CSV.
 
@@ -100,10 +100,10 @@ def webhook_deployment(bundle: Bundle) -> Iterator[Finding]:
 def webhook_port(bundle: Bundle) -> Iterator[Finding]:
     """The port of a webhook is not a valid port.
 
-    Why: the API server refuses the Service that OLM creates. 0 counts as left out, and
-    is a warning.
+    Why: the API server rejects the Service that OLM creates. 0 has the same effect as no
+    port, and is a warning.
 
-    Fix: write a number from 1 to 65535, or leave it out for 443.
+    Fix: write a number from 1 to 65535, or remove the field to use 443.
     """
     for csv, index, webhook in _webhooks(bundle):
         for key in ("containerPort", "targetPort"):
@@ -139,12 +139,13 @@ def webhook_name(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CSV069", "conversion-crd", suite=SOUND_SUITE)
 def conversion_crd(bundle: Bundle) -> Iterator[Finding]:
-    """A conversion webhook names no CRD, or one that OLM cannot convert.
+    """A conversion webhook names no CRD, or a CRD that OLM cannot convert.
 
-    Why: OLM fails to install the CSV unless it owns each CRD, and unless the CRD drops unknown
-    fields, which the API server needs before it calls a webhook.
+    Why: OLM only installs the CSV if it owns each CRD. Each CRD must also drop unknown
+    fields, which the API server requires before it calls a webhook.
 
-    Fix: write names of CRDs of the bundle, and no `preserveUnknownFields: true` in these.
+    Fix: write names of CRDs of the bundle, and remove `preserveUnknownFields: true` from
+    these CRDs.
     """
     csv = bundle.csv
     owned = {api.name for api in csv.owned_crds} if csv else set()
@@ -175,9 +176,10 @@ def conversion_crd(bundle: Bundle) -> Iterator[Finding]:
 def webhook_rules(bundle: Bundle) -> Iterator[Finding]:
     """A webhook intercepts requests that OLM does not allow webhooks to intercept.
 
-    Why: OLM fails to install a CSV with a webhook for all API groups (`*`), for its own group
-    (`operators.coreos.com`), or for webhook configurations. OLM recognizes the last only by
-    their kinds; for the resource names, the API server never calls a webhook.
+    Why: OLM fails to install a CSV with a webhook for all API groups (`*`), for its own
+    group (`operators.coreos.com`), or for webhook configurations. OLM recognizes webhook
+    configurations only by their kinds; for the resource names, the API server never calls a
+    webhook.
 
     Fix: list the API groups and resources that the operator needs.
     """
@@ -200,14 +202,15 @@ def webhook_rules(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CSV073", "conversion-without-webhook", severity=Severity.WARNING, suite=SOUND_SUITE)
 def conversion_without_webhook(bundle: Bundle) -> Iterator[Finding]:
-    """A CRD uses a conversion webhook, and the CSV does not define one for it.
+    """A CRD uses a conversion webhook, but the CSV does not define one for it.
 
-    Why: OLM sets service, path and certificate of a conversion webhook only for the CRDs that the
-    CSV lists at `conversionCRDs`. The CRD of the bundle is applied unchanged, so the API server
-    calls a service in a fixed namespace without OLM's certificate, and its objects can be neither
-    read nor written.
+    Why: OLM sets service, path and certificate of a conversion webhook only for the CRDs at
+    `conversionCRDs`. It applies this CRD unchanged, so the API server calls a service in a
+    fixed namespace without OLM's certificate. Clients can then neither read nor write its
+    objects.
 
-    Fix: add a `ConversionWebhook` to `spec.webhookdefinitions`, or remove `spec.conversion`.
+    Fix: add a `ConversionWebhook` to `spec.webhookdefinitions`, or remove
+    `spec.conversion`.
     """
     csv = bundle.csv
     if csv is None:

@@ -35,11 +35,13 @@ _USE = frozenset({"use"})
 
 @rule("CRT001", "feature-annotation-missing", suite=SUITE)
 def feature_annotation_missing(bundle: Bundle) -> Iterator[Finding]:
-    """The CSV does not say whether it supports a feature of OpenShift.
+    """The CSV does not declare whether it supports a feature of OpenShift.
 
-    Why: preflight's check `RequiredAnnotations` requires an answer for each of seven features.
+    Why: preflight's check `RequiredAnnotations` requires an answer for each of seven
+    features.
 
-    Fix: write each annotation `features.operators.openshift.io/…` with `"true"` or `"false"`.
+    Fix: write each annotation `features.operators.openshift.io/…` with `"true"` or
+    `"false"`.
     """
     csv = bundle.csv
     missing = [key for key in REQUIRED_FEATURES if csv and FEATURES + key not in csv.annotations]
@@ -97,11 +99,11 @@ def image_not_related(bundle: Bundle) -> Iterator[Finding]:
 def disconnected_guidelines(bundle: Bundle) -> Iterator[Finding]:
     """The operator claims to work in a disconnected cluster, but does not meet the requirements.
 
-    Why: a disconnected cluster has only mirrored images, which are found by digest. Preflight's
-    check `FollowsRestrictedNetworkEnablementGuidelines` reports it.
+    Why: a disconnected cluster has only mirrored images, and finds them by digest.
+    Preflight's check `FollowsRestrictedNetworkEnablementGuidelines` reports it.
 
-    Fix: pin every related image by digest, and pass images to the operator in variables that
-    begin with `RELATED_IMAGE_`.
+    Fix: pin every related image by digest, and pass images to the operator in variables
+    that begin with `RELATED_IMAGE_`.
     """
     csv = bundle.csv
     if csv is None or not _claims_disconnected(csv.annotations):
@@ -156,8 +158,8 @@ def scc_several(bundle: Bundle) -> Iterator[Finding]:
 def skip_range_alone(bundle: Bundle) -> Iterator[Finding]:
     """The CSV has a skip range and does not replace a bundle.
 
-    Why: in a channel with other bundles this prunes the upgrade graph: the older bundles can no
-    longer be installed. The pipeline reports it.
+    Why: in a channel with other bundles, this removes them from the upgrade graph, and OLM
+    can no longer install them. The pipeline reports it.
 
     Fix: write `spec.replaces`, or list skipped bundles at `spec.skips`.
     """
@@ -174,11 +176,12 @@ def skip_range_alone(bundle: Bundle) -> Iterator[Finding]:
 def marketplace_workflow(bundle: Bundle) -> Iterator[Finding]:
     """An operator for Red Hat Marketplace does not link to its pages there.
 
-    Why: the pipeline of `redhat-marketplace-operators` fails (`check_marketplace_annotation`): the
-    console sends users to these pages to buy the operator and to get support. The rule is for
-    packages whose names end with `-rhmp`, as those of that repository do.
+    Why: the pipeline of `redhat-marketplace-operators` fails
+    (`check_marketplace_annotation`), because the console links to these pages for purchase
+    and support. The rule applies to packages whose names end with `-rhmp`, as in that
+    repository.
 
-    Fix: write both annotations with the addresses that the hints show.
+    Fix: write both annotations with the addresses in the hints.
     """
     csv = bundle.csv
     if csv is None or not bundle.package.endswith(_MARKETPLACE_SUFFIX):

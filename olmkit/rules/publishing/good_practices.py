@@ -28,7 +28,7 @@ _CREATE = frozenset({"create", "patch"})
 def deployments_missing(bundle: Bundle) -> Iterator[Finding]:
     """The CSV has no list of deployments.
 
-    Why: nothing would run.
+    Why: OLM would start no pods.
 
     Fix: write it at `spec.install.spec.deployments`.
     """
@@ -45,8 +45,8 @@ def deployments_missing(bundle: Bundle) -> Iterator[Finding]:
 def resource_requests(bundle: Bundle) -> Iterator[Finding]:
     """A container of the operator requests no CPU or no memory.
 
-    Why: the scheduler cannot reserve it, and the kubelet evicts such pods first. There should
-    be no limits, which depend on the cluster.
+    Why: the scheduler reserves nothing for it, and the kubelet evicts such pods first. Do
+    not set limits, because they depend on the cluster.
 
     Fix: write `resources.requests` with `cpu` and `memory`.
     """
@@ -94,10 +94,10 @@ def api_description(bundle: Bundle) -> Iterator[Finding]:
 def channel_convention(bundle: Bundle) -> Iterator[Finding]:
     """The name of a channel does not follow the naming convention.
 
-    Why: the name shows users how mature the versions of a channel are. operator-sdk has this
-    rule, but does not read the channels.
+    Why: the name tells users how mature the versions of a channel are. operator-sdk has
+    this rule, but does not read the channels.
 
-    Fix: let the name begin with `candidate`, `fast` or `stable`, such as `stable-v1`.
+    Fix: start the name with `candidate`, `fast` or `stable`, such as `stable-v1`.
     """
     document = bundle.annotations_document
     listed = dict.fromkeys((*bundle.channels, bundle.default_channel))
@@ -113,10 +113,10 @@ def channel_convention(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("HUB064", "crd-permission", severity=Severity.WARNING, suite=SUITE)
 def crd_permission(bundle: Bundle) -> Iterator[Finding]:
-    """The operator may create or change CRDs.
+    """The operator has permission to create or change CRDs.
 
-    Why: OLM manages the CRDs of operators. An operator that installs CRDs can overwrite APIs
-    that another operator owns, and bypasses the checks of upgrades.
+    Why: OLM manages the CRDs of operators. An operator that installs CRDs can overwrite
+    APIs that another operator owns, and bypasses OLM's upgrade checks.
 
     Fix: put the CRDs into the bundle, and remove the permission.
     """
@@ -133,7 +133,7 @@ def crd_permission(bundle: Bundle) -> Iterator[Finding]:
 def csv_name_convention(bundle: Bundle) -> Iterator[Finding]:
     """The name of the CSV does not follow the naming convention.
 
-    Why: people and tools read package and version from it.
+    Why: users and tools read the package and the version from it.
 
     Fix: name it `<package>.v<version>`, such as `kettle.v1.2.3`.
     """

@@ -45,8 +45,8 @@ def capability_level(bundle: Bundle) -> Iterator[Finding]:
 
     Why: catalogs filter by it, and show no level for another value.
 
-    Fix: write `Basic Install`, `Seamless Upgrades`, `Full Lifecycle`, `Deep Insights` or
-    `Auto Pilot`, exactly as shown.
+    Fix: write exactly `Basic Install`, `Seamless Upgrades`, `Full Lifecycle`,
+    `Deep Insights` or `Auto Pilot`.
     """
     csv = bundle.csv
     level = csv.annotations.get("capabilities") if csv else None
@@ -61,13 +61,13 @@ def capability_level(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("HUB021", "category", suite="categories")
 def category(bundle: Bundle, facts: Facts) -> Iterator[Finding]:
-    """A category is not one of the standard ones.
+    """A category is not a standard category.
 
-    Why: catalogs filter by category, so users do not find the operator. The environment
-    variable `OPERATOR_BUNDLE_CATEGORIES` may name a JSON file; its list `categories` replaces the
-    standard one.
+    Why: catalogs filter by category, so users do not find the operator. You can replace the
+    standard categories: set the environment variable `OPERATOR_BUNDLE_CATEGORIES` to a JSON
+    file with the list `categories`.
 
-    Fix: write standard categories, separated by commas, exactly as the list has them.
+    Fix: write standard categories, separated by commas, with the exact spelling.
     """
     csv = bundle.csv
     listed = csv.annotations.get("categories") if csv else None

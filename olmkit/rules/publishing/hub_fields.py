@@ -73,9 +73,9 @@ def maintainer_incomplete(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("HUB003", "maintainer-email", suite=SUITE)
 def maintainer_email(bundle: Bundle) -> Iterator[Finding]:
-    """The email address of a maintainer is not an address.
+    """The email address of a maintainer is not valid.
 
-    Why: mail to it cannot be delivered.
+    Why: users cannot send mail to it.
 
     Fix: write one address, such as `kettle@example.com`.
     """
@@ -106,7 +106,7 @@ def link_incomplete(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("HUB005", "link-url", suite=SUITE)
 def link_url(bundle: Bundle) -> Iterator[Finding]:
-    """The URL of a link is not a URL.
+    """The URL of a link is not valid.
 
     Why: a browser cannot open it.
 
@@ -125,10 +125,11 @@ def link_url(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("HUB006", "link-unusable", severity=Severity.WARNING, suite=SUITE)
 def link_unusable(bundle: Bundle) -> Iterator[Finding]:
-    """A link of the CSV cannot be opened from a catalog.
+    """A catalog page cannot open a link of the CSV.
 
-    Why: a relative path does not work on another site, a space ends the URL, and browsers support
-    only a few schemes. operator-sdk accepts such links, and does not check the URL of the provider.
+    Why: a relative path does not work on another site, a space ends the URL, and browsers
+    support only a few schemes. operator-sdk accepts such links, and does not check the URL
+    of the provider.
 
     Fix: write a URL that begins with `https://`.
     """
@@ -205,9 +206,9 @@ def icon_incomplete(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("HUB010", "icon-media-type", suite=SUITE)
 def icon_media_type(bundle: Bundle) -> Iterator[Finding]:
-    """The media type of the icon is not one that catalogs show.
+    """Catalogs do not support the media type of the icon.
 
-    Why: catalogs show PNG, JPEG, GIF and SVG images. The name is compared exactly.
+    Why: catalogs show PNG, JPEG, GIF and SVG images, and compare the media type exactly.
 
     Fix: write `image/png`, `image/jpeg`, `image/gif` or `image/svg+xml`.
     """
@@ -234,7 +235,7 @@ def icon_data(bundle: Bundle) -> Iterator[Finding]:
 
     Why: catalogs cannot show it. operator-sdk does not check the data.
 
-    Fix: encode the image with `base64 -w0`; do not write `data:` in front.
+    Fix: encode the image with `base64 -w0`, without a `data:` prefix.
     """
     csv = bundle.csv
     for entry in _icons(bundle)[:1]:
@@ -251,11 +252,11 @@ def icon_data(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("HUB012", "icon-mismatch", severity=Severity.WARNING, suite=SUITE)
 def icon_mismatch(bundle: Bundle) -> Iterator[Finding]:
-    """The icon is not of the media type that the CSV names.
+    """The icon does not have the media type that the CSV declares.
 
     Why: browsers may not show it.
 
-    Fix: write the media type that the image has.
+    Fix: write the media type of the image.
     """
     csv = bundle.csv
     for entry in _icons(bundle)[:1]:

@@ -34,10 +34,11 @@ class _Use(NamedTuple):
 def removed_api(bundle: Bundle, facts: Facts) -> Iterator[Finding]:
     """The bundle uses an API version that Kubernetes has removed.
 
-    Why: a cluster of that release or a later one does not serve it, so the object cannot be
-    created. It is an error if `--k8s-version`, `--ocp-versions` or `minKubeVersion` says that
-    the bundle is for such a cluster, otherwise a warning. operator-sdk knows the removals of
-    1.22, 1.25 and 1.26 only, and treats a release candidate as the previous release.
+    Why: a cluster of that release or a later one does not serve it, so OLM cannot create
+    the object. The finding is an error if `--k8s-version`, `--ocp-versions` or
+    `minKubeVersion` selects such a cluster, and otherwise a warning. operator-sdk checks
+    only the removals of 1.22, 1.25 and 1.26, and treats a release candidate as the previous
+    release.
 
     Fix: use the API version that replaces it.
     """
@@ -55,7 +56,8 @@ def removed_api(bundle: Bundle, facts: Facts) -> Iterator[Finding]:
 def deprecated_api(bundle: Bundle) -> Iterator[Finding]:
     """The bundle uses an API version that Kubernetes is going to remove.
 
-    Why: the version is deprecated, and the release that removes it is announced.
+    Why: the version is deprecated, and Kubernetes has announced the release that removes
+    it.
 
     Fix: use the API version that replaces it.
     """
@@ -70,9 +72,9 @@ def deprecated_api(bundle: Bundle) -> Iterator[Finding]:
 def removed_resource_permission(bundle: Bundle) -> Iterator[Finding]:
     """The bundle requests permissions for a resource that Kubernetes has removed.
 
-    Why: no release that is supported serves the resource, in any version. Permissions for a
-    resource that has a served version are fine, because they name a group and not a version;
-    operator-sdk 1.42 warns about those, too.
+    Why: no supported release serves the resource in any version. If a resource still has a
+    served version, its permissions are valid, because they contain a group but no version.
+    operator-sdk 1.42 also warns about those.
 
     Fix: remove the resource from the rule.
     """
@@ -93,10 +95,10 @@ def removed_resource_permission(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("KUB004", "removed-api-described", severity=Severity.WARNING, suite=SUITE)
 def removed_api_described(bundle: Bundle) -> Iterator[Finding]:
-    """The resources of an API description name a version that Kubernetes has removed.
+    """The resources of an API description have a version that Kubernetes has removed.
 
-    Why: the console lists what an API creates from them. The version may be short, so this is
-    a warning even if a full version of that name is an error.
+    Why: the console lists the objects that the operator creates for an API. The version can
+    be abbreviated, so this is only a warning.
 
     Fix: write the version that is served.
     """

@@ -55,8 +55,8 @@ class _Images(NamedTuple):
 def image_not_inspected(bundle: Bundle, facts: Facts) -> Iterator[Finding]:
     """The platforms of an image could not be read.
 
-    Why: the registry does not have the image, or does not show it without credentials. The
-    image then counts as one that has every platform.
+    Why: the registry does not have the image, or requires credentials. olmkit then assumes
+    that the image supports every platform.
 
     Fix: correct the reference, push the image, or log in to its registry.
     """
@@ -77,8 +77,8 @@ def image_not_inspected(bundle: Bundle, facts: Facts) -> Iterator[Finding]:
 def platform_missing(bundle: Bundle, facts: Facts) -> Iterator[Finding]:
     """An image lacks a platform that the labels of the CSV declare.
 
-    Why: catalogs offer the operator for that platform, and its pods do not start there. Without
-    labels the platform is `linux/amd64`.
+    Why: catalogs offer the operator for that platform, but its pods do not start. Without
+    labels, the platform is `linux/amd64`.
 
     Fix: build the image for the platform, or remove the label
     `operatorframework.io/arch.<name>` or `operatorframework.io/os.<name>`.
@@ -100,12 +100,12 @@ def platform_missing(bundle: Bundle, facts: Facts) -> Iterator[Finding]:
 
 @rule("MUL003", "platform-label-missing", severity=Severity.WARNING, suite=SUITE)
 def platform_label_missing(bundle: Bundle, facts: Facts) -> Iterator[Finding]:
-    """The operator's image has a platform that the labels of the CSV do not name.
+    """The operator's image has a platform that the labels of the CSV do not declare.
 
     Why: catalogs do not offer the operator for that platform.
 
-    Fix: write the label `operatorframework.io/arch.<name>: supported`, and for operating systems
-    `operatorframework.io/os.<name>: supported`.
+    Fix: write the label `operatorframework.io/arch.<name>: supported`, and for operating
+    systems `operatorframework.io/os.<name>: supported`.
     """
     csv = bundle.csv
     managers = _union(facts, bundle)
@@ -125,9 +125,9 @@ def platform_label_missing(bundle: Bundle, facts: Facts) -> Iterator[Finding]:
 def operand_platform_missing(bundle: Bundle, facts: Facts) -> Iterator[Finding]:
     """An image lacks a platform that the operator supports.
 
-    Why: what the operator starts on that platform does not run.
+    Why: pods with this image do not run on that platform.
 
-    Fix: build the image for the platform, unless it is meant for other platforms only.
+    Fix: build the image for the platform, unless it is only for other platforms.
     """
     images = _images(bundle)
     wanted = _promised(bundle) | _union(facts, bundle)
@@ -149,9 +149,10 @@ def operand_platform_missing(bundle: Bundle, facts: Facts) -> Iterator[Finding]:
 
 @rule("MUL005", "node-affinity-missing", severity=Severity.WARNING, suite=SUITE)
 def node_affinity_missing(bundle: Bundle, facts: Facts) -> Iterator[Finding]:
-    """A deployment of the operator is not bound to the platforms of its image.
+    """A deployment of the operator has no node affinity for the platforms of its image.
 
-    Why: in a cluster of several platforms its pods may be scheduled where the image does not run.
+    Why: in a cluster with several platforms, the scheduler can place its pods on nodes
+    where the image does not run.
 
     Fix: write a required node affinity on `kubernetes.io/arch` and `kubernetes.io/os`.
     """
@@ -170,11 +171,12 @@ def node_affinity_missing(bundle: Bundle, facts: Facts) -> Iterator[Finding]:
 
 @rule("MUL006", "node-affinity-platforms", severity=Severity.WARNING, suite=SUITE)
 def node_affinity_platforms(bundle: Bundle, facts: Facts) -> Iterator[Finding]:
-    """The node affinity of a deployment and its image differ in their platforms.
+    """The node affinity of a deployment and its image have different platforms.
 
-    Why: pods are scheduled where the image does not run, or are not scheduled where it does.
+    Why: the scheduler places pods on nodes where the image does not run, or avoids nodes
+    where it does.
 
-    Fix: name exactly the platforms of the image in the node affinity.
+    Fix: list exactly the platforms of the image in the node affinity.
     """
     images = _images(bundle)
     for image, at, bound in dict.fromkeys(

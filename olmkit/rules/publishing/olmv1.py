@@ -30,9 +30,9 @@ _READ = frozenset({"get", "list", "watch", "update", "patch", "create"})
 def dependency_unsupported(bundle: Bundle) -> Iterator[Finding]:
     """The bundle requires another package or API.
 
-    Why: OLM v1 does not resolve dependencies, and refuses such a bundle.
+    Why: OLM v1 does not resolve dependencies, and rejects such a bundle.
 
-    Fix: remove the dependency, and tell users what to install first.
+    Fix: remove the dependency, and document what users must install first.
     """
     for entry in bundle.dependencies:
         if entry.type in _DEPENDENCIES:
@@ -62,7 +62,7 @@ def api_service_unsupported(bundle: Bundle) -> Iterator[Finding]:
 
     Why: OLM v1 does not install aggregated API servers.
 
-    Fix: serve the API by a CRD.
+    Fix: serve the API with a CRD.
     """
     csv = bundle.csv
     for api in csv.owned_api_services if csv else ():
@@ -78,9 +78,9 @@ def api_service_unsupported(bundle: Bundle) -> Iterator[Finding]:
 def all_namespaces_unsupported(bundle: Bundle) -> Iterator[Finding]:
     """The operator cannot watch all namespaces.
 
-    Why: OLM v1 installs an operator once for the whole cluster. A single or own namespace is
-    possible with the feature gate `SingleOwnNamespaceInstallSupport`, which is off by default;
-    several namespaces are not.
+    Why: OLM v1 installs an operator once for the whole cluster. The feature gate
+    `SingleOwnNamespaceInstallSupport`, which is off by default, allows a single or own
+    namespace. Several namespaces are not possible.
 
     Fix: support the install mode `AllNamespaces`.
     """
@@ -101,10 +101,10 @@ def all_namespaces_unsupported(bundle: Bundle) -> Iterator[Finding]:
 def webhook_certificate(bundle: Bundle) -> Iterator[Finding]:
     """The operator has webhooks, which need a certificate provider in OLM v1.
 
-    Why: OLM v1 does not create certificates. It uses cert-manager, or the service CA of
-    OpenShift, and refuses the bundle where neither is installed.
+    Why: OLM v1 does not create certificates. It uses cert-manager or the service CA of
+    OpenShift, and rejects the bundle if neither is installed.
 
-    Fix: tell users to install cert-manager first.
+    Fix: document that users must install cert-manager first.
     """
     csv = bundle.csv
     if csv is not None and csv.webhooks:
@@ -119,7 +119,7 @@ def webhook_certificate(bundle: Bundle) -> Iterator[Finding]:
 def conversion_shared(bundle: Bundle) -> Iterator[Finding]:
     """Two conversion webhooks name the same CRD.
 
-    Why: a CRD has one conversion webhook; OLM v1 refuses the bundle.
+    Why: a CRD has one conversion webhook; OLM v1 rejects the bundle.
 
     Fix: name the CRD once.
     """
@@ -142,9 +142,9 @@ def conversion_shared(bundle: Bundle) -> Iterator[Finding]:
 def webhook_name_form(bundle: Bundle) -> Iterator[Finding]:
     """The name of a webhook or a deployment is not a DNS subdomain.
 
-    Why: OLM v1 refuses the bundle.
+    Why: OLM v1 rejects the bundle.
 
-    Fix: use lower case letters, digits, `-` and `.`.
+    Fix: use lowercase letters, digits, `-` and `.`.
     """
     csv = bundle.csv
     if csv is None:
@@ -176,7 +176,7 @@ def webhook_name_form(bundle: Bundle) -> Iterator[Finding]:
 def webhook_scope(bundle: Bundle) -> Iterator[Finding]:
     """A webhook intercepts all API groups, OLM itself, or the configuration of webhooks.
 
-    Why: such a webhook can stop the whole cluster; OLM v1 refuses the bundle.
+    Why: such a webhook can stop the whole cluster, so OLM v1 rejects the bundle.
 
     Fix: name the groups and resources that the operator owns.
     """
@@ -210,8 +210,8 @@ def webhook_scope(bundle: Bundle) -> Iterator[Finding]:
 def operator_condition(bundle: Bundle) -> Iterator[Finding]:
     """The operator uses an object that only OLM v0 creates.
 
-    Why: OLM v1 creates neither the OperatorCondition of an operator nor its CSV, so reading or
-    writing it fails.
+    Why: OLM v1 creates neither the OperatorCondition of an operator nor its CSV, so reads
+    and writes of these objects fail.
 
     Fix: let the operator work without the object, and remove the permission.
     """
@@ -236,7 +236,7 @@ def operator_condition(bundle: Bundle) -> Iterator[Finding]:
 def olmv0_annotation_read(bundle: Bundle) -> Iterator[Finding]:
     """A container reads an annotation that only OLM v0 sets.
 
-    Why: OLM v1 sets `olm.targetNamespaces` alone; `olm.operatorGroup` and
+    Why: OLM v1 sets only `olm.targetNamespaces`; `olm.operatorGroup` and
     `olm.operatorNamespace` are empty.
 
     Fix: read the operator's namespace from `metadata.namespace`.
@@ -258,9 +258,9 @@ def olmv0_annotation_read(bundle: Bundle) -> Iterator[Finding]:
 def cleanup_unsupported(bundle: Bundle) -> Iterator[Finding]:
     """The CSV requests the cleanup of its objects.
 
-    Why: OLM v1 does not implement it. It deletes the CRDs and with them all their objects.
+    Why: OLM v1 does not support this. It deletes the CRDs, and thereby all their objects.
 
-    Fix: tell users to delete the objects before they delete the operator.
+    Fix: document that users must delete the objects before they delete the operator.
     """
     csv = bundle.csv
     if csv is not None and kube.mapping(csv.spec.get("cleanup")).get("enabled") is True:
@@ -273,9 +273,9 @@ def cleanup_unsupported(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("EXT011", "min-kube-version-ignored", severity=Severity.INFO, suite=SUITE)
 def min_kube_version_ignored(bundle: Bundle) -> Iterator[Finding]:
-    """The CSV sets `minKubeVersion`, which OLM v1 does not evaluate.
+    """The CSV sets `minKubeVersion`, which OLM v1 ignores.
 
-    Why: OLM v1 installs the operator into an older cluster, too.
+    Why: OLM v1 also installs the operator into an older cluster.
 
     Fix: let the operator check the version when it starts.
     """

@@ -22,10 +22,10 @@ _NAME = re.compile(r"(?P<name>.*?)\.v?(?P<version>[0-9].*)")
 
 @rule("OCP001", "openshift-versions-missing", suite=SUITE)
 def openshift_versions_missing(bundle: Bundle, facts: Facts) -> Iterator[Finding]:
-    """The CSV sets the oldest Kubernetes version, but no OpenShift versions.
+    """The CSV sets the minimum Kubernetes version, but no OpenShift versions.
 
-    Why: the pipeline then adds the bundle to the catalogs of every OpenShift version, even those
-    with an older Kubernetes, and refuses it.
+    Why: the pipeline then adds the bundle to the catalogs of every OpenShift version, even
+    those with an older Kubernetes, and rejects it.
 
     Fix: write the annotation `com.redhat.openshift.versions`, such as `v4.14`.
     """
@@ -78,9 +78,10 @@ def openshift_too_old(bundle: Bundle, facts: Facts) -> Iterator[Finding]:
 def network_policy(bundle: Bundle) -> Iterator[Finding]:
     """The bundle has a NetworkPolicy.
 
-    Why: the pipelines of OpenShift's catalogs refuse it, though the bundle format allows it.
+    Why: the pipelines of OpenShift's catalogs reject it, although the bundle format allows
+    it.
 
-    Fix: create the NetworkPolicy from the operator, or leave it to the administrator.
+    Fix: create the NetworkPolicy from the operator, or document it for the administrator.
     """
     for resource in objects.resources(bundle):
         if resource.kind == "NetworkPolicy" and resource.gvk.group == "networking.k8s.io":
@@ -93,11 +94,12 @@ def network_policy(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("OCP004", "operator-name", severity=Severity.WARNING, suite=SUITE)
 def operator_name(bundle: Bundle) -> Iterator[Finding]:
-    """Package, name of the CSV and folder of the operator do not agree.
+    """The package, the CSV and the operator's directory have different names.
 
-    Why: the pipeline refuses a new operator whose names differ.
+    Why: the pipeline rejects a new operator whose names differ.
 
-    Fix: use one name: as the package, before `.v` in the name of the CSV, and for the folder.
+    Fix: use one name for the package, for the part of the CSV's name before `.v`, and for
+    the directory.
     """
     csv = bundle.csv
     found = _NAME.fullmatch(csv.name) if csv else None
@@ -120,12 +122,12 @@ def operator_name(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("OCP005", "version-folder", suite=SUITE)
 def version_folder(bundle: Bundle) -> Iterator[Finding]:
-    """The folder of the bundle is not named after its version.
+    """The name of the bundle's directory is not its version.
 
-    Why: the pipelines of OpenShift's catalogs refuse the bundle. Only a folder such as
-    `operators/NAME/VERSION` is checked.
+    Why: the pipelines of OpenShift's catalogs reject the bundle. The rule checks only
+    directories such as `operators/NAME/VERSION`.
 
-    Fix: rename the folder to the `spec.version` of the CSV.
+    Fix: rename the directory to the `spec.version` of the CSV.
     """
     csv = bundle.csv
     folder = _folder(bundle)
@@ -141,8 +143,8 @@ def version_folder(bundle: Bundle) -> Iterator[Finding]:
 def openshift_version_list(bundle: Bundle) -> Iterator[Finding]:
     """The OpenShift versions are a list.
 
-    Why: catalogs read `v4.12,v4.14` as 4.12 and later. The form is deprecated, and supported for
-    `v4.5,v4.6` only.
+    Why: catalogs read `v4.12,v4.14` as 4.12 and later. The format is deprecated, and only
+    supported for `v4.5,v4.6`.
 
     Fix: write a range, such as `v4.12-v4.14`.
     """

@@ -32,7 +32,7 @@ _HINT = "write a version below 4.9, such as `4.8`, or use APIs that are served"
 def max_openshift_missing(bundle: Bundle) -> Iterator[Finding]:
     """A bundle with APIs that Kubernetes 1.22 removed does not limit the version of OpenShift.
 
-    Why: users upgrade to OpenShift 4.9, and the operator stops.
+    Why: when users upgrade to OpenShift 4.9, the operator stops working.
 
     Fix: write the property `olm.maxOpenShiftVersion`, or use APIs that are served.
     """
@@ -48,7 +48,7 @@ def max_openshift_missing(bundle: Bundle) -> Iterator[Finding]:
 def max_openshift_form(bundle: Bundle) -> Iterator[Finding]:
     """The properties of a bundle with removed APIs cannot be read.
 
-    Why: OpenShift cannot determine the version at which its upgrade has to stop.
+    Why: OpenShift cannot determine which of its upgrades to block.
 
     Fix: write a JSON list of `type` and `value`, with a string such as `4.8` as the value.
     """
@@ -110,9 +110,9 @@ def openshift_label_unknown(bundle: Bundle, facts: Facts) -> Iterator[Finding]:
 def openshift_label(bundle: Bundle, facts: Facts) -> Iterator[Finding]:
     """The label of a bundle with removed APIs does not end before OpenShift 4.9.
 
-    Why: catalogs of OpenShift 4.9 and later offer the bundle, where it cannot run. Comments are
-    left out, and the last label takes effect, as in the image; operator-sdk reads the first line
-    that contains the name.
+    Why: catalogs of OpenShift 4.9 and later offer the bundle, but it cannot run there. As
+    in the image, comments do not count and the last label takes effect. operator-sdk reads
+    the first line that contains the name.
 
     Fix: write a range that ends before 4.9, such as `v4.6-v4.8`, or one version: `=v4.8`.
     """

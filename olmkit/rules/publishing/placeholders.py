@@ -39,12 +39,13 @@ _LINK = re.compile(r"https://(?:[a-z0-9-]+\.domain|(?:www\.)?example\.(?:com|org
 
 @rule("HUB066", "placeholder-text", severity=Severity.WARNING, suite=SUITE)
 def placeholder_text(bundle: Bundle) -> Iterator[Finding]:
-    """A text, a link, a maintainer or the icon of the CSV is a generator's placeholder.
+    """A text, a link, a maintainer or the icon of the CSV is a placeholder from a generator.
 
-    Why: catalogs show it to users unchanged. `olmkit init` and operator-sdk write it so that the
-    author replaces it.
+    Why: catalogs show it to users unchanged. `olmkit init` and operator-sdk write
+    placeholders that you must replace.
 
-    Fix: write your own in the base CSV, `config/manifests/bases/`, and generate the bundle again.
+    Fix: write your own value in the base CSV, `config/manifests/bases/`, and generate the
+    bundle again.
     """
     csv = bundle.csv
     if csv is None:

@@ -37,9 +37,9 @@ _SCC_VERBS = frozenset({"delete", "update", "patch"})
 
 @rule("OBJ040", "pdb-blocks", suite=SUITE)
 def pdb_blocks(bundle: Bundle) -> Iterator[Finding]:
-    """A PodDisruptionBudget allows no pod to be evicted.
+    """A PodDisruptionBudget does not allow the eviction of any pod.
 
-    Why: no node that has such a pod can be drained, so the cluster cannot be upgraded.
+    Why: nodes with such a pod cannot be drained, so the cluster cannot be upgraded.
 
     Fix: allow at least one pod to be unavailable.
     """
@@ -61,7 +61,7 @@ def pdb_blocks(bundle: Bundle) -> Iterator[Finding]:
 def priority_class_default(bundle: Bundle) -> Iterator[Finding]:
     """A PriorityClass is the default of the whole cluster.
 
-    Why: every pod without a priority gets it, which only the administrator may decide.
+    Why: every pod without a priority gets it. Only the administrator should decide this.
 
     Fix: remove `globalDefault`.
     """
@@ -76,7 +76,7 @@ def priority_class_default(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("OBJ042", "pdb-permission", severity=Severity.WARNING, suite=SUITE)
 def pdb_permission(bundle: Bundle) -> Iterator[Finding]:
-    """The operator may create or change PodDisruptionBudgets.
+    """The operator has permission to create or change PodDisruptionBudgets.
 
     Why: a budget that is too strict blocks upgrades of the cluster.
 
@@ -93,9 +93,9 @@ def pdb_permission(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("OBJ043", "scc-permission", suite=SUITE)
 def scc_permission(bundle: Bundle) -> Iterator[Finding]:
-    """The operator may change a SecurityContextConstraints object of OpenShift itself.
+    """The operator has permission to change OpenShift's default SecurityContextConstraints.
 
-    Why: a change to one of them breaks other workloads, and blocks upgrades of OpenShift.
+    Why: such a change breaks other workloads, and blocks upgrades of OpenShift.
 
     Fix: create a custom SecurityContextConstraints object.
     """
@@ -113,10 +113,11 @@ def scc_permission(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("OBJ044", "operator-group-annotation", severity=Severity.WARNING, suite=SUITE)
 def operator_group_annotation(bundle: Bundle) -> Iterator[Finding]:
-    """An OperatorGroup has an annotation of OLM in the wrong case, or properties.
+    """An OperatorGroup has an annotation of OLM with the wrong case, or properties.
 
-    Why: OLM does not find an annotation in the wrong case, and does not read `olm.properties`
-    there. The OperatorGroup itself does not belong in a bundle.
+    Why: OLM does not find an annotation with the wrong case, and does not read
+    `olm.properties` of an OperatorGroup. The OperatorGroup itself does not belong in a
+    bundle.
 
     Fix: remove the OperatorGroup.
     """

@@ -54,9 +54,10 @@ def display_name_length(bundle: Bundle) -> Iterator[Finding]:
 def description_length(bundle: Bundle) -> Iterator[Finding]:
     """The description is missing or too short.
 
-    Why: the community catalogs require 20 characters; it is the text of the operator's page.
+    Why: the community catalogs require 20 characters. The page of the operator shows the
+    description.
 
-    Fix: describe at `spec.description` what the operator does and what users have to prepare.
+    Fix: describe at `spec.description` what the operator does and what users must prepare.
     """
     csv = bundle.csv
     text = kube.scalar_text(csv.spec.get("description")) if csv else ""
@@ -129,8 +130,8 @@ def provider_length(bundle: Bundle) -> Iterator[Finding]:
 def catalog_annotation(bundle: Bundle) -> Iterator[Finding]:
     """An annotation that catalogs show is missing or malformed.
 
-    Why: the page of the operator in the catalog lacks it. These are `capabilities`,
-    `categories`, `containerImage`, `createdAt`, `repository`, `support` and `description`.
+    Why: the page of the operator shows `capabilities`, `categories`, `containerImage`,
+    `createdAt`, `repository`, `support` and `description`.
 
     Fix: write the annotation.
     """
@@ -155,7 +156,7 @@ def catalog_annotation(bundle: Bundle) -> Iterator[Finding]:
 def keywords_missing(bundle: Bundle) -> Iterator[Finding]:
     """The CSV has no keywords.
 
-    Why: catalogs search in them.
+    Why: catalogs use them for the search.
 
     Fix: write `spec.keywords`, a list of strings.
     """
@@ -164,12 +165,12 @@ def keywords_missing(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("DOC010", "trailing-spaces", suite=LINT_SUITE)
 def trailing_spaces(bundle: Bundle) -> Iterator[Finding]:
-    """A line of a YAML file ends in spaces.
+    """A line of a YAML file has trailing spaces.
 
-    Why: the pipeline of OpenShift's community catalog refuses the pull request.
+    Why: the pipeline of OpenShift's community catalog rejects the pull request.
 
-    Fix: remove the spaces. `--fix` does this, except in literal block strings, where spaces are
-    content.
+    Fix: remove the spaces. `--fix` does this, except in literal block strings, where spaces
+    are content.
     """
     for path, data in _yaml_files(bundle):
         literal: frozenset[int] | None = None
@@ -195,11 +196,11 @@ def trailing_spaces(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("DOC011", "final-newline", suite=LINT_SUITE)
 def final_newline(bundle: Bundle) -> Iterator[Finding]:
-    """A YAML file does not end in a line break.
+    """A YAML file does not end with a line break.
 
-    Why: the pipeline of OpenShift's community catalog refuses the pull request.
+    Why: the pipeline of OpenShift's community catalog rejects the pull request.
 
-    Fix: add a line break; `--fix` does it.
+    Fix: add a line break; `--fix` does this.
     """
     for path, data in _yaml_files(bundle):
         if data and not data.endswith(b"\n"):

@@ -26,7 +26,7 @@ _SHOWN: Final = 3
 def inlined_manifests(operator: Operator) -> Iterator[Finding]:
     """A catalog for OpenShift 4.17 or later has bundles with `olm.bundle.object`.
 
-    Why: those catalogs contain `olm.csv.metadata` instead; the pipeline refuses the pull request.
+    Why: those catalogs contain `olm.csv.metadata` instead; the pipeline rejects the pull request.
 
     Fix: render the catalog again:
     `olmkit catalog render-template FILE --migrate bundle-object-to-csv-metadata`.
@@ -44,11 +44,11 @@ def inlined_manifests(operator: Operator) -> Iterator[Finding]:
 
 @rule("SUB051", "image-registry", subject=SUBMISSION, suite=SUITE)
 def image_registry(operator: Operator) -> Iterator[Finding]:
-    """A catalog names a bundle image outside the registries that the repository allows.
+    """The registry of a bundle image in a catalog is not allowed in this repository.
 
-    Why: the pipeline refuses it; `allowed_bundle_registries` of `config.yaml` has the list.
+    Why: the pipeline rejects it; `allowed_bundle_registries` of `config.yaml` has the list.
 
-    Fix: name the image that the pipeline released, and render the catalog again.
+    Fix: use the image that the pipeline released, and render the catalog again.
     """
     allowed = operator.settings.registries
     for catalog in _read(operator) if allowed else ():
@@ -65,10 +65,11 @@ def image_registry(operator: Operator) -> Iterator[Finding]:
 def catalog_differs(operator: Operator) -> Iterator[Finding]:
     """A catalog differs from its rendered template.
 
-    Why: the next rendering changes or drops content that is only in the catalog. Bundles from
-    images are compared by their image references, because no image is read here.
+    Why: the next rendering changes or drops content that is only in the catalog. The rule
+    compares bundles from images by their image references, because it pulls no images.
 
-    Fix: change the template, and render the catalog again with `olmkit catalog render-template`.
+    Fix: change the template, and render the catalog again with
+    `olmkit catalog render-template`.
     """
     for catalog in _read(operator):
         if catalog.differences:
@@ -84,12 +85,12 @@ def catalog_differs(operator: Operator) -> Iterator[Finding]:
 
 @rule("SUB053", "catalog-missing", severity=Severity.WARNING, subject=SUBMISSION, suite=SUITE)
 def catalog_missing(operator: Operator) -> Iterator[Finding]:
-    """A template exists, and a catalog that `ci.yaml` maps to it does not have the operator.
+    """A catalog that `ci.yaml` maps to an existing template does not have the operator.
 
-    Why: the operator is not published in that catalog.
+    Why: that catalog does not publish the operator.
 
-    Fix: render the template into `catalogs/CATALOG/NAME/catalog.yaml`, or remove the catalog from
-    `ci.yaml`.
+    Fix: render the template into `catalogs/CATALOG/NAME/catalog.yaml`, or remove the
+    catalog from `ci.yaml`.
     """
     if not operator.is_file_based:
         return
@@ -110,7 +111,7 @@ def catalog_missing(operator: Operator) -> Iterator[Finding]:
 def broken_template(operator: Operator) -> Iterator[Finding]:
     """A template that `ci.yaml` maps cannot be rendered.
 
-    Why: opm refuses it, so its catalogs cannot be updated.
+    Why: opm rejects it, so its catalogs cannot be updated.
 
     Fix: correct the template at the reported position.
     """
@@ -125,12 +126,12 @@ def broken_template(operator: Operator) -> Iterator[Finding]:
 
 @rule("SUB055", "broken-catalog", subject=SUBMISSION, suite=SUITE)
 def broken_catalog(operator: Operator) -> Iterator[Finding]:
-    """A catalog cannot be read, or `opm validate` refuses it.
+    """A catalog cannot be read, or `opm validate` rejects it.
 
-    Why: the whole catalog cannot be built.
+    Why: the pipeline cannot build the whole catalog.
 
-    Fix: correct the template, and render the catalog again. `olmkit catalog validate` explains
-    the errors.
+    Fix: correct the template, and render the catalog again. `olmkit catalog validate`
+    explains the errors.
     """
     rules = engine.choose(engine.profile("operator-sdk"), subject=CATALOG)
     for catalog in _read(operator):
@@ -147,11 +148,11 @@ def broken_catalog(operator: Operator) -> Iterator[Finding]:
 
 @rule("SUB056", "catalog-not-mapped", severity=Severity.WARNING, subject=SUBMISSION, suite=SUITE)
 def catalog_not_mapped(operator: Operator) -> Iterator[Finding]:
-    """A catalog has a file-based operator, and `ci.yaml` maps no template to it.
+    """A catalog has a file-based operator, but `ci.yaml` maps no template to it.
 
-    Why: the catalog is never rendered again, and new versions are not added to it.
+    Why: the pipeline never renders the catalog again, so it does not get new versions.
 
-    Fix: add the catalog to `fbc.catalog_mapping`, or delete the operator's folder in it.
+    Fix: add the catalog to `fbc.catalog_mapping`, or delete the operator's directory in it.
     """
     if not operator.is_file_based:
         return

@@ -17,7 +17,7 @@ from olmkit.submission.changes import ChangeSet
 def several_operators(changes: ChangeSet) -> Iterator[Finding]:
     """A pull request changes more than one operator.
 
-    Why: the pipelines check one operator at a time, and refuse the pull request.
+    Why: the pipelines check one operator at a time, and reject the pull request.
 
     Fix: open a pull request for each operator.
     """
@@ -33,7 +33,7 @@ def several_operators(changes: ChangeSet) -> Iterator[Finding]:
 def several_versions(changes: ChangeSet) -> Iterator[Finding]:
     """A pull request adds more than one version.
 
-    Why: the pipelines build one bundle at a time, and refuse the pull request.
+    Why: the pipelines build one bundle at a time, and reject the pull request.
 
     Fix: open a pull request for each version, the oldest first.
     """
@@ -55,8 +55,8 @@ def several_versions(changes: ChangeSet) -> Iterator[Finding]:
 def released_version_changed(changes: ChangeSet) -> Iterator[Finding]:
     """A pull request changes a released version.
 
-    Why: the image of a released bundle does not change; the pipelines refuse it, or wait for a
-    label of a maintainer.
+    Why: the image of a released bundle does not change. The pipelines reject the pull
+    request, or wait until a maintainer adds a label.
 
     Fix: add a new version instead.
     """
@@ -74,7 +74,8 @@ def released_version_changed(changes: ChangeSet) -> Iterator[Finding]:
 def released_version_deleted(changes: ChangeSet) -> Iterator[Finding]:
     """A pull request deletes a version of an operator without a file-based catalog.
 
-    Why: later versions replace it, and users have it installed; the pipelines refuse it.
+    Why: later versions can replace it, and users can have it installed, so the pipelines
+    reject the pull request.
 
     Fix: keep the version.
     """
@@ -94,7 +95,7 @@ def released_version_deleted(changes: ChangeSet) -> Iterator[Finding]:
 def unrelated_file(changes: ChangeSet) -> Iterator[Finding]:
     """A pull request changes files that belong to no operator and no catalog.
 
-    Why: the pipelines refuse it.
+    Why: the pipelines reject it.
 
     Fix: move the change into a separate pull request.
     """

@@ -22,9 +22,9 @@ _CATALOG: Final = re.compile(r"v[0-9]+\.[0-9]+", re.ASCII)
 def ci_missing(operator: Operator) -> Iterator[Finding]:
     """An operator has no `ci.yaml`.
 
-    Why: without `reviewers` only maintainers can approve its pull requests, and without
-    `updateGraph` the pipeline guesses how versions follow each other. A certified operator needs
-    its `cert_project_id`.
+    Why: without `reviewers`, only maintainers can approve its pull requests. Without
+    `updateGraph`, the pipeline guesses the upgrade graph. A certified operator needs its
+    `cert_project_id`.
 
     Fix: write `operators/NAME/ci.yaml`; `olmkit submit prepare` writes one.
     """
@@ -59,7 +59,7 @@ def ci_unreadable(operator: Operator) -> Iterator[Finding]:
 def ci_schema(operator: Operator) -> Iterator[Finding]:
     """A value in `ci.yaml` does not match the schema of the pipelines.
 
-    Why: the static checks refuse the pull request. A frequent mistake is `catalogs_names`, which
+    Why: the static checks reject the pull request. A frequent mistake is `catalogs_names`, which
     some examples contain: the correct key is `catalog_names`. An `updateGraph` of
     `semver-skippatch` is no longer supported.
 
@@ -94,7 +94,7 @@ def ci_misspelt_key(operator: Operator) -> Iterator[Finding]:
 def catalog_mapped_twice(operator: Operator) -> Iterator[Finding]:
     """Two templates are rendered into one catalog.
 
-    Why: the catalog can come from one template only; the pipeline refuses the file.
+    Why: a catalog can come from only one template, so the pipeline rejects the file.
 
     Fix: list each catalog under one template.
     """
@@ -118,9 +118,9 @@ def catalog_mapped_twice(operator: Operator) -> Iterator[Finding]:
     suite=SUITE,
 )
 def update_graph_missing(operator: Operator) -> Iterator[Finding]:
-    """`updateGraph` is missing in the `ci.yaml` of an operator without a file-based catalog.
+    """The `ci.yaml` of an operator without a file-based catalog lacks `updateGraph`.
 
-    Why: the pipeline then takes `replaces-mode`, in which a version without `spec.replaces`
+    Why: the pipeline then uses `replaces-mode`, in which a version without `spec.replaces`
     starts a separate graph.
 
     Fix: write `updateGraph: replaces-mode` or `updateGraph: semver-mode`.
@@ -160,10 +160,10 @@ def template_file_missing(operator: Operator) -> Iterator[Finding]:
 def unknown_catalog(operator: Operator) -> Iterator[Finding]:
     """A mapped catalog does not exist in the repository.
 
-    Why: OperatorHub.io has one catalog, `latest`; OpenShift has one for each version, such as
-    `v4.18`. A catalog of another name is built by no pipeline.
+    Why: OperatorHub.io has one catalog, `latest`; OpenShift has one for each version, such
+    as `v4.18`. No pipeline builds a catalog with another name.
 
-    Fix: name a folder of `catalogs/`.
+    Fix: use the name of a directory in `catalogs/`.
     """
     for index, _, _, catalogs in operator.mapping:
         for number, catalog in enumerate(catalogs):
@@ -183,8 +183,8 @@ def unknown_catalog(operator: Operator) -> Iterator[Finding]:
 def not_file_based(operator: Operator) -> Iterator[Finding]:
     """The operator has no file-based catalog.
 
-    Why: OpenShift's community pipeline recommends templates and file-based catalogs, in which the
-    upgrade graph can be changed after a release.
+    Why: OpenShift's community pipeline recommends templates and file-based catalogs,
+    because you can change their upgrade graph after a release.
 
     Fix: set `fbc.enabled` in `ci.yaml`, and add `catalog-templates/`.
     """

@@ -26,12 +26,13 @@ _SHOWN = 5
 
 @rule("SUB030", "operator-folder", subject=SUBMISSION, suite=SUITE)
 def operator_folder(operator: Operator) -> Iterator[Finding]:
-    """The only version of an operator belongs to a package of another name than its folder.
+    """The package of an operator's only version has a different name from its directory.
 
-    Why: the pipelines find an operator by the name of its folder, and refuse a new operator whose
-    package has another name. For an operator with several versions OCP004 reports it as a warning.
+    Why: the pipelines find an operator by the name of its directory, and reject a new
+    operator with a different package name. For an operator with several versions, OCP004
+    reports it as a warning.
 
-    Fix: give the folder and the package the same name.
+    Fix: give the directory and the package the same name.
     """
     if len(operator.versions) == 1:
         version = operator.versions[0]
@@ -48,10 +49,10 @@ def operator_folder(operator: Operator) -> Iterator[Finding]:
 
 @rule("SUB031", "operator-names-differ", subject=SUBMISSION, suite=COMMUNITY_SUITE)
 def operator_names_differ(operator: Operator) -> Iterator[Finding]:
-    """The CSVs of an operator begin with different names.
+    """The names of an operator's CSVs start differently.
 
-    Why: the part of the name before the first dot names the operator; the pipeline refuses a
-    second name.
+    Why: the part of the name before the first dot identifies the operator; the pipeline
+    rejects a second name.
 
     Fix: name the CSV like the CSVs of the other versions, `NAME.vVERSION`.
     """
@@ -73,9 +74,10 @@ def operator_names_differ(operator: Operator) -> Iterator[Finding]:
 def csv_name_twice(operator: Operator) -> Iterator[Finding]:
     """Two versions of an operator have the same CSV name.
 
-    Why: a catalog contains each name only once; the later version cannot be added.
+    Why: a catalog contains each name only once, so the pipeline cannot add the later
+    version.
 
-    Fix: give each version its own name, `NAME.vVERSION`.
+    Fix: give each version a different name, `NAME.vVERSION`.
     """
     first: dict[str, VersionFolder] = {}
     for version in operator.versions:
@@ -90,9 +92,10 @@ def csv_name_twice(operator: Operator) -> Iterator[Finding]:
 
 @rule("SUB040", "dangling-version", subject=SUBMISSION, suite=COMMUNITY_SUITE)
 def dangling_version(operator: Operator) -> Iterator[Finding]:
-    """Nothing replaces or skips a version, and it is not the newest of its channel.
+    """Nothing replaces or skips a version that is not the newest of its channel.
 
-    Why: clusters with this version are never upgraded; the pipeline refuses the pull request.
+    Why: OLM never upgrades clusters with this version; the pipeline rejects the pull
+    request.
 
     Fix: let a later version replace or skip it, or remove it from the channel.
     """
@@ -114,7 +117,7 @@ def dangling_version(operator: Operator) -> Iterator[Finding]:
 def graph_loop(operator: Operator) -> Iterator[Finding]:
     """Versions of an operator replace each other in a cycle.
 
-    Why: a channel with a loop has no head; the pipeline refuses it.
+    Why: a channel with a cycle has no head; the pipeline rejects it.
 
     Fix: remove one of the edges.
     """
@@ -139,9 +142,9 @@ def graph_loop(operator: Operator) -> Iterator[Finding]:
 def replaces_itself(operator: Operator) -> Iterator[Finding]:
     """A version replaces itself.
 
-    Why: it has no upgrade path from an earlier version; the pipeline refuses it.
+    Why: it has no upgrade path from an earlier version; the pipeline rejects it.
 
-    Fix: name the previous version in `spec.replaces`.
+    Fix: write the previous version in `spec.replaces`.
     """
     for version in _in_csv_graph(operator):
         if version.replaces == version.name or _number(version.replaces) == version.number:
@@ -156,8 +159,8 @@ def replaces_itself(operator: Operator) -> Iterator[Finding]:
 def replaces_missing(operator: Operator) -> Iterator[Finding]:
     """A version replaces a version that is not in the repository.
 
-    Why: the version cannot be added to the catalog; the pipeline refuses it. An
-    outdated branch may also lack versions.
+    Why: the pipeline cannot add the version to the catalog, and rejects it. The previous
+    version can also be missing because your branch is outdated.
 
     Fix: correct `spec.replaces`, or rebase the branch.
     """
@@ -181,8 +184,9 @@ def replaces_missing(operator: Operator) -> Iterator[Finding]:
 def replaces_openshift(operator: Operator) -> Iterator[Finding]:
     """A version targets an OpenShift version that the replaced one does not target.
 
-    Why: the catalog of that OpenShift version lacks the replaced version, and the new one cannot be
-    added to it; the pipeline refuses it. OpenShift versions before 4.12 no longer have a catalog.
+    Why: the catalog of that OpenShift version lacks the replaced version, so the pipeline
+    cannot add the new one and rejects it. OpenShift versions before 4.12 no longer have a
+    catalog.
 
     Fix: give both the same `com.redhat.openshift.versions`.
     """
@@ -212,10 +216,10 @@ def replaces_openshift(operator: Operator) -> Iterator[Finding]:
 def pruned_graph(operator: Operator) -> Iterator[Finding]:
     """The newest version of a channel has only a skip range, and the channel has other versions.
 
-    Why: adding it prunes the graph: no other version of the channel can be installed.
-    The pipeline reports it.
+    Why: the new version removes all other versions of the channel from the graph, and OLM
+    can no longer install them. The pipeline reports it.
 
-    Fix: write `spec.replaces` as well.
+    Fix: also write `spec.replaces`.
     """
     if operator.is_file_based:
         return

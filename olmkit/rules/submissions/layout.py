@@ -22,10 +22,11 @@ _PARTS: Final = ("manifests", "metadata")
 
 @rule("SUB001", "misplaced-bundle", subject=SUBMISSION, suite=SUITE)
 def misplaced_bundle(operator: Operator) -> Iterator[Finding]:
-    """A folder of an operator contains a bundle at the wrong depth, or an incomplete one.
+    """An operator's directory contains an incomplete bundle, or a bundle at the wrong level.
 
-    Why: the pipelines treat `operators/NAME/VERSION` as a bundle if it has `manifests/`
-    and `metadata/`. They ignore any other folder, and the pull request succeeds without a check.
+    Why: the pipelines treat `operators/NAME/VERSION` as a bundle if it has `manifests/` and
+    `metadata/`. They ignore any other directory, and the pull request succeeds without a
+    check.
 
     Fix: move `manifests/` and `metadata/` directly into `operators/NAME/VERSION`.
     """
@@ -54,12 +55,12 @@ def misplaced_bundle(operator: Operator) -> Iterator[Finding]:
 
 @rule("SUB002", "empty-operator", subject=SUBMISSION, suite=SUITE)
 def empty_operator(operator: Operator) -> Iterator[Finding]:
-    """The folder of an operator has no version.
+    """An operator's directory has no version.
 
-    Why: the pipelines ignore an operator without a bundle or `ci.yaml`, and nothing is
-    published.
+    Why: the pipelines ignore an operator without a bundle or `ci.yaml`, and publish
+    nothing.
 
-    Fix: add the bundle as `operators/NAME/VERSION`, or remove the folder.
+    Fix: add the bundle as `operators/NAME/VERSION`, or remove the directory.
     """
     if not operator.versions and not operator.catalogs:
         yield Finding(
@@ -71,10 +72,10 @@ def empty_operator(operator: Operator) -> Iterator[Finding]:
 
 @rule("SUB003", "release-config-name", severity=Severity.WARNING, subject=SUBMISSION, suite=SUITE)
 def release_config_name(operator: Operator) -> Iterator[Finding]:
-    """The name of a file is similar to one that the pipelines read, but they do not read this file.
+    """A file has a similar name to a file that the pipelines read.
 
-    Why: the pipelines read `ci.yaml` and `release-config.yaml` only, in their folders. A file of
-    another name has no effect.
+    Why: the pipelines read only `ci.yaml` and `release-config.yaml`, in their directories.
+    A file with another name has no effect.
 
     Fix: rename the file.
     """

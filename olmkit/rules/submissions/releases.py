@@ -24,7 +24,7 @@ _EDGES: Final = ("replaces", "skips", "skipRange")
 def release_config_schema(operator: Operator) -> Iterator[Finding]:
     """A `release-config.yaml` cannot be read, or does not match its schema.
 
-    Why: the pipeline refuses the pull request.
+    Why: the pipeline rejects the pull request.
 
     Fix: correct the value.
     """
@@ -45,7 +45,7 @@ def release_config_schema(operator: Operator) -> Iterator[Finding]:
 def release_config_without_fbc(operator: Operator) -> Iterator[Finding]:
     """A version has a `release-config.yaml`, and the operator has no file-based catalog.
 
-    Why: the pipeline refuses it.
+    Why: the pipeline rejects it.
 
     Fix: set `fbc.enabled: true` in `ci.yaml`, or remove the file.
     """
@@ -62,7 +62,7 @@ def release_config_without_fbc(operator: Operator) -> Iterator[Finding]:
 def release_config_template(operator: Operator) -> Iterator[Finding]:
     """A `release-config.yaml` names a template that `ci.yaml` does not map to catalogs.
 
-    Why: the pipeline refuses it.
+    Why: the pipeline rejects it.
 
     Fix: add the template to `fbc.catalog_mapping`, or correct the name.
     """
@@ -81,10 +81,10 @@ def release_config_template(operator: Operator) -> Iterator[Finding]:
 
 @rule("SUB023", "release-config-channels", subject=SUBMISSION, suite=SUITE)
 def release_config_channels(operator: Operator) -> Iterator[Finding]:
-    """A `release-config.yaml` names channels that a semver template does not have.
+    """A `release-config.yaml` has channels that a semver template does not have.
 
-    Why: a semver template has `Fast`, `Stable` and `Candidate` only; the pipeline refuses other
-    names.
+    Why: a semver template has only `Fast`, `Stable` and `Candidate`; the pipeline rejects
+    other names.
 
     Fix: use these names.
     """
@@ -102,7 +102,8 @@ def release_config_channels(operator: Operator) -> Iterator[Finding]:
 def release_config_edges(operator: Operator) -> Iterator[Finding]:
     """A `release-config.yaml` has upgrade edges for a semver template.
 
-    Why: the edges of a semver template come from the versions; the values have no effect.
+    Why: a semver template derives its edges from the versions, so these values have no
+    effect.
 
     Fix: remove `replaces`, `skips` and `skipRange`.
     """
