@@ -1,6 +1,7 @@
 """Events about objects: what people see under `kubectl describe`.
 
-Written to `events.k8s.io/v1`. Telling never waits and never fails: what is reported
+Written to `events.k8s.io/v1`, or to the core group where the operator's roles name only that, as
+those of older operators do. Telling never waits and never fails: what is reported
 goes into a bounded queue, and is dropped and counted when that is full. The
 same event again becomes a series on the server; the note is part of what makes
 it the same, since a stored event's note cannot be changed and a second message
@@ -39,7 +40,7 @@ NORMAL = "Normal"
 """The `type` of an Event that informs."""
 WARNING = "Warning"
 """The `type` of an Event about what may need attention."""
-_API_VERSION = "events.k8s.io/v1"
+_API_VERSION, _CORE = "events.k8s.io/v1", "v1"
 _MAX_WORD = 128  # reason, action and reportingInstance in bytes
 _MAX_NOTE = 1024
 _QUEUE = 1000
@@ -99,6 +100,7 @@ class EventRecorder:
     dropped: int = field(default=0, init=False)
     is_sent: bool = field(default=False, init=False)  # something runs it, or will
     _counted: int = field(default=0, init=False)
+    _api_version: str = field(default=_API_VERSION, init=False)
     _queue: asyncio.Queue[Manifest] = field(
         default_factory=lambda: asyncio.Queue(_QUEUE), init=False
     )
@@ -262,18 +264,22 @@ class EventRecorder:
 
     async def _create(self, resource: Resource, manifest: Manifest) -> None:
         # That it is there is what was wanted: of an earlier try only the answer was lost.
+        body = _in_core_group(manifest) if resource.gvk.api_version == _CORE else manifest
         with contextlib.suppress(AlreadyExists):
-            await self.cluster.create(
-                resource, manifest, namespace=manifest["metadata"]["namespace"]
-            )
+            await self.cluster.create(resource, body, namespace=manifest["metadata"]["namespace"])
 
     async def _tries(self, work: Callable[[Resource], Any]) -> bool:
         for tried in range(1, _TRIES + 1):
             try:
-                await work(await self.cluster.resource(_API_VERSION, "Event"))
+                await work(await self.cluster.resource(self._api_version, "Event"))
             except ClusterError as error:
                 if any(cause.reason == "NamespaceTerminating" for cause in error.causes):
                     return False
+                if error.code == 403:
+                    was, self._api_version = self._api_version, _CORE
+                    if was != _CORE:
+                        continue
+                    self._api_version = _API_VERSION  # neither: the next event asks again
                 final = 400 <= error.code < 500 and error.code not in (408, 409, 429)
                 if final or tried == _TRIES or self._stopping.is_set():
                     _LOG.warning("event not written", extra={"error": str(error)})
@@ -346,6 +352,17 @@ class EventRecorder:
             )
             dropped.labels(self.controller).inc(self.dropped - self._counted)
             self._counted = self.dropped
+
+
+def _in_core_group(manifest: Manifest) -> Manifest:
+    """The same event as the core group writes it."""
+    names = {
+        "note": "message",
+        "regarding": "involvedObject",
+        "reportingController": "reportingComponent",
+    }
+    renamed = {names.get(key, key): value for key, value in manifest.items()}
+    return renamed | {"apiVersion": _CORE}
 
 
 def _reference(manifest: Manifest) -> dict[str, str]:

@@ -259,12 +259,12 @@ def webhook_files(given: Flags, environment: Mapping[str, str]) -> CertificateFi
 
 
 def user_agent(name: str) -> str:
-    """The user agent, as audit logs show it; an operator mostly has its own distribution name."""
+    """The user agent, as audit logs show it; with a version where a distribution has this name."""
     try:
-        version = importlib.metadata.version(name)
+        own = f"{name}/{importlib.metadata.version(name)}"
     except importlib.metadata.PackageNotFoundError:
-        version = "unknown"
-    return f"{name}/{version} olmkit/{__version__}"
+        own = name
+    return f"{own} olmkit/{__version__}"
 
 
 def timestamp() -> str:

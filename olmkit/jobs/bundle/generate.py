@@ -330,9 +330,12 @@ def _inputs(
     if not options.inputs:
         folder = project / _CONFIG
         if not kustomize.is_overlay(overlay.reader(project), _CONFIG):
+            is_project = paths.is_file(project / config.PROJECT_FILE)
             raise ConfigurationError(
                 f"there is nothing to generate a bundle from: `{folder}` has no kustomization",
-                hint="pass manifests with `--input`, or pipe them into `--input -`",
+                hint="`olmkit generate` writes it; or pass manifests with `--input`"
+                if is_project
+                else "pass manifests with `--input`, or pipe them into `--input -`",
             )
         yield from _rendered(project, _CONFIG, passed_over)
         return

@@ -162,7 +162,7 @@ async def build(
             libc=wanted.libc,
             sbom=wanted.application.name if wanted.sbom else "",
             created=created,
-            lock_command=_lock_command(project),
+            lock_command=lock_command(project, wanted.application.requirements),
         )
         compilers = await _compilers(bases, options, wanted.python, say)
         built = await asyncio.gather(
@@ -285,9 +285,14 @@ def _lock(project: Path) -> str:
     return ""
 
 
-def _lock_command(project: Path) -> str:
+def lock_command(project: Path, requirements: Sequence[str]) -> str:
     """What writes such a file here: the target of the Makefile, if it has one."""
     has_target = re.search(
         rb"^lock:", disk.read_if_there(project / "Makefile") or b"", re.MULTILINE
     )
-    return "make lock" if has_target else "uv pip compile --generate-hashes pyproject.toml"
+    if has_target:
+        return "make lock"
+    if paths.is_file(project / config.PYPROJECT_FILE):
+        return "uv pip compile --generate-hashes pyproject.toml -o requirements.lock"
+    words = " ".join(f"'{one}'" for one in requirements)
+    return f"printf '%s\\n' {words} | uv pip compile --generate-hashes - -o requirements.lock"

@@ -181,7 +181,6 @@ def test_event_that_the_server_forgot_is_made_again_with_its_count() -> None:
     [
         (ClusterError("down", temporary=True), 2),
         (ClusterError("busy", code=429), 2),
-        (ClusterError("not allowed", code=403), 1),
         (ClusterError("", code=403, causes=[Cause("NamespaceTerminating", "", "")]), 1),
     ],
 )
@@ -191,6 +190,34 @@ def test_errors_that_may_pass_are_tried_again(error: ClusterError, tries: int) -
         await asyncio.sleep(30)
 
     assert play(work, error).tries == tries
+
+
+def test_event_goes_to_the_core_group_where_the_roles_name_only_that() -> None:
+    async def work(recorder: EventRecorder, _: Server) -> None:
+        tell(recorder)
+        await asyncio.sleep(1)
+        tell(recorder, "other")
+        await asyncio.sleep(1)
+
+    server = play(work, ClusterError("not allowed", code=403))
+    assert server.tries == 3
+    assert [one["message"] for one in server.created] == ["made", "other"]
+    event = server.created[0]
+    assert event["apiVersion"] == "v1"
+    assert event["involvedObject"]["name"] == "m"
+    assert event["reportingComponent"] == "memcached"
+    assert event["reportingInstance"] == "i"
+    assert not {"note", "regarding", "reportingController"} & event.keys()
+
+
+def test_event_that_no_role_allows_is_one_warning(caplog: pytest.LogCaptureFixture) -> None:
+    async def work(recorder: EventRecorder, _: Server) -> None:
+        tell(recorder)
+        await asyncio.sleep(30)
+
+    server = play(work, *[ClusterError("not allowed", code=403)] * 2)
+    assert (server.tries, server.created) == (2, [])
+    assert [one.message for one in caplog.records].count("event not written") == 1
 
 
 def test_server_that_is_down_is_given_up_after_twelve_tries() -> None:

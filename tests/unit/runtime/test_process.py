@@ -182,7 +182,7 @@ def test_process_watches_the_given_namespaces(tmp_path: Path) -> None:
 
 def test_who_asks_is_the_operator_with_its_version() -> None:
     assert process.user_agent("pytest") == f"pytest/{pytest.__version__} olmkit/{__version__}"
-    assert process.user_agent("toy-operator") == f"toy-operator/unknown olmkit/{__version__}"
+    assert process.user_agent("toy-operator") == f"toy-operator olmkit/{__version__}"
 
 
 def test_process_that_cannot_reach_a_cluster_says_why_and_ends_with_1(

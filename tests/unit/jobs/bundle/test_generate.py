@@ -325,6 +325,13 @@ def test_bad_input_is_refused_with_a_sentence_and_nothing_is_written(
     assert files(small) == before
 
 
+def test_a_project_without_an_overlay_is_told_what_writes_it(tmp_path: Path) -> None:
+    (tmp_path / "PROJECT").write_text("version: '3'\nprojectName: p\nlayout: [x/v1]\n")
+    with pytest.raises(ConfigurationError) as refused:
+        job.generate(tmp_path, asked(inputs=(), version="0.0.1"))
+    assert refused.value.hint.startswith("`olmkit generate` writes it")
+
+
 def test_a_version_is_needed_from_somewhere(small: Path) -> None:
     base = small / "config/manifests/bases/small.clusterserviceversion.yaml"
     base.write_text(BASE.replace("  version: 0.0.0\n", ""))

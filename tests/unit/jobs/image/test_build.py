@@ -223,7 +223,10 @@ def test_only_a_file_with_hashes_is_a_lock(project: Path) -> None:
 
 @pytest.mark.parametrize(
     ("makefile", "command"),
-    [("", "uv pip compile --generate-hashes pyproject.toml"), ("lock: x\n\ttrue\n", "make lock")],
+    [
+        ("", "uv pip compile --generate-hashes pyproject.toml -o requirements.lock"),
+        ("lock: x\n\ttrue\n", "make lock"),
+    ],
 )
 def test_the_note_names_what_writes_a_lock_here(
     project: Path, makefile: str, command: str, monkeypatch: pytest.MonkeyPatch
@@ -235,6 +238,12 @@ def test_the_note_names_what_writes_a_lock_here(
     said: list[str] = []
     build(project, wheels="", said=said)
     assert f"no file with versions and hashes: `{command}` writes one" in said
+
+
+def test_the_note_of_a_project_without_pyproject_names_its_packages(tmp_path: Path) -> None:
+    command = job.lock_command(tmp_path, ("olmkit-runtime[helm]>=0.1,<0.2",))
+    words = "printf '%s\\n' 'olmkit-runtime[helm]>=0.1,<0.2'"
+    assert command == f"{words} | uv pip compile --generate-hashes - -o requirements.lock"
 
 
 def test_engine_needs_a_containerfile_and_wheels_that_it_sees(project: Path) -> None:
