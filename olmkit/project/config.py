@@ -121,6 +121,8 @@ class Project:
             language = key.removeprefix("base.").partition(".")[0]
             if language in ("python", "go", "helm", "ansible"):
                 return language
+            if language == "hybrid":  # a program in Go that runs charts as well
+                return "go"
         return ""
 
     @property
@@ -172,13 +174,12 @@ def seen_from_watches(project: Project, read: Callable[[str], bytes | None]) -> 
     """The project with the layout of its `watches.yaml`, where its own layout cannot be right.
 
     That is so for one of Go without a `go.mod`, and for none without sources that build a package.
+    In a Go program, kinds of the file that name no Go package are those of charts and roles.
     `read` returns the bytes of a file of the project, None where there is none.
     """
     builds = {"go": ("go.mod",), "": ("go.mod", PYPROJECT_FILE)}.get(project.language)
-    if builds is None or any(read(name) is not None for name in builds):
-        return project
-    data = read(_WATCHES_FILE)
-    if data is None:
+    data = None if builds is None else read(_WATCHES_FILE)
+    if builds is None or data is None:
         return project
     from olmkit.base import documents
 
@@ -186,11 +187,26 @@ def seen_from_watches(project: Project, read: Callable[[str], bytes | None]) -> 
         listed = documents.load(data, _WATCHES_FILE).value
     except InputError:  # what reads the entries reports it
         return project
-    entries = [one for one in listed or () if isinstance(one, Mapping)]
-    charts = {any(str(key).lower() == "chart" for key in one) for one in entries}
-    if len(charts) != 1:  # nothing, or kinds of both, which a program in Python runs
+    entries = [
+        {str(key).lower(): value for key, value in one.items()}
+        for one in (listed if isinstance(listed, list) else ())
+        if isinstance(one, Mapping)
+    ]
+    runners = ["helm" if "chart" in one else "ansible" for one in entries]
+    if any(read(name) is not None for name in builds):
+        kinds = {
+            tuple(str(one.get(key) or "") for key in ("group", "version", "kind")): runner
+            for one, runner in zip(entries, runners, strict=True)
+        }
+        return replace(project, apis=tuple(_with_runner(api, kinds) for api in project.apis))
+    if len(set(runners)) != 1:  # nothing, or kinds of both, which a program in Python runs
         return project
-    return replace(project, layout=(WATCHED_LAYOUTS["helm" if True in charts else "ansible"],))
+    return replace(project, layout=(WATCHED_LAYOUTS[runners[0]],))
+
+
+def _with_runner(api: Api, runners: Mapping[tuple[str, ...], str]) -> Api:
+    key = (api.qualified_group, api.version, api.kind)
+    return api if api.path or api.runner else replace(api, runner=runners.get(key, ""))
 
 
 def old_version(project_file: Document) -> str:

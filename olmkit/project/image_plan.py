@@ -343,3 +343,15 @@ def _text(value: Mapping[str, Any], key: str) -> str:
 
 def _texts(value: Any) -> tuple[str, ...]:
     return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
+
+
+def lock_command(
+    makefile: bytes | None, requirements: Sequence[str], *, has_pyproject: bool
+) -> str:
+    """What writes a lock with hashes: the target of the Makefile, if it has one."""
+    if re.search(rb"^lock:", makefile or b"", re.MULTILINE):
+        return "make lock"
+    if has_pyproject:
+        return "uv pip compile --generate-hashes pyproject.toml -o requirements.lock"
+    words = " ".join(f"'{one}'" for one in requirements)
+    return f"printf '%s\\n' {words} | uv pip compile --generate-hashes - -o requirements.lock"

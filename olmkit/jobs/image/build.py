@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -162,7 +161,7 @@ async def build(
             libc=wanted.libc,
             sbom=wanted.application.name if wanted.sbom else "",
             created=created,
-            lock_command=lock_command(project, wanted.application.requirements),
+            lock_command=_lock_command(project, wanted.application.requirements),
         )
         compilers = await _compilers(bases, options, wanted.python, say)
         built = await asyncio.gather(
@@ -285,14 +284,7 @@ def _lock(project: Path) -> str:
     return ""
 
 
-def lock_command(project: Path, requirements: Sequence[str]) -> str:
-    """What writes such a file here: the target of the Makefile, if it has one."""
-    has_target = re.search(
-        rb"^lock:", disk.read_if_there(project / "Makefile") or b"", re.MULTILINE
-    )
-    if has_target:
-        return "make lock"
-    if paths.is_file(project / config.PYPROJECT_FILE):
-        return "uv pip compile --generate-hashes pyproject.toml -o requirements.lock"
-    words = " ".join(f"'{one}'" for one in requirements)
-    return f"printf '%s\\n' {words} | uv pip compile --generate-hashes - -o requirements.lock"
+def _lock_command(project: Path, requirements: Sequence[str]) -> str:
+    makefile = disk.read_if_there(project / "Makefile")
+    has_pyproject = paths.is_file(project / config.PYPROJECT_FILE)
+    return image_plan.lock_command(makefile, requirements, has_pyproject=has_pyproject)

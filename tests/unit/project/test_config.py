@@ -75,6 +75,23 @@ def test_watches_say_the_layout_where_the_project_file_cannot_be_right(
     assert config.seen_from_watches(project, files.get).language == language
 
 
+def test_a_program_in_go_has_kinds_of_charts_too() -> None:
+    project = config.parse(
+        b"version: '3'\nlayout: [hybrid.helm.sdk.operatorframework.io/v1-alpha]\ndomain: d.io\n"
+        b"resources:\n"
+        b"- {group: a, domain: d.io, version: v1, kind: InGo, path: x/api/v1, api: {}}\n"
+        b"- {group: a, domain: d.io, version: v1, kind: OfChart, api: {}}\n"
+    )
+    files = {
+        "go.mod": b"module x",
+        "watches.yaml": b"[{group: a.d.io, version: v1, kind: OfChart, chart: c},"
+        b" {group: a.d.io, version: v1, kind: InGo, chart: c}, none, {chart: [1], kind: {}}]",
+    }
+    seen = config.seen_from_watches(project, files.get)
+    assert seen.language == "go"
+    assert [(api.kind, api.runner) for api in seen.apis] == [("InGo", ""), ("OfChart", "helm")]
+
+
 def test_missing_file_says_what_to_do() -> None:
     with pytest.raises(ConfigurationError) as caught:
         config.parse(None, prefix="here/")

@@ -172,3 +172,14 @@ def test_the_project_may_say_how_it_is_started() -> None:
     application = plan().application
     said = Settings(image_entrypoint=("/usr/bin/python3", "-m", "x"))
     assert image_plan.entrypoint(application, said) == ("/usr/bin/python3", "-m", "x")
+
+
+def test_a_lock_is_written_by_what_the_project_has() -> None:
+    named = ("olmkit-runtime[helm]>=0.1,<0.2",)
+    command = image_plan.lock_command(b"lock:\n\ttrue\n", named, has_pyproject=True)
+    assert command == "make lock"
+    command = image_plan.lock_command(None, named, has_pyproject=True)
+    assert command == "uv pip compile --generate-hashes pyproject.toml -o requirements.lock"
+    command = image_plan.lock_command(b"all:\n", named, has_pyproject=False)
+    words = "printf '%s\\n' 'olmkit-runtime[helm]>=0.1,<0.2'"
+    assert command == f"{words} | uv pip compile --generate-hashes - -o requirements.lock"

@@ -240,12 +240,6 @@ def test_the_note_names_what_writes_a_lock_here(
     assert f"no file with versions and hashes: `{command}` writes one" in said
 
 
-def test_the_note_of_a_project_without_pyproject_names_its_packages(tmp_path: Path) -> None:
-    command = job.lock_command(tmp_path, ("olmkit-runtime[helm]>=0.1,<0.2",))
-    words = "printf '%s\\n' 'olmkit-runtime[helm]>=0.1,<0.2'"
-    assert command == f"{words} | uv pip compile --generate-hashes - -o requirements.lock"
-
-
 def test_engine_needs_a_containerfile_and_wheels_that_it_sees(project: Path) -> None:
     with pytest.raises(ConfigurationError, match="there is no Containerfile"):
         build(project, engine="docker")
