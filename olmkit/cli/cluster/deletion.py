@@ -64,7 +64,8 @@ def rehearse(
     from olmkit.olm.explain.explanation import subject
 
     names = [*also, *map(subject, found)]
-    app.emit(_value(names, [], stays, facts), text="\n".join(names) or _NOTHING)
+    lines = [*names, *(f"kept: {one}" for one in stays)]
+    app.emit(_value(names, [], stays, facts), text="\n".join(lines) or _NOTHING)
 
 
 def give(app: App, done: Removed, *, stays: Sequence[str] = (), **facts: Any) -> None:

@@ -40,6 +40,7 @@ _BELIEVED = 12.0
 # OLM may look once more at an operator with webhooks, when it has said that it succeeded.
 _SETTLED = 3.0
 _TRIED_AGAIN = 1.0
+_SLOW = "nothing has failed so far: pass a longer `--timeout` to wait for the end"
 _APPROVAL = ("needs-approval", "upgrade-needs-approval")
 
 
@@ -129,7 +130,7 @@ async def settled(
         if explanation.readiness is Readiness.BLOCKED and lasted >= timeouts.believed:
             return explanation
         if now >= end:
-            return _late(explanation, timeouts.seconds)
+            return late(explanation, timeouts.seconds)
         await asyncio.sleep(timeouts.interval)
 
 
@@ -228,12 +229,13 @@ async def patiently(
         return found
 
 
-def _late(explanation: Explanation, seconds: float) -> Explanation:
+def late(explanation: Explanation, seconds: float) -> Explanation:
+    """The state when the time is over. What still moves then is slow, and not stuck."""
+    moves = explanation.readiness is Readiness.WAITING
     return replace(
         explanation,
-        readiness=Readiness.STUCK,
+        readiness=Readiness.WAITING if moves else Readiness.STUCK,
         message=f"{explanation.message} (after {seconds:.0f} s)",
-        origin=FaultOrigin.WORLD
-        if explanation.readiness is Readiness.WAITING
-        else explanation.origin,
+        hint=explanation.hint or (_SLOW if moves else ""),
+        origin=FaultOrigin.WORLD if moves else explanation.origin,
     )

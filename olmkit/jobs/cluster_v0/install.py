@@ -68,8 +68,8 @@ async def plan(reader: ClusterObjects, options: InstallOptions, access: Access) 
     if here.subscription(choice.package) is not None:
         raise InputError(
             f"`{choice.package}` is already requested in namespace `{options.namespace}`",
-            hint=f"run `olmkit status {choice.package}` to see its state, "
-            f"or `olmkit upgrade {choice.package}` to upgrade it",
+            hint=f"run `olmkit why {choice.package} -n {options.namespace}` to see its state, "
+            f"or `olmkit upgrade {choice.package} -n {options.namespace}` to upgrade it",
         )
     _refuse_orphans(here, choice)
     await _refuse_twin(reader, here, choice)

@@ -186,6 +186,7 @@ async def removal(
         stays=(
             *_stays(options, crds, shared, listing, operators if keeps else None),
             *_dependencies(seen, subscription),
+            *(() if options.keep_ours else _in_use(seen, options.package, subscription)),
         ),
     )
 
@@ -378,25 +379,53 @@ def _ours(
 ) -> list[Manifest]:
     """What olmkit made for this package and that nothing else uses."""
     others = [one for one in seen.subscriptions if one is not subscription]
-    found: list[Manifest] = []
-    for catalog in seen.catalogs:
-        used = any(
-            kinds.subscription_key(other).catalog == objects.name(catalog)
-            and kinds.subscription_key(other).catalog_namespace == objects.namespace(catalog)
-            for other in (*others, *seen.elsewhere)
-        )
-        if (
-            objects.namespace(catalog) == seen.namespace
-            and _is_made_for(catalog, package)
-            and not used
-        ):
-            found.append(catalog)
+    found = [
+        catalog
+        for catalog in _own_catalogs(seen, package, subscription)
+        if not _users(seen, catalog, subscription)
+    ]
     rest = [csv for csv in seen.own_csvs() if csv not in csvs]
     if not others and not rest:
         found += [group for group in seen.groups if install_objects.is_ours(group)]
     elif len(seen.groups) > 1:  # of which OLM accepts one: that of this package is not used
         found += [group for group in seen.groups if _is_made_for(group, package)]
     return found
+
+
+def _own_catalogs(
+    seen: ClusterState, package: str, subscription: Manifest | None
+) -> Iterator[Manifest]:
+    """The catalogs that olmkit made in the namespace, for this package or what needed it."""
+    for catalog in seen.catalogs:
+        if objects.namespace(catalog) != seen.namespace or not install_objects.is_ours(catalog):
+            continue
+        if _is_made_for(catalog, package) or _takes_from(subscription, catalog):
+            yield catalog
+
+
+def _users(seen: ClusterState, catalog: Manifest, subscription: Manifest | None) -> list[Manifest]:
+    """The other Subscriptions that take from the catalog."""
+    others = (one for one in seen.subscriptions if one is not subscription)
+    return [one for one in (*others, *seen.elsewhere) if _takes_from(one, catalog)]
+
+
+def _takes_from(subscription: Manifest | None, catalog: Manifest) -> bool:
+    if subscription is None:
+        return False
+    key = kinds.subscription_key(subscription)
+    place = (objects.name(catalog), objects.namespace(catalog))
+    return (key.catalog, key.catalog_namespace) == place
+
+
+def _in_use(seen: ClusterState, package: str, subscription: Manifest | None) -> Iterator[str]:
+    """The catalogs that olmkit made for the package, and that other Subscriptions use."""
+    if subscription is None:
+        return
+    for catalog in _own_catalogs(seen, package, subscription):
+        users = sorted(map(explanation.subject, _users(seen, catalog, subscription)))
+        if users and _is_made_for(catalog, package):
+            use = "uses" if len(users) == 1 else "use"
+            yield f"the {explanation.subject(catalog)}: {', '.join(users)} {use} it"
 
 
 def _is_made_for(manifest: Manifest, package: str) -> bool:

@@ -87,7 +87,8 @@ async def plan(reader: ClusterObjects, options: UpgradeOptions, access: Access) 
         if options.catalog and not kinds.spec(source).get("address"):
             raise  # the upgrade itself would stop here too
         note = f"the catalog cannot be read from here, so later hops are not known: {error.message}"
-        return plan_of(seen, key.package, before, pending, brings, (note,))
+        ailing = await _ailing(reader, seen, key.package, before)
+        return plan_of(seen, key.package, before, pending, brings, (*ailing, note))
     channel = _channel(shelf.catalog, key)
     hops = _hops(channel, seen, before, pending, options.to)
     notes: tuple[str, ...] = ()
@@ -102,8 +103,19 @@ async def plan(reader: ClusterObjects, options: UpgradeOptions, access: Access) 
         except InputError as error:
             raise (as_olm_approves(error, subscription) if before else error) from None
         notes += await fit.notes(reader, seen, first.manifests, before)
+    notes = (*await _ailing(reader, seen, key.package, before), *notes)
     made = plan_of(seen, key.package, before, hops, brings, notes)
     return replace(made, is_known=True, pinned=shelf.pinned)
+
+
+async def _ailing(
+    reader: ClusterObjects, seen: ClusterState, package: str, before: str
+) -> tuple[str, ...]:
+    """A note that what is installed does not run, so that no upgrade is taken for its repair."""
+    if not before or explain(seen, package, target=before).is_ready:
+        return ()
+    found = explain(await cluster_read.detailed(reader, seen), package, target=before)
+    return () if found.is_ready else (f"`{before}` itself is not ready: {found.message}",)
 
 
 def as_olm_approves(error: InputError, subscription: Manifest) -> InputError:

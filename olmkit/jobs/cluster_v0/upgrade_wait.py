@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.jobs.cluster import read as cluster_read
+from olmkit.jobs.cluster import wait as cluster_wait
 from olmkit.jobs.cluster.wait import Report, Timeouts
 from olmkit.jobs.cluster_v0 import upgrade_plan
 from olmkit.jobs.cluster_v0.upgrade_plan import UpgradeOptions, UpgradePlan
@@ -83,7 +84,10 @@ class UpgradeWatch:
                 said = words
             if now >= self._deadline:
                 is_known = expected or is_working or found.readiness is not Readiness.WAITING
-                return _late(found, self._timeouts.seconds) if is_known else ""
+                if not is_known:
+                    return ""
+                late = cluster_wait.late(found, self._timeouts.seconds)
+                return replace(late, origin=FaultOrigin.WORLD)
             await asyncio.sleep(self._timeouts.interval)
 
     def _why(self, seen: ClusterState, subscription: Manifest, wanted: str) -> Explanation:
@@ -219,14 +223,5 @@ def _outdated(source: Manifest, expected: str) -> Explanation:
         message=f"{message}, and OLM does not check for newer images",
         hint=f"delete the pod: `kubectl delete pod -n {place} -l {kinds.CATALOG_LABEL}={name}`; "
         "install with `--poll` to let OLM check",
-        origin=FaultOrigin.WORLD,
-    )
-
-
-def _late(found: Explanation, seconds: float) -> Explanation:
-    return replace(
-        found,
-        readiness=Readiness.STUCK,
-        message=f"{found.message} (after {seconds:.0f} s)",
         origin=FaultOrigin.WORLD,
     )

@@ -51,6 +51,14 @@ def test_what_went_is_distinguished_from_what_stays_on_purpose() -> None:
     assert out.getvalue() == "removed Pod n/p\nkept: the CRDs\n"
 
 
+def test_a_rehearsal_names_what_would_stay() -> None:
+    app, out = an_app()
+
+    deletion.rehearse(app, [POD], stays=["the CRDs"])
+
+    assert out.getvalue() == "Pod n/p\nkept: the CRDs\n"
+
+
 def test_what_did_not_go_is_the_worlds_fault() -> None:
     app, out = an_app("json")
 

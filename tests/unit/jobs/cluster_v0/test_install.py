@@ -322,6 +322,62 @@ def test_dependency_that_stays_is_named(requested: bool) -> None:
     run(story)
 
 
+def test_a_catalog_of_ours_goes_with_the_last_operator_that_takes_from_it() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            await installed(reader)
+            ours = {**install_objects.OURS, install_objects.PART_OF: "cache"}
+            catalog = made("CatalogSource", "cache-catalog", spec={"address": "a:1"})
+            catalog["metadata"]["labels"] = ours
+            server.put("catalogsources", catalog)
+            source = {"source": "cache-catalog", "sourceNamespace": "apps"}
+            cache = next(iter(server.all("subscriptions")))
+            server.put("subscriptions", cache | {"spec": {"name": "cache", **source}})
+            db = made("Subscription", "db", spec={"name": "db", **source})
+            server.put("subscriptions", db)
+
+            async def planned(package: str) -> tuple[bool, str]:
+                plan = await uninstall_plan.plan(
+                    reader, UninstallOptions(namespace="apps", package=package)
+                )
+                goes = any(one["kind"] == "CatalogSource" for one in plan.all)
+                return goes, next((one for one in plan.stays if "CatalogSource" in one), "")
+
+            said = "the CatalogSource apps/cache-catalog: Subscription apps/db uses it"
+            assert await planned("cache") == (False, said)
+            await reader.delete(cache)
+            assert await planned("db") == (True, "")
+
+    run(story)
+
+
+def test_what_moves_when_the_time_is_over_is_slow_and_not_stuck() -> None:
+    waiting = Explanation(readiness=Readiness.WAITING, cause="unpacking", message="it is unpacked")
+    late = cluster_wait.late(waiting, 5)
+    assert (late.readiness, late.message) == (Readiness.WAITING, "it is unpacked (after 5 s)")
+    assert late.hint.startswith("nothing has failed so far: pass a longer `--timeout`")
+
+    blocked = replace(waiting, readiness=Readiness.BLOCKED, hint="push it")
+    late = cluster_wait.late(blocked, 5)
+    assert (late.readiness, late.hint) == (Readiness.STUCK, "push it")
+
+
+def test_a_plan_of_an_upgrade_says_that_what_is_installed_does_not_run() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            await installed(reader)
+            csv = next(iter(server.all("clusterserviceversions")))
+            status = {"phase": "Failed", "reason": "X", "message": "no way"}
+            server.put("clusterserviceversions", csv | {"status": status})
+            options = UpgradeOptions(namespace="apps", package="cache")
+            plan = await upgrade_plan.plan(reader, options, Access())
+            assert plan.notes[0] == (
+                "`cache.v1.0.0` itself is not ready: `cache.v1.0.0` is Failed: no way"
+            )
+
+    run(story)
+
+
 def test_a_dry_plan_writes_nothing() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, server, _):

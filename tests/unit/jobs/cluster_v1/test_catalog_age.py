@@ -141,7 +141,7 @@ def test_a_catalog_that_will_be_read_is_waited_for(
     ("there", "readiness", "says"),
     [
         (catalog(), Readiness.BLOCKED, "catalogd does not look for newer ones"),
-        (catalog(minutes=1), Readiness.STUCK, "looks every 1 minute (after 2 s)"),
+        (catalog(minutes=1), Readiness.WAITING, "looks every 1 minute (after 2 s)"),
         (catalog(reason="Retrying", message="no such host"), Readiness.STUCK, "no such host"),
         (catalog(reason="Blocked", message="no label"), Readiness.BLOCKED, "no label"),
     ],

@@ -208,7 +208,7 @@ def test_an_upgrade_waits_for_the_bundle_that_is_expected() -> None:
         quick = Timeouts(seconds=0.3, interval=0.02, believed=0.1)
         found = await upgrade.carry_out(reader, expected, report=[].append, timeouts=quick)
 
-        assert (found.cause, found.readiness) == ("waiting", Readiness.STUCK)
+        assert (found.cause, found.readiness) == ("waiting", Readiness.WAITING)
         assert "installed `cache.v1` and not yet `cache.v2`" in found.message
 
     run(story)
