@@ -21,14 +21,14 @@ _NOTE: Final = "Generated from the sources by `make docs`; do not edit."
 _LINE: Final = 92
 
 RUNTIME: Final = """\
-All that the author of an operator imports, except `olmkit.testing` in tests. A name that is
-not on this page may change in any release. [How the runtime works](../explanation/runtime.md)
-explains how the parts work together."""
+Authors of operators import only these names, and `olmkit.testing` in tests. Names that are not on
+this page can change in any release. [How the runtime works](../explanation/runtime.md) explains how
+the parts work together."""
 
 TESTING: Final = """\
-What the tests of an operator import: a Kubernetes API and a registry on loopback, a real
+The tests of an operator import these names: a Kubernetes API and a registry on loopback, a real
 control plane, a clock, and the permissions that an operator uses.
-[Run and test an operator](../how-to/test-an-operator.md) shows them at work."""
+[Run and test an operator](../how-to/test-an-operator.md) has examples."""
 
 # What a module is about, as the heading of its names. A test finds modules without one.
 TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -121,19 +121,19 @@ LAYERS: Final = frozenset(
 
 
 LIBRARY: Final = """\
-All that the commands of olmkit do can be called from Python, at three altitudes:
+You can call every function of olmkit's commands from Python, at three levels:
 
 - **Short calls**, exported by `olmkit.jobs`: a common task in one line, with the defaults of the
   command line.
-- **Jobs**, the modules below `olmkit.jobs`: one function for each task. A job takes its options
-  and its ports as values, returns a value, never prints and never ends the process. Jobs that
-  need a registry or a cluster are coroutines.
-- **The middle**: functions from values to values, without disk, network or clock.
+- **Jobs**, the modules in `olmkit.jobs`: one function for each task. A job takes its options and
+  its ports as arguments, returns a value, never prints and never exits the process. Jobs that need
+  a registry or a cluster are coroutines.
+- **The middle**: pure functions, without disk, network or clock.
 
-Errors are `OlmkitError`s: `InputError` for what is given to olmkit, `ConfigurationError` for
-invalid usage, `RemoteError` for a registry, a cluster or the disk. Findings are `Diagnostic`s.
-Names that are not on this page may change in any release.
-[Use olmkit as a library](../how-to/use-as-a-library.md) has programs that run."""
+Errors are `OlmkitError`s: `InputError` for invalid input, `ConfigurationError` for invalid usage,
+`RemoteError` for an error of a registry, a cluster or the disk. Findings are `Diagnostic`s. Names
+that are not on this page can change in any release.
+[Use olmkit as a library](../how-to/use-as-a-library.md) has example programs."""
 
 # The jobs that are public, by what they are about.
 JOBS: Final[Mapping[str, tuple[str, ...]]] = {

@@ -15,12 +15,12 @@ FOLDER = "man"
 _WIDTH = 10_000  # man fills lines by itself
 _EXIT_CODES = (
     ("0", "Success."),
-    ("1", "The answer is negative, for example findings of severity error."),
+    ("1", "The check failed, for example findings of severity error."),
     ("2", "Invalid usage or configuration."),
-    ("3", "An error of a registry, a cluster or the disk; trying again can help."),
+    ("3", "An error of a registry, a cluster or the disk; a retry can help."),
     ("70", "An internal error of olmkit."),
     ("130", "Interrupted by Ctrl-C, or by SIGTERM while it uses the network."),
-    ("143", "Ended by SIGTERM."),
+    ("143", "Terminated by SIGTERM."),
 )
 
 
@@ -68,7 +68,7 @@ def _page(path: str) -> str:
         {one.envvar for one in command.params if isinstance(one.envvar, str) and one.envvar}
     )
     if variables:
-        lines += [".SH ENVIRONMENT", "These variables set the options of the same meaning:"]
+        lines += [".SH ENVIRONMENT", "These variables set the corresponding options:"]
         lines += [".P", _text(", ".join(variables))]
     if isinstance(command, Command) and command.example:
         lines += [".SH EXAMPLES", ".EX"]
