@@ -23,30 +23,32 @@ COMMANDS = "docs/reference/commands.md"
 WATCHES = "docs/reference/watches.md"
 _WIDTH = 88
 _WATCHES = """\
-The file is a list of entries, one for each kind that runs a chart, a role or a playbook. Keys are
-case-insensitive. An unknown key is a warning. Any other error ends the program, and the message has the
-line and a [code](rules/wch.md). An entry with a chart is a [Helm](../how-to/helm-operators.md) entry,
-and any other entry is an [Ansible](../how-to/ansible-operators.md) entry. A
-[Python project](../how-to/mixed-operators.md) can have both."""
+The file is a list of entries, one for each kind that runs a chart, a role or a playbook. Keys
+are case-insensitive. An unknown key is a warning. Any other error ends the program, and the
+message has the line and a [code](rules/wch.md). An entry with a chart is a
+[Helm](../how-to/helm-operators.md) entry, and any other entry is an
+[Ansible](../how-to/ansible-operators.md) entry. A [Python
+project](../how-to/mixed-operators.md) can have both."""
 _HELM = """\
-The operator reads these annotations of an object, with the prefix `helm.sdk.operatorframework.io/`:
-`upgrade-force`, `rollback-force`, `uninstall-wait` and `reconcile-period`."""
+The operator reads these annotations of an object, with the prefix
+`helm.sdk.operatorframework.io/`: `upgrade-force`, `rollback-force`, `uninstall-wait` and
+`reconcile-period`."""
 _ANSIBLE = """\
-`$X` and `${X}` anywhere in these entries are environment variables. If a variable is not set, the text
-stays the same.
+`$X` and `${X}` anywhere in these entries are environment variables. If a variable is not set,
+the text stays the same.
 
 The operator reads these annotations of an object, with the prefix
-`ansible.sdk.operatorframework.io/`: `reconcile-period` (`0s` means never), `max-runner-artifacts` (`0`
-keeps all) and `verbosity`.
+`ansible.sdk.operatorframework.io/`: `reconcile-period` (`0s` means never),
+`max-runner-artifacts` (`0` keeps all) and `verbosity`.
 
-These environment variables apply to one kind. Write the kind and the group in capital letters, with `_`
-instead of dots: `MAX_CONCURRENT_RECONCILES_<KIND>_<GROUP>`, or `WORKER_<KIND>_<GROUP>`, and
-`ANSIBLE_VERBOSITY_<KIND>_<GROUP>` from 0 to 7."""
+These environment variables apply to one kind. Write the kind and the group in capital letters,
+with `_` instead of dots: `MAX_CONCURRENT_RECONCILES_<KIND>_<GROUP>`, or
+`WORKER_<KIND>_<GROUP>`, and `ANSIBLE_VERBOSITY_<KIND>_<GROUP>` from 0 to 7."""
 _SAME = """\
-Every command prints results to stdout and everything else to stderr. With `-o json`, it prints one
-value, even if the command fails. Exit codes: 0 success · 1 the check failed, for example findings of
-severity error · 2 invalid usage · 3 an error of a registry, a cluster or the disk · 70 an internal
-error of olmkit · 130 interrupted · 143 terminated by SIGTERM."""
+Every command prints results to stdout and everything else to stderr. With `-o json`, it prints
+one value, even if the command fails. Exit codes: 0 success · 1 the check failed, for example
+findings of severity error · 2 invalid usage · 3 an error of a registry, a cluster or the disk ·
+70 an internal error of olmkit · 130 interrupted · 143 terminated by SIGTERM."""
 
 
 def commands_page() -> Tree:

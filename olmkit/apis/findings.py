@@ -31,7 +31,7 @@ RULES: dict[str, FindingRule] = {
         FindingRule("API003", "marker-syntax", _ERROR, "A marker has a syntax error."),
         FindingRule("API004", "unknown-marker", _WARNING, "A marker is unknown."),
         FindingRule(
-            "API005", "misplaced-marker", _WARNING, "A marker is in a place where it is not read."
+            "API005", "misplaced-marker", _WARNING, "olmkit ignores a marker in this place."
         ),
         FindingRule("API006", "unsupported-type", _ERROR, "A type cannot be expressed in a CRD."),
         FindingRule("API007", "unknown-type", _ERROR, "A type cannot be found in the sources."),
@@ -71,7 +71,7 @@ RULES: dict[str, FindingRule] = {
             "API017",
             "duplicate-field",
             _ERROR,
-            "Two fields have the same JSON name, or a field has two.",
+            "Two fields have the same JSON name, or a field has two names.",
         ),
         FindingRule(
             "API018",
@@ -83,7 +83,7 @@ RULES: dict[str, FindingRule] = {
             "API019", "csv-resource", _ERROR, "A resource of a CSV marker lacks kind or version."
         ),
         FindingRule(
-            "API020", "kind-not-found", _WARNING, "A kind of the project file has no type."
+            "API020", "kind-not-found", _WARNING, "A kind in the project file has no type."
         ),
         FindingRule(
             "API021", "ignored-field", _WARNING, "An attribute of a kind is not a field of its API."
@@ -99,7 +99,7 @@ RULES: dict[str, FindingRule] = {
             "API025",
             "other-release",
             _WARNING,
-            "The Kubernetes types are those of another release.",
+            "The Kubernetes types belong to another release.",
         ),
         FindingRule("API026", "kind-without-spec", _ERROR, "A kind has neither spec nor status."),
         FindingRule(
