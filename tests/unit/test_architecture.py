@@ -25,7 +25,7 @@ def test_a_package_says_what_is_there_and_what_is_not(package: str, root: Path) 
 
 def _rows(root: Path) -> dict[str, str]:
     text = (root / "ARCHITECTURE.md").read_text()
-    table = text.split("## Rooms")[1].split("## ")[0]
+    table = text.split("## Packages")[1].split("## ")[0]
     return dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", table, re.MULTILINE))
 
 
