@@ -74,7 +74,7 @@ def owned(
 
 
 def merged(base: Sequence[Any], generated: Sequence[Owned]) -> list[Any]:
-    """The owned descriptions of a base CSV with the generated ones put in."""
+    """Return the owned descriptions of a base CSV with the generated ones put in."""
     keys = {one.key for one in generated}
     old = {key: entry for entry in base if (key := api_key(entry)) in keys}
     buckets: list[tuple[int, int, tuple[Any, ...], Any]] = []
@@ -93,7 +93,7 @@ def merged(base: Sequence[Any], generated: Sequence[Owned]) -> list[Any]:
 
 
 def api_key(entry: Any) -> GVK | None:
-    """Which API an owned description is about; None when it does not say."""
+    """Return which API an owned description is about; None if it does not say."""
     if not isinstance(entry, Mapping):
         return None
     _, _, group = str(entry.get("name", "")).partition(".")

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 
 def from_docstring(text: str) -> str:
-    """A docstring, as its indentation and the generators' rules leave it."""
+    """Return a docstring, as its indentation and the generators' rules leave it."""
     return clean(inspect.cleandoc(text))
 
 
@@ -54,7 +54,7 @@ def _without_notes(lines: list[str]) -> list[str]:
 
 
 def shortened(text: str, limit: int | None) -> str:
-    """A description of at most `limit` bytes, cut after a sentence, else after a word."""
+    """Return a description of at most `limit` bytes, cut after a sentence, else after a word."""
     data = text.encode()
     if limit is None or len(data) <= limit:
         return text

@@ -151,7 +151,7 @@ class Findings:
     """Codes whose findings go to another list, for those who decide later whether they matter."""
 
     def setting_apart(self, codes: Iterable[str], others: list[Diagnostic]) -> Findings:
-        """The same findings, but for those of `codes`, which go to `others`."""
+        """Return the same findings, but for those of `codes`, which go to `others`."""
         return Findings(self.items, {**self.apart, **dict.fromkeys(codes, others)})
 
     def __iter__(self) -> Iterator[Diagnostic]:

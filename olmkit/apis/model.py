@@ -180,7 +180,7 @@ class ApiPackage:
     declarations: tuple[Declaration, ...] = ()
 
     def kinds(self) -> tuple[Struct, ...]:
-        """The kinds of this package, by name."""
+        """Return the kinds of this package, by name."""
         if self.is_skipped:
             return ()
         structs = (d for d in self.declarations if isinstance(d, Struct))
@@ -223,7 +223,7 @@ class Sources:
         return tuple(one for one in found if isinstance(one, Struct))
 
     def used(self) -> frozenset[Named]:
-        """The kinds of all packages and every declaration that their fields lead to."""
+        """Return the kinds of all packages and every declaration that their fields lead to."""
         found: set[Named] = set()
         left = [
             declaration.name
@@ -268,7 +268,7 @@ def _joined(orders: list[tuple[Named, ...]]) -> Iterator[Named]:
 
 
 def named(expression: TypeExpression) -> Iterator[Named]:
-    """The declared types inside a type."""
+    """Yield the declared types inside a type."""
     match expression:
         case Named() as name:
             yield name

@@ -99,7 +99,7 @@ def _role(namespace: str, name: str, rules: list[PolicyRule]) -> Manifest:
 
 
 def _rules(marker: Marker) -> list[PolicyRule]:
-    """One rule for each resource that a marker names."""
+    """Return one rule for each resource that a marker names."""
     groups = _normal("" if group == "core" else group for group in marker.get("groups") or ())
     rule = PolicyRule(
         groups=groups,

@@ -86,7 +86,7 @@ _WEBHOOK = _Object(
 
 
 def fault(patch: Any) -> str:
-    """Why a patch does not fit a webhook, as a sentence; an empty string when it fits.
+    """Return why a patch does not fit a webhook, as a sentence; an empty string when it fits.
 
     `null` fits every field: it takes the field away.
     """
@@ -94,7 +94,7 @@ def fault(patch: Any) -> str:
 
 
 def written(webhook: Mapping[str, Any]) -> dict[str, Any]:
-    """The webhook without what is not written when it is empty."""
+    """Return the webhook without what is not written when it is empty."""
     found: dict[str, Any] = _written(webhook, _WEBHOOK)
     return found
 

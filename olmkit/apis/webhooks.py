@@ -39,7 +39,7 @@ class _UnfitError(Exception):
 
 
 def configurations(sources: Sources, findings: Findings) -> list[Manifest]:
-    """The mutating configuration, then the validating one, each if it has webhooks."""
+    """Return the mutating configuration, then the validating one, each if it has webhooks."""
     collected = _Collected(findings)
     for package in sources.packages:
         for marker in package.markers:
@@ -141,7 +141,7 @@ def _check(webhook: Manifest, marker: Marker) -> None:
 
 
 def _said(marker: Marker) -> Manifest:
-    """The webhook that a marker describes with its words, before its patch."""
+    """Return the webhook that a marker describes with its words, before its patch."""
     webhook: Manifest = {
         "name": marker.get("name"),
         "admissionReviewVersions": list(marker.get("admissionReviewVersions")),

@@ -25,7 +25,7 @@ _TYPES: Final = {str: "a string", bool: "`true` or `false`", int: "a whole numbe
 
 
 def read(document: Document, shape: Mapping[str, Any]) -> dict[str, Any]:
-    """The value of a document, its keys spelled as in `shape`, and without nulls.
+    """Return the value of a document, its keys spelled as in `shape`, and without nulls.
 
     Raises `InputError` with a finding for each unknown key, repeated key and wrong type.
     """
@@ -42,7 +42,7 @@ def read(document: Document, shape: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def near(key: str, known: Sequence[str]) -> str:
-    """A hint that names the known key that is most like `key`, or all of them."""
+    """Return a hint that names the known key that is most like `key`, or all of them."""
     import difflib
 
     folded = {one.lower(): one for one in known}

@@ -63,7 +63,7 @@ class Related(NamedTuple):
 
 
 def docs_page(code: str) -> str:
-    """The URL of the page about a code, relative to the root of the repository.
+    """Return the URL of the page about a code, relative to the root of the repository.
 
     The installed program has the same text: `explain_command`.
     """
@@ -71,7 +71,7 @@ def docs_page(code: str) -> str:
 
 
 def explain_command(code: str) -> str:
-    """The command that prints the page about a code, without a network."""
+    """Return the command that prints the page about a code, without a network."""
     return f"olmkit explain {code}"
 
 
@@ -139,7 +139,7 @@ class Diagnostic(_DiagnosticFields):
 
 
 def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:
-    """Whether one of the findings is an error; warnings do not count."""
+    """Return whether one of the findings is an error; warnings do not count."""
     return any(found.severity is Severity.ERROR for found in diagnostics)
 
 
@@ -178,7 +178,7 @@ class InputError(OlmkitError):
 
     @classmethod
     def of(cls, found: Diagnostic) -> InputError:
-        """The error that a finding is; its message begins with the place."""
+        """Return the error that a finding is; its message begins with the place."""
         message = f"{found.at}: {found.message}" if found.at else found.message
         return cls(message, found.hint, (found,))
 

@@ -115,15 +115,15 @@ class Document:
         return made
 
     def at(self, *keys: Key) -> Location:
-        """Where the value under `keys` is; where it is missing, its nearest ancestor."""
+        """Return where the value under `keys` is; where it is missing, its nearest ancestor."""
         return self._location(keys, of_key=False)
 
     def at_key(self, *keys: Key) -> Location:
-        """Where the last of `keys` itself is."""
+        """Return where the last of `keys` itself is."""
         return self._location(keys, of_key=True)
 
     def get(self, *keys: Key, default: Any = None) -> Any:
-        """The value under `keys`, or `default` when something on the way is missing."""
+        """Return the value under `keys`, or `default` when something on the way is missing."""
         value = self.value
         for key in keys:
             if isinstance(value, list):
@@ -137,18 +137,18 @@ class Document:
         return value
 
     def text(self, at: Location) -> str:
-        """The text of a range of the file that the document is in."""
+        """Return the text of a range of the file that the document is in."""
         from olmkit.base import fixes
 
         return fixes.text_at(self._data, at)
 
     def span(self, *keys: Key) -> Location:
-        """The whole range of the value under `keys`, to the end of its last part."""
+        """Return the whole range of the value under `keys`, to the end of its last part."""
         self._tree()  # the quick way to a place does not know where a mapping ends
         return self._location(keys, of_key=False)
 
     def duplicate_keys(self) -> Iterator[Duplicate]:
-        """The keys that are more than once in their mapping, from the top."""
+        """Yield the keys that are more than once in their mapping, from the top."""
         node = self._tree() if self._repeated else None
         if node is not None:
             yield from self._duplicates(node, ())
@@ -240,7 +240,7 @@ def field_path(keys: tuple[Key, ...]) -> str:
 
 
 def load(data: bytes, path: str) -> Document:
-    """The first document of a YAML or JSON file.
+    """Return the first document of a YAML or JSON file.
 
     Raises `InputError` with a diagnostic that names line and column when the
     text is neither, is too deep, or expands beyond measure.
@@ -260,7 +260,7 @@ def load(data: bytes, path: str) -> Document:
 def load_yaml(
     data: bytes, path: str, *, start: int = 0, end: int | None = None, index: int = 0
 ) -> Document:
-    """The first document of a part of a file, read as YAML even if it looks like JSON.
+    """Return the first document of a part of a file, read as YAML even if it looks like JSON.
 
     What JSON allows and YAML does not (an escaped slash, halves of characters) is refused.
     """
@@ -274,7 +274,7 @@ def load_yaml(
 
 
 def load_all(data: bytes, path: str, *, as_kustomize: bool = False) -> Iterator[Document]:
-    """Every document of a file, in order; an empty one is a `Document` of `None`.
+    """Yield every document of a file, in order; an empty one is a `Document` of `None`.
 
     With `as_kustomize`, `yes`, `on` and the like are texts, and dates are points in time.
     """
@@ -327,7 +327,7 @@ def broken_parts(data: bytes, path: str) -> Iterator[InputError]:
 
 
 def literal_lines(data: bytes) -> frozenset[int]:
-    """The lines, from 1, of texts in which spaces at line ends are content (`|` and `>`).
+    """Return the lines, from 1, of texts in which spaces at line ends are content (`|` and `>`).
 
     Of a text that is not YAML they are all lines.
     """
@@ -367,7 +367,7 @@ def unwritable(value: Any) -> tuple[str | int, ...] | None:
 
 
 def dump_all(values: Iterable[Any]) -> bytes:
-    """The values as one YAML stream, each as `dump` gives it."""
+    """Return the values as one YAML stream, each as `dump` gives it."""
     return b"---\n".join(map(dump, values))
 
 
@@ -438,7 +438,7 @@ def _starts_like_json(data: bytes) -> bool:
 
 
 def _load_json(data: bytes, path: str) -> Document | None:
-    """A text that starts with a brace and is one JSON value."""
+    """Return a text that starts with a brace and is one JSON value."""
     if not _starts_like_json(data):
         return None
     _check_json_size(data, path)
@@ -486,7 +486,7 @@ def _place(data: bytes, start: int, line: int, column: int) -> tuple[int, int]:
 
 
 def error_at(data: bytes, path: str, offset: int, message: str, *, hint: str = "") -> InputError:
-    """The error of what is at byte `offset` of a file."""
+    """Return the error of what is at byte `offset` of a file."""
     before = data[data.rfind(b"\n", 0, offset) + 1 : offset]
     line = data.count(b"\n", 0, offset)
     column = len(before.decode("utf-8", "replace"))

@@ -28,7 +28,7 @@ def apply(data: bytes, fixes: Iterable[Fix]) -> bytes:
 
 
 def text_at(data: bytes, at: Location) -> str:
-    """The text of a range, empty where the place has no end."""
+    """Return the text of a range, empty where the place has no end."""
     if at.line is None or at.end_line is None:
         return ""
     text = data.decode("utf-8", "surrogateescape")

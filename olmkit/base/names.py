@@ -19,24 +19,24 @@ _LABEL_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 
 
 def is_label(text: str) -> bool:
-    """Whether `text` is a label of RFC 1123: names of services, namespaces, ports."""
+    """Return whether `text` is a label of RFC 1123: names of services, namespaces, ports."""
     return len(text) <= MAX_LABEL and _LABEL.fullmatch(text) is not None
 
 
 def is_label_1035(text: str) -> bool:
-    """Whether `text` is a label of RFC 1035, which must begin with a letter."""
+    """Return whether `text` is a label of RFC 1035, which must begin with a letter."""
     return len(text) <= MAX_LABEL and _LABEL_1035.fullmatch(text) is not None
 
 
 def is_subdomain(text: str) -> bool:
-    """Whether `text` is a subdomain of RFC 1123: names of most objects, API groups."""
+    """Return whether `text` is a subdomain of RFC 1123: names of most objects, API groups."""
     if not text or len(text) > MAX_SUBDOMAIN:
         return False
     return all(_LABEL.fullmatch(part) is not None for part in text.split("."))
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host, without brackets and port, is this machine by its name or its address.
+    """Return whether a host, without brackets and port, is this machine by its name or its address.
 
     `localhost` and what is below it are reserved for that (RFC 6761). A name such as
     `127.example.com` only looks like an address.
@@ -96,7 +96,7 @@ def kube_version_key(version: str) -> tuple[int, int, int, int, str]:
 
 
 def plural_of_kind(kind: str) -> str:
-    """The resource name of a kind: `Memcached` → `memcacheds`, `Ingress` → `ingresses`."""
+    """Return the resource name of a kind: `Memcached` → `memcacheds`, `Ingress` → `ingresses`."""
     return _pluralize(kind).lower()
 
 
@@ -131,7 +131,7 @@ def _with_case(part: str, plural: str) -> str:
 
 
 def _last_part(word: str) -> str:
-    """The last word of a name in camel case; an acronym that is known ends a word too."""
+    """Return the last word of a name in camel case; an acronym that is known ends a word too."""
     start = 0
     for index in range(1, len(word)):
         lower_to_upper = word[index].isupper() and not word[index - 1].isupper()

@@ -17,7 +17,7 @@ _MAX_VARINT_BYTES = 10  # 64 bits in groups of seven
 
 
 def varint(value: int) -> bytes:
-    """An unsigned number, seven bits a byte, lowest first."""
+    """Return an unsigned number, seven bits a byte, lowest first."""
     if value < 0x80:
         return bytes((value,))
     out = bytearray()
@@ -29,17 +29,17 @@ def varint(value: int) -> bytes:
 
 
 def head(number: int, length: int) -> bytes:
-    """What is before the `length` bytes of field `number`."""
+    """Return what is before the `length` bytes of field `number`."""
     return varint(number << 3 | _BYTES) + varint(length)
 
 
 def message(number: int, data: bytes) -> bytes:
-    """A field that holds a message or text already encoded; present even when empty."""
+    """Return a field that holds a message or text already encoded; present even when empty."""
     return head(number, len(data)) + data
 
 
 def string(number: int, text: str) -> bytes:
-    """A text field; absent when empty, as proto3 has it."""
+    """Return a text field; absent when empty, as proto3 has it."""
     if not text:
         return b""
     data = utf8(text)
@@ -47,7 +47,7 @@ def string(number: int, text: str) -> bytes:
 
 
 def enum(number: int, value: int) -> bytes:
-    """A number field; absent when zero."""
+    """Return a number field; absent when zero."""
     return varint(number << 3 | _VARINT) + varint(value) if value else b""
 
 
@@ -60,7 +60,7 @@ def utf8(text: str) -> bytes:
 
 
 def struct_message(value: dict[str, Any]) -> bytes:
-    """A `google.protobuf.Struct`; keys sorted, so that equal values have equal bytes."""
+    """Return a `google.protobuf.Struct`; keys sorted, so that equal values have equal bytes."""
     return b"".join(
         message(1, string(1, key) + message(2, _struct_value(item)))
         for key, item in sorted(value.items())
@@ -112,7 +112,7 @@ def fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
 
 
 def strings(data: bytes, count: int) -> list[str]:
-    """The text fields 1 to `count` of a message; absent ones are empty, the last one wins.
+    """Return the text fields 1 to `count` of a message; absent ones are empty, the last one wins.
 
     Raises `ValueError` when `data` is not such a message.
     """

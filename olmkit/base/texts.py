@@ -15,12 +15,12 @@ _LONG: Final = r"`[^`]{%d,}`|\"[^\"]{%d,}\"|[^\s`\"]{%d,}"
 
 
 def shortened(text: str, limit: int = MOST) -> str:
-    """The text, or its beginning with `…` at its end: at most `limit` characters."""
+    """Return the text, or its beginning with `…` at its end: at most `limit` characters."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def bounded_message(text: str) -> str:
-    """A message in which each value is cut, and which is cut as a whole."""
+    """Return a message in which each value is cut, and which is cut as a whole."""
     return shortened(_with_short_values(text, MOST), _MOST_OF_MESSAGE)
 
 

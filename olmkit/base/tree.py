@@ -51,7 +51,7 @@ class Tree(Mapping[str, File]):
         return f"Tree({', '.join(self._files)})"
 
     def data(self, path: str) -> bytes:
-        """The bytes of one file; `KeyError` when it is not there."""
+        """Return the bytes of one file; raise `KeyError` if it is not there."""
         return self._files[path].data
 
     def chunks(self, path: str) -> Iterator[bytes]:
@@ -61,22 +61,22 @@ class Tree(Mapping[str, File]):
             yield data
 
     def part(self, path: str, start: int, end: int) -> bytes:
-        """The bytes of one file from `start` to `end`."""
+        """Return the bytes of one file from `start` to `end`."""
         return self.data(path)[start:end]
 
     def merge(self, other: Mapping[str, File | bytes]) -> Tree:
-        """A tree with the files of `other` added or replaced."""
+        """Return a tree with the files of `other` added or replaced."""
         return Tree({**self._files, **other})
 
     def under(self, folder: str) -> Tree:
-        """The files below `folder`, with paths relative to it."""
+        """Return the files below `folder`, with paths relative to it."""
         prefix = folder.strip("/") + "/" if folder.strip("/") else ""
         return Tree(
             {path[len(prefix) :]: f for path, f in self._files.items() if path.startswith(prefix)}
         )
 
     def at(self, folder: str) -> Tree:
-        """The same files, moved below `folder`."""
+        """Return the same files, moved below `folder`."""
         prefix = folder.strip("/") + "/" if folder.strip("/") else ""
         return Tree({prefix + path: f for path, f in self._files.items()})
 
@@ -119,7 +119,7 @@ class Changes:
         return len(self.items)
 
     def undone(self) -> Changes:
-        """What must happen to have everything as it was before."""
+        """Return what must happen to have everything as it was before."""
         kinds = {
             ChangeKind.CREATE: ChangeKind.REMOVE,
             ChangeKind.UPDATE: ChangeKind.UPDATE,
@@ -131,7 +131,7 @@ class Changes:
 
 
 def diff(wanted: Tree, found: Tree, *, stale: frozenset[str] = frozenset()) -> Changes:
-    """What turns `found` into `wanted`.
+    """Return what turns `found` into `wanted`.
 
     Files that are found and not wanted stay, except those named in `stale`: only
     files that olmkit wrote are ever removed, and the caller knows which these are.

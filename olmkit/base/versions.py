@@ -173,7 +173,7 @@ class VersionRelease:
 
     @staticmethod
     def of_rebuild(version: Version) -> VersionRelease:
-        """The reading of old rebuilds, whose build metadata stood for a release."""
+        """Return the reading of old rebuilds, whose build metadata stood for a release."""
         if not version.build:
             return VersionRelease(version)
         return VersionRelease(version.without_build, BuildRelease.parse(".".join(version.build)))
@@ -296,7 +296,7 @@ def _split_sign(term: str) -> tuple[str, str]:
 
 
 def _with_wildcards(terms: list[str]) -> list[str]:
-    """The terms, each with a wildcard replaced by one or two plain ones."""
+    """Return the terms, each with a wildcard replaced by one or two plain ones."""
     plain: list[str] = []
     for term in terms:
         if "x" not in term:
@@ -326,7 +326,7 @@ def _with_wildcards(terms: list[str]) -> list[str]:
 
 
 def _next(lower: str, wildcard: str) -> str:
-    """The first version behind a wildcard; empty when the wildcard is not at the end."""
+    """Return the first version behind a wildcard; empty if the wildcard is not at the end."""
     parts = wildcard.split(".")
     if parts[-1] != "x" or len(parts) not in (2, 3):
         return ""
@@ -386,7 +386,7 @@ def _no_release(text: str, words: str) -> InvalidVersionError:
 
 
 def _complaint(text: str) -> str:
-    """What is wrong with a text that is not a version, in the words that other tools use."""
+    """Return what is wrong with a text that is not a version, in the words that other tools use."""
     if not text:
         return "Version string empty"
     parts = text.split(".", 2)

@@ -54,7 +54,7 @@ class ConstraintReading(NamedTuple):
 
 
 def read(value: Any) -> ConstraintReading:
-    """The constraint in a value of `olm.constraint`."""
+    """Return the constraint in a value of `olm.constraint`."""
     reader = _Reader()
     if len(json.dumps(value)) > MAX_SIZE:
         reader.add((), f"the constraint is larger than {MAX_SIZE} bytes", ConstraintStage.PARSE)
@@ -177,6 +177,6 @@ class _Reader:
 
 
 def _spelled(value: Any, field: str) -> str:
-    """The key of a field as it is written, or its usual spelling where it is absent."""
+    """Return the key of a field as it is written, or its usual spelling where it is absent."""
     keys = (str(key) for key in value) if isinstance(value, Mapping) else ()
     return next((key for key in keys if key.lower() == field.lower()), field)

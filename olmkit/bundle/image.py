@@ -71,7 +71,7 @@ def files(bundle: Bundle) -> Tree:
 
 
 def labels(bundle: Bundle, containerfile: bytes = b"") -> dict[str, str]:
-    """The labels of the image: the annotations, and what the Containerfile adds to them.
+    """Return the labels of the image: the annotations, and what the Containerfile adds to them.
 
     Raises `InputError` when the annotations do not name the package, since then no
     catalog takes the image for a bundle.
@@ -85,7 +85,7 @@ def labels(bundle: Bundle, containerfile: bytes = b"") -> dict[str, str]:
 
 
 def containerfile_labels(data: bytes) -> dict[str, str]:
-    """The labels that a Containerfile sets, as far as they are plain words."""
+    """Return the labels that a Containerfile sets, as far as they are plain words."""
     found: dict[str, str] = {}
     text = re.sub(r"\\[ \t]*\r?\n", " ", data.decode("utf-8", "replace"))
     for line in text.splitlines():
@@ -106,17 +106,17 @@ def containerfile_labels(data: bytes) -> dict[str, str]:
 
 
 def default_tag(bundle: Bundle) -> str:
-    """The name of the image in a layout by default: `PACKAGE-bundle:vVERSION`."""
+    """Return the name of the image in a layout by default: `PACKAGE-bundle:vVERSION`."""
     return f"{_word(package(bundle.annotations))}-bundle:v{_word(version(bundle) or '0')}"
 
 
 def package(annotations: Mapping[str, str]) -> str:
-    """The package that the annotations name; empty when they name none."""
+    """Return the package that the annotations name; empty if they name none."""
     return annotations.get(model.PACKAGE, "")
 
 
 def version(bundle: Bundle) -> str:
-    """The version of the bundle's CSV, empty when there is none."""
+    """Return the version of the bundle's CSV, empty when there is none."""
     return bundle.csvs[0].version if bundle.csvs else ""
 
 

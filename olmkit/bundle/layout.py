@@ -40,7 +40,7 @@ _EMPTY_FIRST = re.compile(
 
 
 def read(tree: Tree, root: str = "") -> Bundle:
-    """The bundle in `tree`, whose places begin with `root`.
+    """Return the bundle in `tree`, whose places begin with `root`.
 
     Raises `InputError` when there is nothing that could be a bundle: neither
     annotations nor any file in a manifests directory.
@@ -148,7 +148,7 @@ def _find_annotations(
 
 
 def annotations_value(document: Document | None) -> Any:
-    """What is under `annotations`, found without regard to case."""
+    """Return what is under `annotations`, found without regard to case."""
     found = None
     for key, value in objects.mapping(document.value if document else None).items():
         if key.lower() == "annotations":
@@ -170,7 +170,7 @@ def directory(value: str) -> str | None:
 
 
 def load_first(data: bytes, path: str) -> Document:
-    """The first document of a file, as the readers of bundles see it.
+    """Return the first document of a file, as the readers of bundles see it.
 
     They split the text at lines of `---` before they parse it, so a comment before the first
     such line is a document, and an empty one. Text is UTF-8. Raises `InputError` for UTF-16 and
@@ -196,7 +196,7 @@ def load_first(data: bytes, path: str) -> Document:
 
 
 def extra_documents(bundle: Bundle, document: Document) -> tuple[Document, ...]:
-    """The documents of a file after the first, which nothing reads."""
+    """Return the documents of a file after the first, which nothing reads."""
     if not document.more and document.value is not None:
         return ()
     data = bundle.data(document)
@@ -211,14 +211,14 @@ def extra_documents(bundle: Bundle, document: Document) -> tuple[Document, ...]:
 
 
 def broken_documents(bundle: Bundle, document: Document) -> tuple[InputError, ...]:
-    """The later documents of a file that cannot be read."""
+    """Return the later documents of a file that cannot be read."""
     if not document.more and document.value is not None:
         return ()
     return tuple(documents.broken_parts(bundle.data(document), document.path))
 
 
 def _files_in(tree: Tree, directory: str) -> Iterator[str]:
-    """The files directly in `directory`, hidden ones left out."""
+    """Yield the files directly in `directory`, hidden ones left out."""
     prefix = f"{directory}/" if directory else ""
     for path in tree:
         name = path.removeprefix(prefix)

@@ -62,7 +62,7 @@ def annotation_values(
     has_scorecard: bool = False,
     others: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
-    """The annotations in the order in which they are written; `others` are the author's."""
+    """Return the annotations in the order in which they are written; `others` are the author's."""
     result = {
         model.MEDIA_TYPE: MEDIA_TYPE_VALUE,
         model.MANIFESTS: "manifests/",
@@ -85,7 +85,7 @@ def annotation_values(
 
 
 def annotations_file(values: Mapping[str, str]) -> bytes:
-    """The text of `annotations.yaml`: quoted only where YAML would mistake a value."""
+    """Return the text of `annotations.yaml`: quoted only where YAML would mistake a value."""
     lines = ["annotations:", f"  {_CORE_COMMENT}"]
     for key, value in values.items():
         if key == _TEST[0]:
@@ -97,7 +97,7 @@ def annotations_file(values: Mapping[str, str]) -> bytes:
 def containerfile(
     values: Mapping[str, str], directory: str, existing: bytes | None = None
 ) -> bytes:
-    """The text of the Containerfile of a bundle whose files are in `directory`.
+    """Return the text of the Containerfile of a bundle whose files are in `directory`.
 
     `directory` is as seen from where the image will be built; empty for that
     folder itself. Lines of `existing` that are not about the bundle stay.
@@ -132,7 +132,7 @@ def _label(key: str, value: str) -> str:
 
 
 def _author_lines(existing: bytes | None, values: Mapping[str, str]) -> Iterator[str]:
-    """The lines of a Containerfile that a generator of bundles would not write."""
+    """Yield the lines of a Containerfile that a generator of bundles would not write."""
     if existing is None:
         return
     for line in existing.decode("utf-8", "replace").splitlines():

@@ -348,7 +348,7 @@ class Bundle:
     memo: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def once(self, what: str, work: Callable[[Bundle], Any]) -> Any:
-        """The result of `work` for the bundle, computed once for all rules."""
+        """Return the result of `work` for the bundle, computed once for all rules."""
         if what not in self.memo:
             self.memo[what] = work(self)
         return self.memo[what]
@@ -372,15 +372,15 @@ class Bundle:
         return self.annotations.get(DEFAULT_CHANNEL, "")
 
     def relative(self, document: Document) -> str:
-        """The path of a document inside the bundle."""
+        """Return the path of a document inside the bundle."""
         return document.path.removeprefix(join(self.root, "") if self.root else "").lstrip("/")
 
     def data(self, document: Document) -> bytes:
-        """The bytes of the file that a document is in."""
+        """Return the bytes of the file that a document is in."""
         return self.tree.data(self.relative(document))
 
     def place(self, path: str = "") -> Location:
-        """A file of the bundle, or the bundle itself, as a place."""
+        """Return a file of the bundle, or the bundle itself, as a place."""
         return Location(path=join(self.root, path))
 
 

@@ -41,7 +41,7 @@ class VersionBundle:
 
 
 def bundles(tree: Tree, root: str) -> tuple[VersionBundle, ...]:
-    """The bundles of all versions, sorted by folder; `root` is how messages call the folder.
+    """Return the bundles of all versions, sorted by folder; `root` is how messages call the folder.
 
     Raises `InputError` when no file names the package and its default channel, and for a version
     without exactly one ClusterServiceVersion.
@@ -63,7 +63,7 @@ def bundles(tree: Tree, root: str) -> tuple[VersionBundle, ...]:
 
 
 def default_channel(manifest: PackageManifest) -> str:
-    """The default channel; the only one when none is named.
+    """Return the default channel; the only one when none is named.
 
     Raises `InputError` when there are several channels, or none, and none is named.
     """
@@ -129,7 +129,7 @@ def _annotations(
 
 
 def _csv(tree: Tree, where: str) -> Mapping[str, Any]:
-    """The only ClusterServiceVersion of a version."""
+    """Return the only ClusterServiceVersion of a version."""
     found = [
         (path, document.value)
         for path, document in _documents(tree, where)
@@ -151,7 +151,7 @@ def _csv(tree: Tree, where: str) -> Mapping[str, Any]:
 
 
 def _scorecard(tree: Tree, where: str) -> str:
-    """The file with the configuration of the scorecard; empty without one."""
+    """Return the file with the configuration of the scorecard; empty without one."""
     found = [
         path
         for path, document in _documents(tree, where)
@@ -168,7 +168,7 @@ def _scorecard(tree: Tree, where: str) -> str:
 
 
 def _documents(tree: Tree, where: str) -> Iterator[tuple[str, Document]]:
-    """The first document of each file that is a mapping, as catalogs read it."""
+    """Yield the first document of each file that is a mapping, as catalogs read it."""
     for path in tree:
         data = tree.data(path)
         if b"kind" not in data:

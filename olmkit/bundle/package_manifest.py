@@ -61,7 +61,7 @@ class PackageManifest(NamedTuple):
 
 
 def is_there(tree: Tree) -> bool:
-    """Whether a folder has a package manifest, and not files of a catalog, at its top."""
+    """Return whether a folder has a package manifest, and not files of a catalog, at its top."""
     return any(
         "/" not in path
         and path.endswith(_SUFFIXES)

@@ -61,7 +61,7 @@ class Limit:
 
 
 def limits(bundle: Bundle, cluster: ClusterVersion) -> tuple[Limit, ...]:
-    """What excludes the cluster, as far as the catalog says."""
+    """Return what excludes the cluster, as far as the catalog says."""
     return tuple(_limits(bundle, cluster))
 
 

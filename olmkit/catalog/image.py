@@ -73,7 +73,7 @@ def olmkit_server(packages: Layer, probe: bytes, library: str, *, created: int =
 def served_image(
     tree: Tree, base: Image, server: Server, *, cache: Tree | None = None, created: int = 0
 ) -> Image:
-    """The catalog in `tree` on `base`, which has what `server` needs or gets it in a layer.
+    """Return the catalog in `tree` on `base`, which has what `server` needs or gets it in a layer.
 
     `cache` is opm's, as `olmkit.catalog.serve.opm_cache` makes it.
     """
@@ -116,7 +116,7 @@ def image(
     platforms: Sequence[Platform] = OLM_PLATFORMS,
     created: int = 0,
 ) -> Image | MultiPlatformImage:
-    """The catalog in `tree` as an image; `created` is the time of everything in it.
+    """Return the catalog in `tree` as an image; `created` is the time of everything in it.
 
     `cache` is opm's; a CatalogSource names `OPM_CACHE` in `extractContent.cacheDir`.
     """
@@ -140,7 +140,7 @@ def _placed(tree: Tree, cache: Tree | None) -> Tree:
 
 
 def default_tag(packages: Iterable[str]) -> str:
-    """The name of the image in a layout by default."""
+    """Return the name of the image in a layout by default."""
     names = sorted(set(packages))
     word = re.sub(r"[^A-Za-z0-9]+", "-", names[0]).strip("-") if len(names) == 1 else ""
     return f"{word}-catalog:latest" if word else "catalog:latest"

@@ -40,7 +40,7 @@ class CatalogImage:
 
 
 def of_catalog(catalog: Catalog, csvs: Mapping[BundleKey, Manifest]) -> tuple[CatalogImage, ...]:
-    """The images of all bundles, each once, sorted; `csvs` are those that are known."""
+    """Return the images of all bundles, each once, sorted; `csvs` are those that are known."""
     found: dict[str, tuple[set[Role], set[str], set[str]]] = {}
     for bundle in bundles(catalog):
         for role, image in _of_bundle(bundle, csvs.get((bundle.package, bundle.name))):
@@ -60,7 +60,7 @@ def of_catalog(catalog: Catalog, csvs: Mapping[BundleKey, Manifest]) -> tuple[Ca
 
 
 def bundles(catalog: Catalog) -> Iterator[Bundle]:
-    """The bundles of all packages."""
+    """Yield the bundles of all packages."""
     for package in catalog.packages.values():
         yield from package.bundles.values()
 

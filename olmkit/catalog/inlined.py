@@ -14,7 +14,7 @@ _CSV = "ClusterServiceVersion"
 
 
 def manifests(bundle: Bundle) -> tuple[Manifest, ...]:
-    """All of them, in their order; what is not JSON is left out."""
+    """Return all of them, in their order; what is not JSON is left out."""
     if not bundle.properties.objects:
         return ()
     blob = outline.blob_at(bundle.place)
@@ -28,7 +28,7 @@ def manifests(bundle: Bundle) -> tuple[Manifest, ...]:
 
 
 def csv(bundle: Bundle) -> Manifest | None:
-    """The first ClusterServiceVersion; None when the catalog holds none."""
+    """Return the first ClusterServiceVersion; None if the catalog holds none."""
     return next((one for one in manifests(bundle) if objects.kind(one) == _CSV), None)
 
 

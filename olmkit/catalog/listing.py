@@ -32,17 +32,17 @@ class Filter:
     deprecated: bool = False
 
     def packages_of(self, catalog: Catalog, name: str) -> Iterator[Package]:
-        """The packages that fit, or the one of `name`."""
+        """Return the packages that fit, or the one of `name`."""
         return (one for one in catalog.chosen(name) if fits(one.name, self.packages))
 
     def channels_of(self, package: Package) -> Iterator[Channel]:
-        """The channels that fit, by name."""
+        """Yield the channels that fit, by name."""
         for name, channel in sorted(package.channels.items()):
             if fits(name, self.channels):
                 yield channel
 
     def has(self, entry: Entry, head: Entry | None) -> bool:
-        """Whether an entry of a channel with that head is listed."""
+        """Return whether an entry of a channel with that head is listed."""
         bundle = entry.bundle
         if self.heads and (head is None or entry.name != head.name):
             return False
@@ -59,7 +59,7 @@ ALL: Final = Filter()
 
 
 def fits(name: str, patterns: Sequence[str]) -> bool:
-    """Whether a name fits one of the patterns, or there are none."""
+    """Return whether a name fits one of the patterns, or there are none."""
     return not patterns or any(fnmatch.fnmatchcase(name, one) for one in patterns)
 
 
@@ -100,7 +100,7 @@ class BundleRow:
 
 
 def packages(catalog: Catalog, name: str = "", wanted: Filter = ALL) -> Iterator[PackageRow]:
-    """Each package, by name; only that of `name` when there is one."""
+    """Yield each package, by name; only that of `name` when there is one."""
     for package in wanted.packages_of(catalog, name):
         if wanted.deprecated and package.deprecation is None:
             continue
@@ -117,7 +117,7 @@ def packages(catalog: Catalog, name: str = "", wanted: Filter = ALL) -> Iterator
 
 
 def channels(catalog: Catalog, package: str = "", wanted: Filter = ALL) -> Iterator[ChannelRow]:
-    """Each channel, by package and name."""
+    """Yield each channel, by package and name."""
     for found in wanted.packages_of(catalog, package):
         for channel in wanted.channels_of(found):
             if wanted.deprecated and channel.deprecation is None:
@@ -175,6 +175,6 @@ def text(header: tuple[str, ...], rows: Iterable[tuple[str, ...]], *, trimmed: b
 
 
 def _display_name(bundle: Bundle) -> str:
-    """The display name of the CSV that is inlined in a bundle; empty when none is."""
+    """Return the display name of the CSV that is inlined in a bundle; empty if none is."""
     csv = inlined.csv(bundle)
     return text_of(mapping((csv or {}).get("spec")).get("displayName"))

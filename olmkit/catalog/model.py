@@ -87,7 +87,7 @@ class Package:
     place: BlobPlace
 
     def bundle(self, named: str) -> Bundle | None:
-        """The bundle of that name, or else the first by name of that version."""
+        """Return the bundle of that name, or else the first by name of that version."""
         wanted = Version.read(named)
         found = self.bundles.get(named)
         if found is not None or wanted is None:
@@ -146,12 +146,12 @@ class Catalog:
 
 
 def of_blobs(blobs: Iterable[Blob]) -> Catalog:
-    """The model of blobs. Raises `InputError` when a field has a wrong type."""
+    """Return the model of blobs. Raises `InputError` when a field has a wrong type."""
     return build(outline.of_blobs(blobs))
 
 
 def build(outlines: Iterable[Outline]) -> Catalog:
-    """The model of outlines."""
+    """Return the model of outlines."""
     read = _sorted_by_kind(outlines)
     messages = _Messages(read.deprecations)
     bundles: dict[str, dict[str, Bundle]] = {}
@@ -180,7 +180,7 @@ def build(outlines: Iterable[Outline]) -> Catalog:
 
 
 def version_of(properties: Properties) -> VersionRelease | None:
-    """The version in a bundle's only `olm.package` property; None when there is none."""
+    """Return the version in a bundle's only `olm.package` property; None if there is none."""
     if len(properties.identities) != 1:
         return None
     identity = properties.identities[0]

@@ -17,7 +17,7 @@ Answer = Mapping[str, Any]
 
 
 def catalog(packages: Iterable[Answer], bundles: Iterable[Answer]) -> Catalog:
-    """The catalog of the answers to `GetPackage` and `ListBundles`, as protobuf JSON.
+    """Return the catalog of the answers to `GetPackage` and `ListBundles`, as protobuf JSON.
 
     Raises `InputError` when the answers do not fit together.
     """

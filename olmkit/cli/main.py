@@ -212,7 +212,7 @@ def _flushed(code: int) -> int:
 
 
 def _unwritable(error: OSError) -> int:
-    """The result could not be written: the disk that stdout leads to is full, say."""
+    """Return the result could not be written: the disk that stdout leads to is full, say."""
     _drop_output()
     _tell(f"error: cannot write the result: {(error.strerror or str(error)).lower()}")
     return Exit.WORLD
@@ -231,7 +231,7 @@ def _tell(words: str) -> None:
 
 
 def _disk_error(error: OSError) -> OlmkitError:
-    """The message of an unexpected error of the disk."""
+    """Return the message of an unexpected error of the disk."""
     import errno
 
     from olmkit.base.diagnostics import ConfigurationError, RemoteError
@@ -281,7 +281,7 @@ def _misused(error: click.ClickException, arguments: Sequence[str]) -> int:
 
 
 def _place_of_option(error: click.ClickException, arguments: Sequence[str]) -> str:
-    """The hint for an option before the command that has it; empty for any other."""
+    """Return the hint for an option before the command that has it; empty for any other."""
     from olmkit.cli.frame import other_names
 
     names = [*COMMANDS, *GROUPS]
@@ -304,7 +304,7 @@ _SEVERAL = re.compile(r"\.? \((?:Did you mean one of|Possible options): (.*?)\??
 
 
 def misuse_text(message: str, command: str, hint: str = "") -> str:
-    """A message of click in the form that all errors have; a question in it is the hint."""
+    """Return a message of click in the form that all errors have; a question in it is the hint."""
     from olmkit.base import texts
 
     message = re.sub(_EXTRA, r"unexpected argument `\1`", message)
@@ -323,7 +323,7 @@ def misuse_text(message: str, command: str, hint: str = "") -> str:
 
 
 def _wants_json(context: click.Context | None, arguments: Sequence[str]) -> bool:
-    """Whether a command line that cannot be parsed requests JSON.
+    """Return whether a command line that cannot be parsed requests JSON.
 
     Commands whose `-o` is the form of what they make say their errors in words.
     """

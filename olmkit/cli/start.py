@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def _text(arguments: Sequence[str]) -> str:
-    """What a command line without a command prints; empty for all others."""
+    """Return what a command line without a command prints; empty for all others."""
     if "_OLMKIT_COMPLETE" in os.environ:
         return ""
     if arguments in _HELP:
@@ -57,7 +57,7 @@ def _written(text: str) -> bool:
 
 
 def _columns() -> int:
-    """The width of the terminal, as `shutil.get_terminal_size` finds it."""
+    """Return the width of the terminal, as `shutil.get_terminal_size` finds it."""
     columns = os.environ.get("COLUMNS", "")
     if columns.isdecimal() and int(columns) > 0:
         return int(columns)
@@ -68,7 +68,7 @@ def _columns() -> int:
 
 
 def first_page(columns: int) -> str:
-    """The help of olmkit itself for a terminal of that width."""
+    """Return the help of olmkit itself for a terminal of that width."""
     width = max(min(columns, MAX_WIDTH) - 2, _NARROWEST)
     lines = ["Usage: olmkit [OPTIONS] COMMAND [ARGS]...", ""]
     lines += [f"  {line}" for line in _wrapped(SUMMARY, width - 2)]

@@ -29,7 +29,7 @@ _IN_MEMORY = 16 * 1024 * 1024  # of a result that is gathered
 
 
 def read_file(path: Path, *, limit: int = MAX_FILE_SIZE) -> bytes:
-    """The bytes of one regular file.
+    """Return the bytes of one regular file.
 
     Raises `ConfigurationError` when it is not there, `InputError` when it is no
     regular file or larger than `limit` bytes, `RemoteError` when the disk says no.
@@ -44,21 +44,21 @@ def read_if_there(path: Path, *, limit: int = MAX_FILE_SIZE) -> bytes | None:
 
 
 def read_pieces(path: Path, *, limit: int = MAX_FILE_SIZE, size: int) -> Iterator[bytes]:
-    """The bytes of one regular file, `size` at a time; raises as `read_file` does."""
+    """Yield the bytes of one regular file, `size` at a time; raises as `read_file` does."""
     with _opened(path, limit) as stream:
         while piece := stream.read(size):
             yield piece
 
 
 def read_part(path: Path, start: int, end: int) -> bytes:
-    """The bytes of one regular file from `start` to `end`; raises as `read_file` does."""
+    """Return the bytes of one regular file from `start` to `end`; raises as `read_file` does."""
     with _opened(path, None) as stream:
         stream.seek(start)
         return stream.read(end - start)
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """A regular file, opened for reading.
+    """Return a regular file, opened for reading.
 
     Raises `OSError` when it cannot be opened, `InputError` for a pipe, a socket or a
     device, which could be read without an end.
@@ -102,7 +102,7 @@ def _opened(path: Path, limit: int | None) -> Iterator[BinaryIO]:
 def read_tree(
     folder: Path, *, file_limit: int = MAX_FILE_SIZE, total_limit: int = MAX_TREE_SIZE
 ) -> Tree:
-    """All regular files below `folder`; links are followed when they stay inside it.
+    """Return all regular files below `folder`; links are followed when they stay inside it.
 
     Both limits are in bytes: of one file, and of all. Raises `InputError` for more, and what
     `files_of` raises.
@@ -142,7 +142,7 @@ def files_of(folder: Path) -> Iterator[Path]:
 
 
 def python_packages(folder: Path) -> frozenset[str]:
-    """The folders with an `__init__.py` in which a project's own package may lie."""
+    """Return the folders with an `__init__.py` in which a project's own package may lie."""
     found = [*folder.glob("*/__init__.py"), *folder.glob("src/*/__init__.py")]
     return frozenset(path.parent.relative_to(folder).as_posix() for path in found)
 
@@ -249,7 +249,7 @@ def write_atomically(path: Path, data: bytes, *, mode: int = 0o644) -> None:
 
 
 def _write_aside(path: Path, data: bytes, mode: int) -> Path:
-    """A new file next to `path`, flushed, which only needs to be renamed."""
+    """Return a new file next to `path`, flushed, which only needs to be renamed."""
     import tempfile
 
     _sweep(path.parent)
@@ -325,6 +325,6 @@ def _umask() -> int:
 
 
 def disk_error(path: Path, error: OSError) -> RemoteError:
-    """What the disk said, in our words."""
+    """Return what the disk said, in our words."""
     reason = (error.strerror or str(error)).lower()
     return RemoteError(f"cannot access `{path}`: {reason}", temporary=False)

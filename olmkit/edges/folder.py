@@ -97,7 +97,7 @@ def _names(root: Path, *, linked_folders: bool = True) -> Iterator[str]:
 
 
 def fingerprint(root: Path) -> str:
-    """What changes when a file below `root` is added, removed or written.
+    """Return what changes when a file below `root` is added, removed or written.
 
     Files are looked at, not read. Raises `OSError` when the folder cannot be read.
     """

@@ -40,21 +40,21 @@ _PLAIN_COLUMN: Final = 0
 
 
 def is_database(path: Path) -> bool:
-    """Whether a file begins as SQLite databases do."""
+    """Return whether a file begins as SQLite databases do."""
     with contextlib.suppress(OSError, OlmkitError):
         return paths.is_file(path) and disk.read_part(path, 0, len(MAGIC)) == MAGIC
     return False
 
 
 def catalog_tree(source: Path | bytes, name: str) -> Tree:
-    """The catalog that a database holds, as one file. Raises `InputError` as `read` does."""
+    """Return the catalog that a database holds, as one file. Raises `InputError` as `read` does."""
     from olmkit.catalog.database import conversion
 
     return conversion.tree(read(source, name), name)
 
 
 def read(source: Path | bytes, name: str) -> IndexTables:
-    """The rows of a database: a file on the disk, or the bytes of one.
+    """Return the rows of a database: a file on the disk, or the bytes of one.
 
     Raises `InputError` when it is not an index of operators, or damaged, or too large; messages
     call it `name`.
@@ -223,7 +223,7 @@ class _Reader:
     # What may be read
 
     def _tables(self) -> Iterator[tuple[str, frozenset[str]]]:
-        """The tables of the file, each with its columns."""
+        """Yield the tables of the file, each with its columns."""
         listed = self._connection.execute("SELECT type, name, rootpage FROM sqlite_master")
         for type_, name, root in listed.fetchmany(_MAX_ROWS):
             # Views and virtual tables have no pages.
@@ -243,7 +243,7 @@ class _Reader:
             )
 
     def _select(self, table: str, *columns: str) -> Iterator[Sequence[Any]]:
-        """The rows of a table, texts as they are; None for a column that it does not have."""
+        """Yield the rows of a table, texts as they are; None for a column that it does not have."""
         present = self._columns[table]
         asked = [_identifier(name) if name in present else "NULL" for name in columns]
         sql = f"SELECT {', '.join(asked)} FROM {_identifier(table)}"  # noqa: S608 - all is quoted
@@ -287,7 +287,7 @@ def _text(data: bytes) -> str:
 
 
 def _value(value: Any) -> Any:
-    """A value of any type as text, which is what most columns are for."""
+    """Return a value of any type as text, which is what most columns are for."""
     if isinstance(value, bytes):
         return _text(value)
     return value if value is None or isinstance(value, str) else str(value)

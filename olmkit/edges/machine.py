@@ -15,17 +15,17 @@ _REQUIREMENT = re.compile(
 
 
 def python_version() -> str:
-    """The version of the Python that runs, such as `3.13.0`."""
+    """Return the version of the Python that runs, such as `3.13.0`."""
     return platform.python_version()
 
 
 def program(name: str) -> str:
-    """The path of a program, empty when there is none."""
+    """Return the path of a program, empty when there is none."""
     return shutil.which(name) or ""
 
 
 def version_of(distribution: str) -> str:
-    """The version of an installed distribution, empty when it is not installed."""
+    """Return the version of an installed distribution, empty when it is not installed."""
     try:
         return importlib.metadata.version(distribution)
     except importlib.metadata.PackageNotFoundError:

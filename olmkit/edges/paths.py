@@ -12,37 +12,37 @@ from pathlib import Path
 
 
 def exists(path: Path) -> bool:
-    """Whether a file, a folder or anything else is there; links are followed."""
+    """Return whether a file, a folder or anything else is there; links are followed."""
     return path.exists()
 
 
 def is_file(path: Path) -> bool:
-    """Whether a regular file is there; links are followed."""
+    """Return whether a regular file is there; links are followed."""
     return path.is_file()
 
 
 def is_folder(path: Path) -> bool:
-    """Whether a folder is there; links are followed."""
+    """Return whether a folder is there; links are followed."""
     return path.is_dir()
 
 
 def is_link(path: Path) -> bool:
-    """Whether a symbolic link is there, whatever it leads to."""
+    """Return whether a symbolic link is there, whatever it leads to."""
     return path.is_symlink()
 
 
 def resolved(path: Path) -> Path:
-    """The absolute path, with links followed."""
+    """Return the absolute path, with links followed."""
     return path.resolve()
 
 
 def is_same(one: Path, other: Path) -> bool:
-    """Whether both paths lead to the same place."""
+    """Return whether both paths lead to the same place."""
     return one.resolve() == other.resolve()
 
 
 def is_within(path: Path, folder: Path) -> bool:
-    """Whether a path leads to a folder or to something in it."""
+    """Return whether a path leads to a folder or to something in it."""
     return path.resolve().is_relative_to(folder.resolve())
 
 
@@ -52,7 +52,7 @@ def expanded(path: str) -> Path:
 
 
 def simplified(path: Path) -> Path:
-    """The path without `.` and `..`, as text alone: links are not followed."""
+    """Return the path without `.` and `..`, as text alone: links are not followed."""
     return Path(os.path.normpath(path))
 
 
@@ -62,18 +62,18 @@ def matching(folder: Path, pattern: str) -> list[Path]:
 
 
 def entries(folder: Path) -> list[str]:
-    """The names in a folder, sorted; none without it."""
+    """Return the names in a folder, sorted; none without it."""
     return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
 
 
 def modified(path: Path) -> tuple[int, int]:
-    """The size of a file in bytes and its time of change in nanoseconds."""
+    """Return the size of a file in bytes and its time of change in nanoseconds."""
     info = path.stat()
     return info.st_size, info.st_mtime_ns
 
 
 def mode(path: Path) -> int:
-    """The permission bits of a file."""
+    """Return the permission bits of a file."""
     return path.stat().st_mode & 0o777
 
 

@@ -73,7 +73,7 @@ def _build(stage: Path, root: Path, changes: Changes) -> bool:
 
 
 def is_exchangeable(root: Path, most: int) -> bool:
-    """Whether another folder can take the place of `root`: it has at most `most` files."""
+    """Return whether another folder can take the place of `root`: it has at most `most` files."""
     if root.is_symlink() or not root.parent.is_dir():
         return False
     if not root.exists():

@@ -26,7 +26,7 @@ _MAX_TICKETS = 65536 // _INDEX.size
 
 
 def map_all(work: Callable[[T], R], items: Sequence[T], *, processes: int = 0) -> list[R]:
-    """What `work` makes of each item, in their order; 0 processes: one for each processor.
+    """Return what `work` makes of each item, in their order; 0 processes: one for each processor.
 
     Results can be pickled. What `work` raises in a worker is lost there, and raised when the
     item is done once more here, so `work` is free of effects.
@@ -50,7 +50,7 @@ def map_all(work: Callable[[T], R], items: Sequence[T], *, processes: int = 0) -
 
 
 def processors() -> int:
-    """The processors that this process may use."""
+    """Return the processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

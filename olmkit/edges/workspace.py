@@ -22,13 +22,13 @@ class Workspace:
     pending: Tree = field(default_factory=Tree)
 
     def has(self, path: str) -> bool:
-        """Whether a file or folder is there."""
+        """Return whether a file or folder is there."""
         below = f"{path.rstrip('/')}/"
         is_pending = path in self.pending or any(one.startswith(below) for one in self.pending)
         return is_pending or (self.folder / path).exists()
 
     def read(self, path: str, *, limit: int = disk.MAX_FILE_SIZE) -> bytes:
-        """The bytes of one file; raises as `disk.read_file` does."""
+        """Return the bytes of one file; raises as `disk.read_file` does."""
         if path in self.pending:
             return self.pending.data(path)
         return disk.read_file(self.folder / path, limit=limit)
@@ -49,7 +49,7 @@ class Workspace:
         yield from sorted(found)
 
     def present(self, paths: Iterable[str]) -> Tree:
-        """What is at these paths, for those that exist."""
+        """Return what is at these paths, for those that exist."""
         files: dict[str, File] = {}
         for path in paths:
             place = self.folder / path

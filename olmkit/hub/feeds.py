@@ -43,7 +43,7 @@ class Feed(NamedTuple):
 
 
 def of_list(title: str, tiles: Sequence[Tile], base_url: str = "") -> bytes:
-    """The shown version of each package."""
+    """Return the shown version of each package."""
     entries = [
         Entry(
             title=f"{tile.display_name} {tile.version}".strip(),
@@ -60,7 +60,7 @@ def of_list(title: str, tiles: Sequence[Tile], base_url: str = "") -> bytes:
 def of_news(
     title: str, tiles: Sequence[Tile], changes: Sequence[News], base_url: str = ""
 ) -> bytes:
-    """What changed since an earlier build, the newest first.
+    """Return what changed since an earlier build, the newest first.
 
     A change without a time has the date that the version states.
     """
@@ -85,7 +85,7 @@ def of_package(path: str, title: str, feed: Feed, base_url: str = "") -> bytes:
 
 
 def timestamp(text: str) -> str:
-    """A date or a time as RFC 3339 writes it, in UTC; empty when it is neither."""
+    """Return a date or a time as RFC 3339 writes it, in UTC; empty if it is neither."""
     try:
         found = datetime.fromisoformat(text.strip())
         in_utc = found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)

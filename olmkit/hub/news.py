@@ -39,7 +39,7 @@ class Moment:
 
 
 def parse(data: bytes, path: str) -> Earlier:
-    """The `index.json` of an earlier build. Raises `InputError` when it is not one."""
+    """Return the `index.json` of an earlier build. Raises `InputError` when it is not one."""
     try:
         found = json.loads(data)
     except (ValueError, RecursionError):
@@ -60,7 +60,7 @@ def parse(data: bytes, path: str) -> Earlier:
 
 
 def since(moment: Moment, tiles: Sequence[Tile]) -> tuple[News, ...] | None:
-    """The changes from the earlier list to `tiles`, by name, then those that it had found.
+    """Return the changes from the earlier list to `tiles`, by name, then those that it had found.
 
     None without an earlier list.
     """
@@ -92,12 +92,12 @@ def since(moment: Moment, tiles: Sequence[Tile]) -> tuple[News, ...] | None:
 
 
 def data(changes: Sequence[News]) -> list[dict[str, str]]:
-    """The changes as JSON."""
+    """Return the changes as JSON."""
     return [{key: value for key, value in asdict(one).items() if value} for one in changes]
 
 
 def sentence(one: News) -> str:
-    """A change in words, without the name of the operator."""
+    """Return a change in words, without the name of the operator."""
     match one.kind:
         case "added":
             return f"version {one.version} is new in the catalog" if one.version else "is new"

@@ -262,7 +262,7 @@ class Install:
         )
 
     def named(self, text: str) -> str:
-        """A text of `templates` with the names that are meant."""
+        """Return a text of `templates` with the names that are meant."""
         names = (self.bundle, self.version, self.package, self.channel)
         for written, name in zip(self.written, names, strict=True):
             if written and written != name:

@@ -26,7 +26,7 @@ def digest(data: bytes) -> str:
 
 
 def package(base: str, name: str) -> str:
-    """The page of a package; `base` is empty or the folder of its catalog with a slash."""
+    """Return the page of a package; `base` is empty or the folder of its catalog with a slash."""
     return f"{base}p/{folder(name)}/"
 
 

@@ -71,7 +71,7 @@ class Record:
 
 
 def of_bundle(bundle: Bundle) -> Record:
-    """What the blob of a bundle carries. Raises `InputError` when it cannot be read."""
+    """Return what the blob of a bundle carries. Raises `InputError` when it cannot be read."""
     blob = outline.blob_at(bundle.place)
     fields = blob.fields
     manifests = tuple(_manifests(blob, fields))
@@ -83,7 +83,7 @@ def of_bundle(bundle: Bundle) -> Record:
 
 
 def package_fields(package: Package) -> Mapping[str, Any]:
-    """The fields of the `olm.package` blob: description and icon."""
+    """Return the fields of the `olm.package` blob: description and icon."""
     return mapping(outline.blob_at(package.place).fields)
 
 

@@ -52,7 +52,7 @@ class Dependents:
             await _synced(source, self.patience)
 
     def _annotated(self, snapshot: Snapshot) -> list[Request]:
-        """The object that annotations name, where no owner reference may."""
+        """Return the object that annotations name, where no owner reference may."""
         if not snapshot.metadata.namespace and not self.cluster_scoped:
             return []
         found = primaries.named(snapshot.metadata.annotations or {}, self.owner)
@@ -70,7 +70,7 @@ async def _synced(source: KindSource, seconds: float) -> None:
 
 
 def _is_touched(event: UpdateEvent) -> bool:
-    """Whether more than the status changed; a kind without generation has none."""
+    """Return whether more than the status changed; a kind without generation has none."""
     if event.old is None or event.new is None:
         return False
     old, new = event.old.metadata, event.new.metadata

@@ -88,7 +88,7 @@ def read(
     path: str,
     only: Choice | None = None,
 ) -> Reading[W]:
-    """The entries of a file, or `only` some; raises `InputError` for what is not YAML."""
+    """Return the entries of a file, or `only` some; raise `InputError` for what is not YAML."""
     reader = _Reader(documents.load(data, path), environment, form, only)
     entries = tuple(reader.entries())
     return Reading(entries, tuple(sorted(reader.findings, key=Diagnostic.sort_key)))
@@ -166,7 +166,7 @@ class _Reader(Generic[W]):
 
 
 def repeated(watch: Watch) -> Diagnostic:
-    """What is wrong with a second entry for a kind."""
+    """Return what is wrong with a second entry for a kind."""
     return Diagnostic(
         "WCH005",
         _NAMES["WCH005"],
@@ -178,21 +178,21 @@ def repeated(watch: Watch) -> Diagnostic:
 
 
 def text(value: Any, _: Mapping[str, str]) -> str:
-    """A string."""
+    """Return a string."""
     if not isinstance(value, str):
         raise ValueError("must be a string")
     return value
 
 
 def truth(value: Any, _: Mapping[str, str]) -> bool:
-    """A boolean."""
+    """Return a boolean."""
     if not isinstance(value, bool):
         raise ValueError("must be `true` or `false`")
     return value
 
 
 def period(value: Any, _: Mapping[str, str]) -> float | None:
-    """A duration in seconds; None: that of the process."""
+    """Return a duration in seconds; None: that of the process."""
     if not isinstance(value, str):
         raise ValueError("must be a duration such as `1m30s`, as a string")
     try:
@@ -205,7 +205,7 @@ def period(value: Any, _: Mapping[str, str]) -> float | None:
 
 
 def selector(value: Any, _: Mapping[str, str]) -> LabelSelector | None:
-    """A label selector; None: all objects."""
+    """Return a label selector; None: all objects."""
     if not isinstance(value, Mapping) or set(value) - {"matchLabels", "matchExpressions"}:
         raise ValueError("must have `matchLabels` or `matchExpressions`, and nothing else")
     try:
@@ -215,7 +215,7 @@ def selector(value: Any, _: Mapping[str, str]) -> LabelSelector | None:
 
 
 def count(value: Any, _: Mapping[str, str]) -> int:
-    """A whole number above 0."""
+    """Return a whole number above 0."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise ValueError("must be a number above 0")
     return value
@@ -230,10 +230,10 @@ KIND_FIELDS = (
 
 
 def readers(fields: Sequence[Field]) -> dict[str, Read]:
-    """How keys are read, those of the kind among them."""
+    """Return how keys are read, those of the kind among them."""
     return {one.key: one.read for one in (*KIND_FIELDS, *fields)}
 
 
 def attributes(fields: Sequence[Field], found: Mapping[str, Any]) -> dict[str, Any]:
-    """What was found by keys, by the attributes that they become."""
+    """Return what was found by keys, by the attributes that they become."""
     return {one.attribute: found[one.key] for one in fields if one.key in found}

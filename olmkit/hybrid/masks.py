@@ -14,7 +14,7 @@ _SHORT = 4  # characters; shorter values are found in many texts
 
 
 def secrets_of(found: Iterable[Manifest]) -> list[str]:
-    """The values that the Secrets among these objects hold, as texts; the longest first."""
+    """Return the values that the Secrets among these objects hold, as texts; the longest first."""
     values: set[str] = set()
     for one in found:
         if not is_secret(one):
@@ -32,12 +32,12 @@ def secrets_of(found: Iterable[Manifest]) -> list[str]:
 
 
 def hidden(text: str, values: Sequence[str]) -> str:
-    """The text with each of these values masked."""
+    """Return the text with each of these values masked."""
     for value in values:
         text = text.replace(value, MASK)
     return text
 
 
 def is_secret(manifest: Manifest) -> bool:
-    """Whether the object is a Secret of Kubernetes."""
+    """Return whether the object is a Secret of Kubernetes."""
     return manifest.get("apiVersion") == "v1" and objects.kind(manifest) == "Secret"

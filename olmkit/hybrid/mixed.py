@@ -53,7 +53,7 @@ def main(
 def read(
     data: bytes, environment: Mapping[str, str], *, path: str = FILE
 ) -> Reading[HelmWatch | AnsibleWatch]:
-    """The entries of both kinds; raises `InputError` for what is not YAML."""
+    """Return the entries of both kinds; raise `InputError` for what is not YAML."""
     charts = helm_watches.read(data, environment, path=path, only=_has_chart)
     others = ansible_watches.read(data, environment, path=path, only=_has_no_chart)
     known = {one.gvk for one in charts.entries}
@@ -64,7 +64,7 @@ def read(
 
 
 def _said_of_all(found: Diagnostic) -> Diagnostic:
-    """A finding of an entry that has nothing to run: here it may have a chart, too."""
+    """Return a finding of an entry that has nothing to run: here it may have a chart, too."""
     missing = "`role` and no `playbook`"
     if not found.message.endswith(missing):
         return found
@@ -109,7 +109,7 @@ class MixedOperator:
             one.add_controllers(manager)
 
     def reconcilers(self, client: Client) -> Iterable[EntryReconciler]:
-        """One for each entry."""
+        """Yield one for each entry."""
         for one in self.parts:
             yield from one.reconcilers(client)
 

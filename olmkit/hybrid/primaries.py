@@ -15,7 +15,7 @@ KIND = "operator-sdk/primary-resource-type"
 
 
 def of_owner(owner: Manifest) -> dict[str, str]:
-    """The annotations of what belongs to this object."""
+    """Return the annotations of what belongs to this object."""
     namespace = objects.namespace(owner)
     return {
         NAME: f"{namespace}/{objects.name(owner)}".lstrip("/"),

@@ -47,7 +47,7 @@ class EntryReconciler(Protocol):
         """Look at one object."""
 
     async def differences(self, request: Request) -> list[str]:
-        """What a pass would change, as lines without secrets; nothing is written."""
+        """Return what a pass would change, as lines without secrets; nothing is written."""
 
 
 class Described(Protocol):
@@ -57,13 +57,13 @@ class Described(Protocol):
         """Put the controllers into a manager."""
 
     def reconcilers(self, client: Client) -> Iterable[EntryReconciler]:
-        """One for each entry."""
+        """Return one for each entry."""
 
     def close(self) -> None:
         """End what is left when the manager has ended."""
 
     def working(self) -> AbstractAsyncContextManager[None]:
-        """What the reconcilers need while they work without a manager."""
+        """Return what the reconcilers need while they work without a manager."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +124,7 @@ async def _described(
 
 
 def parse_flags(program: Program, words: Sequence[str]) -> Flags:
-    """The flags of a command line, those of the originals among them."""
+    """Return the flags of a command line, those of the originals among them."""
     return process.parse_flags(_operator(program, _none), words)
 
 
@@ -169,7 +169,7 @@ def read_watches(
 
 
 def duration(text: str) -> float:
-    """A flag's duration in seconds."""
+    """Return a flag's duration in seconds."""
     try:
         return durations.parse(text)
     except ValueError as error:

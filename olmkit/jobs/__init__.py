@@ -1,10 +1,10 @@
-"""The library of the toolkit: all that the commands of olmkit do, called from Python.
+"""The library of olmkit: everything that its commands do, as Python functions.
 
-Short calls do a common task in one line. Below them are the jobs, one function for each task:
-it reads through an edge, calls the middle and writes through an edge. A job returns a value; it
-never prints and never ends the process.
+Short calls do a common task in one line. They call jobs, one function for each task. A job reads
+its input, computes the result and writes it. It returns a value, and never prints or ends the
+process.
 
-The names that this package exports are public, and each is imported when it is used first.
+The names that this package exports are public, and each is imported on first use.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ async def examine(
     access: Access,
     cluster: AbstractAsyncContextManager[tuple[ClusterObjects, str]],
 ) -> tuple[MachineCheck, ...]:
-    """Everything that was found, in the order in which a new user needs it.
+    """Return everything that was found, in the order in which a new user needs it.
 
     `folder` may hold a project; `cluster` opens the one of the kubeconfig.
     """

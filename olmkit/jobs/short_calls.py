@@ -59,7 +59,7 @@ def validate_bundle(
     ignore: Sequence[str] = (),
     access: Access | None = None,
 ) -> tuple[Diagnostic, ...]:
-    """The findings about a bundle: a folder or an image.
+    """Return the findings about a bundle: a folder or an image.
 
     `select` and `ignore` take codes, names and families of rules. Raises `InputError` when the
     bundle cannot be read, `RemoteError` when its image cannot be pulled, `ConfigurationError`
@@ -80,7 +80,7 @@ def validate_catalog(
     ignore: Sequence[str] = (),
     access: Access | None = None,
 ) -> tuple[Diagnostic, ...]:
-    """The findings about a catalog: a folder or an image.
+    """Return the findings about a catalog: a folder or an image.
 
     Arguments and errors are those of `validate_bundle`.
     """

@@ -37,12 +37,12 @@ class ValidationResult:
 
 
 def are_folders(references: Sequence[str]) -> bool:
-    """Whether all are on the disk, so that nothing has to be pulled."""
+    """Return whether all are on the disk, so that nothing has to be pulled."""
     return all(paths.exists(Path(name)) for name in references)
 
 
 async def pull(references: Sequence[str], read: Callable[[str], Awaitable[Tree]]) -> Pulled:
-    """The files of those that are images, as `read` has them."""
+    """Return the files of those that are images, as `read` has them."""
     pulled: dict[str, Tree | OlmkitError] = {}
     for name in references:
         if name in pulled or are_folders((name,)):

@@ -34,7 +34,7 @@ class Resource:
         return self.gvk.api_version
 
     def path(self, *, namespace: str = "", name: str = "", subresource: str = "") -> str:
-        """The URL path of a collection, an object or a subresource."""
+        """Return the URL path of a collection, an object or a subresource."""
         root = f"/apis/{self.api_version}" if self.gvk.group else f"/api/{self.api_version}"
         if self.namespaced and namespace:
             root += f"/namespaces/{namespace}"
@@ -148,7 +148,7 @@ _BY_CODE: Mapping[int, type[ClusterError]] = {
 def error_from_status(
     status: Mapping[str, Any], *, code: int = 0, retry_after: float | None = None
 ) -> ClusterError:
-    """The error that a `Status` object describes: by reason first, then by code."""
+    """Return the error that a `Status` object describes: by reason first, then by code."""
     reason = _text(status.get("reason"))
     found = status.get("code")
     code = found if isinstance(found, int) and found else code
@@ -248,7 +248,7 @@ class Pipe(Protocol):
     """A connection through the API server, as a stream of bytes both ways."""
 
     async def read(self) -> bytes:
-        """What has come, at least one byte; empty at the end. Raises `ClusterError`."""
+        """Return what has come, at least one byte; empty at the end. Raises `ClusterError`."""
 
     async def write(self, data: bytes) -> None:
         """Send; raises `ClusterError` when the connection has ended."""
@@ -298,7 +298,7 @@ class Cluster(Protocol):
     async def get(
         self, resource: Resource, name: str, *, namespace: str = "", subresource: str = ""
     ) -> Manifest:
-        """One object."""
+        """Return one object."""
 
     async def list_page(
         self,
@@ -310,7 +310,7 @@ class Cluster(Protocol):
         metadata_only: bool = False,
         **selectors: Unpack[Selectors],
     ) -> ObjectList:
-        """One page of a collection."""
+        """Return one page of a collection."""
 
     def watch(
         self,
@@ -384,12 +384,12 @@ class Cluster(Protocol):
         """DELETE of all objects that are selected; in a namespace, or in all."""
 
     def impersonating(self, identity: ImpersonatedUser) -> Cluster:
-        """The same server, asked as another user."""
+        """Return the same server, asked as another user."""
 
     def log(
         self, namespace: str, pod: str, *, params: Mapping[str, str], follow: bool = False
     ) -> AsyncGenerator[bytes, None]:
-        """The log of a container in parts, as they come; `params` are those of the API."""
+        """Return the log of a container in parts, as they come; `params` are those of the API."""
 
     def execute(
         self,
@@ -403,4 +403,4 @@ class Cluster(Protocol):
         """The messages of a command in a container: channel (1 output, 2 errors, 3 end), data."""
 
     def forward(self, namespace: str, pod: str, port: int) -> AbstractAsyncContextManager[Pipe]:
-        """A connection to a port of a pod."""
+        """Return a connection to a port of a pod."""

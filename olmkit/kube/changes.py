@@ -11,7 +11,7 @@ from typing import Any
 
 
 def merge_patch(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    """The merge patch from `old` to `new`; empty when nothing differs.
+    """Return the merge patch from `old` to `new`; empty if nothing differs.
 
     Lists are replaced whole. A null in `new` cannot be said in a merge patch, it counts
     as missing.

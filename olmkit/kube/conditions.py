@@ -24,7 +24,7 @@ Condition = dict[str, Any]
 def condition(
     type_: str, status: str, reason: str, message: str = "", *, observed_generation: int = 0
 ) -> Condition:
-    """A condition without a time; `set_condition` knows which time it gets.
+    """Return a condition without a time; `set_condition` knows which time it gets.
 
     Raises `ValueError` when the API server would refuse it; a message that is too long
     is cut.
@@ -76,21 +76,21 @@ def remove_condition(conditions: list[Condition], type_: str) -> bool:
 
 
 def find(conditions: list[Condition], type_: str) -> Condition | None:
-    """The condition of this type, or None."""
+    """Return the condition of this type, or None."""
     return next((one for one in conditions if one.get("type") == type_), None)
 
 
 def is_status(conditions: list[Condition], type_: str, status: str) -> bool:
-    """Whether the condition is there with this status; an absent one has none."""
+    """Return whether the condition is there with this status; an absent one has none."""
     found = find(conditions, type_)
     return found is not None and found.get("status") == status
 
 
 def is_true(conditions: list[Condition], type_: str) -> bool:
-    """Whether the condition is there with status `True`."""
+    """Return whether the condition is there with status `True`."""
     return is_status(conditions, type_, "True")
 
 
 def is_false(conditions: list[Condition], type_: str) -> bool:
-    """Whether the condition is there with status `False`; an absent one is not."""
+    """Return whether the condition is there with status `False`; an absent one is not."""
     return is_status(conditions, type_, "False")

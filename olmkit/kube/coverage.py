@@ -13,12 +13,12 @@ from olmkit.kube import changes
 
 
 def covers(found: Any, wanted: Any) -> bool:
-    """Whether everything wanted is there already."""
+    """Return whether everything wanted is there already."""
     return changes.same(projected(found, wanted), wanted)
 
 
 def projected(found: Any, wanted: Any) -> Any:
-    """What `found` says where `wanted` says something; what is missing is left out."""
+    """Return what `found` says where `wanted` says something; what is missing is left out."""
     if isinstance(wanted, Mapping) and isinstance(found, Mapping):
         return {key: projected(found[key], value) for key, value in wanted.items() if key in found}
     if isinstance(wanted, list) and isinstance(found, list):

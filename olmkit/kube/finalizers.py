@@ -11,7 +11,7 @@ from olmkit.kube.objects import Manifest
 
 
 def contains(manifest: Manifest, finalizer: str) -> bool:
-    """Whether the object has the finalizer."""
+    """Return whether the object has the finalizer."""
     return finalizer in objects.sequence(objects.metadata(manifest).get("finalizers"))
 
 
@@ -38,7 +38,7 @@ def remove(manifest: Manifest, finalizer: str) -> bool:
 
 
 def of_operators(manifest: Manifest) -> list[str]:
-    """The finalizers that operators and OLM honor; Kubernetes honors its own."""
+    """Return the finalizers that operators and OLM honor; Kubernetes honors its own."""
     return [
         name
         for name in objects.sequence(objects.metadata(manifest).get("finalizers"))
@@ -54,5 +54,5 @@ def _is_own(name: str) -> bool:
 
 
 def is_being_deleted(manifest: Manifest) -> bool:
-    """Whether the object has a deletion timestamp."""
+    """Return whether the object has a deletion timestamp."""
     return bool(objects.metadata(manifest).get("deletionTimestamp"))

@@ -106,7 +106,7 @@ class LabelSelector:
         return cls(tuple(_sorted(_equal(key, value) for key, value in selector.items())))
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Whether an object with these labels meets all requirements."""
+        """Return whether an object with these labels meets all requirements."""
         return all(requirement.matches(labels) for requirement in self.requirements)
 
     def __str__(self) -> str:

@@ -34,7 +34,7 @@ class GVK(NamedTuple):
 
     @classmethod
     def parse(cls, api_version: str, kind: str) -> GVK:
-        """The GVK of an object with this `apiVersion` and `kind`."""
+        """Return the GVK of an object with this `apiVersion` and `kind`."""
         group, _, version = api_version.rpartition("/")
         return cls(group=group, version=version, kind=kind)
 
@@ -110,14 +110,14 @@ def sequence(value: Any) -> list[Any]:
 
 
 def items_of(manifest: Manifest) -> list[Manifest]:
-    """The objects of a `List` of whatever kind; any other object alone."""
+    """Return the objects of a `List` of whatever kind; any other object alone."""
     if not kind(manifest).endswith("List") or not isinstance(manifest.get("items"), list):
         return [manifest]
     return [one for one in manifest["items"] if isinstance(one, dict)]
 
 
 def gvk(manifest: Any) -> GVK:
-    """The GVK of an object; parts that are missing are empty."""
+    """Return the GVK of an object; parts that are missing are empty."""
     return GVK.parse(text(mapping(manifest).get("apiVersion")), kind(manifest))
 
 
@@ -142,17 +142,17 @@ def namespace(manifest: Any) -> str:
 
 
 def labels_of(manifest: Any) -> Mapping[str, str]:
-    """The labels of an object; values that are not strings are left out."""
+    """Return the labels of an object; values that are not strings are left out."""
     return _texts(metadata(manifest).get("labels"))
 
 
 def annotations_of(manifest: Any) -> Mapping[str, str]:
-    """The annotations of an object; values that are not strings are left out."""
+    """Return the annotations of an object; values that are not strings are left out."""
     return _texts(metadata(manifest).get("annotations"))
 
 
 def key(manifest: Any) -> ObjectKey:
-    """What identifies the object in a cluster."""
+    """Return what identifies the object in a cluster."""
     return ObjectKey(
         group=gvk(manifest).group,
         kind=kind(manifest),
@@ -162,12 +162,12 @@ def key(manifest: Any) -> ObjectKey:
 
 
 def is_cluster_scoped(api: GVK) -> bool:
-    """Whether a kind certainly has no namespace; unknown kinds count as namespaced."""
+    """Return whether a kind certainly has no namespace; unknown kinds count as namespaced."""
     return (api.group, api.kind) in CLUSTER_SCOPED
 
 
 def pod_spec(manifest: Any) -> Mapping[str, Any]:
-    """The pod spec that a workload carries, empty when it is not a workload."""
+    """Return the pod spec that a workload carries, empty when it is not a workload."""
     spec = mapping(mapping(manifest).get("spec"))
     if kind(manifest) == "Pod":
         return spec

@@ -22,12 +22,12 @@ _VERSION: Final = re.compile(r"v?4\.(0|[1-9][0-9]{0,2})", re.ASCII)
 
 
 def kubernetes(minor: int) -> int:
-    """The minor version of Kubernetes in OpenShift `4.minor`."""
+    """Return the minor version of Kubernetes in OpenShift `4.minor`."""
     return _ODD.get(minor, minor + _DISTANCE)
 
 
 def parse(text: str) -> tuple[int, ...] | None:
-    """The versions that `text` names, oldest first; None when it is not in a known form.
+    """Return the versions that `text` names, oldest first; None if it is not in a known form.
 
     `v4.12` is that and later, `=v4.12` only that, `v4.12-v4.14` a range, and `v4.12,v4.13`
     the oldest of the list and later, as catalogs read it.

@@ -67,12 +67,12 @@ def remove_controller_reference(owner: Manifest, manifest: Manifest) -> bool:
 
 
 def has_owner_reference(owner: Manifest, manifest: Manifest) -> bool:
-    """Whether `manifest` has a reference to `owner`, by group, kind and name."""
+    """Return whether `manifest` has a reference to `owner`, by group, kind and name."""
     return any(_same_owner(one, _reference(owner)) for one in _references(manifest))
 
 
 def controller_of(manifest: Manifest) -> dict[str, Any] | None:
-    """The reference with `controller: true`, if there is one."""
+    """Return the reference with `controller: true`, if there is one."""
     return next((one for one in _references(manifest) if one.get("controller") is True), None)
 
 

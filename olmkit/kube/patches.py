@@ -63,7 +63,7 @@ def strategic_merge(value: objects.Manifest, patch: Mapping[str, Any]) -> object
 def in_server_order(
     merged: objects.Manifest, value: objects.Manifest, patch: Mapping[str, Any]
 ) -> objects.Manifest:
-    """A strategic merge with its lists in the order of an API server, for a built-in kind.
+    """Return a strategic merge with its lists in the order of an API server, for a built-in kind.
 
     There, items that are in `value` keep their order, and an item of the patch that is not
     comes before what was not before the items that follow it in the patch.
@@ -73,12 +73,12 @@ def in_server_order(
 
 
 def is_built_in(group: str) -> bool:
-    """Whether Kubernetes itself defines the API group, so that its lists have keys."""
+    """Return whether Kubernetes itself defines the API group, so that its lists have keys."""
     return "." not in group or group.endswith(".k8s.io")
 
 
 def pointer(path: str) -> list[str]:
-    """The steps of a JSON pointer (RFC 6901); raises `PatchError` for any other text."""
+    """Return the steps of a JSON pointer (RFC 6901); raise `PatchError` for any other text."""
     if path == "":
         return []
     if not path.startswith("/"):
@@ -204,7 +204,7 @@ _DELETE, _REPLACE, _MERGE = "delete", "replace", "merge"
 
 
 def _key_of(path: tuple[str, ...]) -> str:
-    """The key by which the items of the list at `path` merge; empty when it is replaced."""
+    """Return the key by which the items of the list at `path` merge; empty if it is replaced."""
     name = path[-1]
     if name == "ports":
         if len(path) > 1 and path[-2] in _CONTAINER_LISTS:

@@ -43,12 +43,12 @@ FIRST = ("Namespace", "CustomResourceDefinition")
 
 
 def ordered(found: Iterable[Manifest]) -> tuple[Manifest, ...]:
-    """The objects in the order in which to apply them; equal ones as they came."""
+    """Return the objects in the order in which to apply them; equal ones as they came."""
     return tuple(sorted(found, key=_rank))
 
 
 def workloads(found: Iterable[Manifest]) -> tuple[Manifest, ...]:
-    """The Deployments among the objects: what an operator runs as."""
+    """Return the Deployments among the objects: what an operator runs as."""
     return tuple(one for one in found if objects.kind(one) == "Deployment")
 
 

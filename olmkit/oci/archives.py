@@ -55,7 +55,7 @@ class Hash(Protocol):
 def entries(
     stream: BinaryIO, name: str, budget: ReadBudget, seen: Hash | None = None
 ) -> Iterator[tuple[tarfile.TarInfo, BinaryIO]]:
-    """Each entry of a layer with its content, readable until the next one is requested.
+    """Yield each entry of a layer with its content, readable until the next one is requested.
 
     `stream` must be able to seek; `name` is how messages call it. `seen` gets all bytes of the
     uncompressed archive. Raises `InputError`.
@@ -85,7 +85,7 @@ def entries(
 
 
 def members(stream: BinaryIO, name: str, budget: ReadBudget) -> Iterator[tarfile.TarInfo]:
-    """Each entry of an uncompressed archive that is read in place; raises `InputError`."""
+    """Yield each entry of an uncompressed archive that is read in place; raise `InputError`."""
     try:
         with tarfile.open(
             fileobj=stream, mode="r:", errorlevel=2, tarinfo=_entry_type(name, budget)
@@ -96,7 +96,7 @@ def members(stream: BinaryIO, name: str, budget: ReadBudget) -> Iterator[tarfile
 
 
 def entry_path(text: str, name: str) -> str | None:
-    """The path of an entry below the root; None for the root itself.
+    """Return the path of an entry below the root; None for the root itself.
 
     `name` is that of the archive, for messages. Raises `InputError` for a path that leaves the
     root, or that Linux does not take.
@@ -150,7 +150,7 @@ def _check_size(entry: tarfile.TarInfo, tar: tarfile.TarFile, name: str) -> None
 
 
 def _entry_type(name: str, budget: ReadBudget) -> type[tarfile.TarInfo]:
-    """What `tarfile` makes of headers, with limits on those that only extend the next one.
+    """Return what `tarfile` makes of headers, with limits on those that only extend the next one.
 
     `tarfile` reads each of these within the one before it, which is why they are counted.
     """
@@ -265,7 +265,7 @@ class _Gunzip:
         return b""
 
     def _begin(self) -> bool:
-        """Whether there is another member; only zeros follow the last one."""
+        """Return whether there is another member; only zeros follow the last one."""
         self._waiting = self._waiting.lstrip(b"\0")
         while not self._waiting:
             chunk = self._source.read(_COMPRESSED_CHUNK)

@@ -99,7 +99,7 @@ class Digest:
 
     @staticmethod
     def of(data: bytes) -> Digest:
-        """The SHA-256 digest of `data`."""
+        """Return the SHA-256 digest of `data`."""
         return Digest("sha256", hashlib.sha256(data).hexdigest())
 
     def matches(self, data: bytes) -> bool:
@@ -130,7 +130,7 @@ class Platform:
         )
 
     def runs(self, other: Platform) -> bool:
-        """Whether an image for `other` is for this platform; an empty variant takes any."""
+        """Return whether an image for `other` is for this platform; an empty variant takes any."""
         return (
             self.os == other.os
             and self.architecture == other.architecture
@@ -289,7 +289,7 @@ class ImageConfig:
 
 
 def parse_manifest(data: bytes, media_type: str = "") -> ImageManifest | ImageIndex:
-    """An image manifest or an index, by `media_type`, which came with it, or by its content.
+    """Return an image manifest or an index, by `media_type`, which came with it, or by its content.
 
     A text that is both, or says another type than it came with, is refused: two readers could
     take it for two different images. Raises `InputError` for these, for the schema 1 of Docker,
@@ -334,7 +334,7 @@ def parse_manifest(data: bytes, media_type: str = "") -> ImageManifest | ImageIn
 
 
 def parse_layout_index(data: bytes) -> ImageIndex:
-    """The `index.json` of a layout, which may list many more images than an image has parts.
+    """Return the `index.json` of a layout, which may list many more images than an image has parts.
 
     Raises `InputError` for another type, another version and more entries than the limit.
     """

@@ -109,7 +109,7 @@ class LayeredFiles:
             )
 
     def folder(self, folder: str) -> Tree:
-        """The files below `folder`, links followed; empty when there is no such folder.
+        """Return the files below `folder`, links followed; empty if there is no such folder.
 
         A file is counted once for each link to it, because a reader of the folder reads it
         that often. Raises `InputError` for a link that leaves the image, goes round in a
@@ -143,12 +143,12 @@ class LayeredFiles:
         return self.folder(path).at(path)
 
     def elsewhere(self) -> tuple[str, ...]:
-        """Where wanted folders really lie when links lead to places that were not kept."""
+        """Return where wanted folders really lie when links lead to places that were not kept."""
         targets = (self._walk(folder).path for folder in self._wanted)
         return tuple(target for target in targets if not self._keeps(target))
 
     def linked(self) -> frozenset[str]:
-        """The files outside of wanted folders that hard links inside are other names of."""
+        """Return the files outside of wanted folders that hard links inside are other names of."""
         return frozenset(self._lacking)
 
     def _place(
@@ -191,7 +191,7 @@ class LayeredFiles:
         return File(content.read(), entry.mode & 0o777)
 
     def _linked(self, path: str, entry: TarInfo, name: str) -> tuple[File | None, str | None]:
-        """The file or link that a hard link is another name of."""
+        """Return the file or link that a hard link is another name of."""
         folder, base = posixpath.split(archives.entry_path(entry.linkname, name) or "")
         place = self._walk(folder)
         node = _child(place.node, base)
@@ -269,7 +269,7 @@ class LayeredFiles:
                     self._forget(children.pop(base))
 
     def _leaves(self, folder: _Node | None) -> Iterator[tuple[str, _Node]]:
-        """Everything below a folder that is not a folder, with its path from there."""
+        """Yield everything below a folder that is not a folder, with its path from there."""
         waiting = [("", folder)] if folder is not None else []
         while waiting:
             prefix, one = waiting.pop()
@@ -283,7 +283,7 @@ class LayeredFiles:
                     waiting.append((f"{path}/", child))
 
     def _walk(self, path: str) -> _Place:
-        """Where `path` leads, with every link in it replaced by what it points to."""
+        """Return where `path` leads, with every link in it replaced by what it points to."""
         names: list[str] = []
         nodes: list[_Node | None] = [self._root]
         rest = path.split("/")

@@ -71,7 +71,7 @@ class MultiPlatformImage:
 
 
 def scratch(platform: Platform, *, created: int = 0) -> Image:
-    """An image without layers; `created` is its time of creation in Unix seconds."""
+    """Return an image without layers; `created` is its time of creation in Unix seconds."""
     config: dict[str, Any] = {
         "created": _time(created),
         "architecture": platform.architecture,
@@ -202,7 +202,7 @@ def data_image(
     platforms: Sequence[Platform] = OLM_PLATFORMS,
     created: int = 0,
 ) -> Image | MultiPlatformImage:
-    """An image that only carries files, the same for every platform.
+    """Return an image that only carries files, the same for every platform.
 
     With one platform an image, with more an index over images that share the layer:
     runtimes look for their own platform even where nothing is executed.
@@ -220,7 +220,7 @@ def data_image(
 
 
 def contents(image: Image | MultiPlatformImage) -> Iterator[tuple[Descriptor, bytes]]:
-    """Everything of `image` that is in memory, in an order in which it may be stored."""
+    """Yield everything of `image` that is in memory, in an order in which it may be stored."""
     if isinstance(image, MultiPlatformImage):
         for part in image.images:
             yield from contents(part)

@@ -43,7 +43,7 @@ def write(tree: Tree, *, mtime: int = 0) -> Layer:
 
 
 def compress(archive: bytes) -> Layer:
-    """An archive as a gzip-compressed layer."""
+    """Return an archive as a gzip-compressed layer."""
     data = b"".join(
         (
             _GZIP_HEADER,
@@ -76,7 +76,7 @@ def write_archive(tree: Tree, *, mtime: int = 0) -> bytes:
 
 
 def mode_of(file: File) -> int:
-    """The permission bits that a file has in a layer."""
+    """Return the permission bits that a file has in a layer."""
     return 0o755 if file.mode & 0o100 else 0o644
 
 
@@ -93,7 +93,7 @@ def _folders(tree: Mapping[str, File]) -> set[str]:
 def header(
     path: str, *, size: int = 0, mode: int = 0o644, kind: bytes = b"0", mtime: int = 0
 ) -> bytes:
-    """The POSIX header of one entry, owned by 0:0.
+    """Return the POSIX header of one entry, owned by 0:0.
 
     Written here and not by `tarfile`, whose bytes differ between releases of Python.
     """
@@ -128,7 +128,7 @@ def header(
 
 
 def padding(size: int) -> bytes:
-    """What follows `size` bytes of content in an archive."""
+    """Return what follows `size` bytes of content in an archive."""
     return bytes(-size % _BLOCK)
 
 

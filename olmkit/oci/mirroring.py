@@ -41,7 +41,7 @@ class MirrorRegistry:
     prefix: str = ""
 
     def place(self, source: Reference) -> Reference:
-        """Where an image goes. Raises `InputError` when its name is too long there."""
+        """Return where an image goes. Raises `InputError` when its name is too long there."""
         repository = f"{self.prefix}/{source.repository}" if self.prefix else source.repository
         moved = replace(source, registry=self.registry, repository=repository)
         if len(moved.name) > MAX_NAME_LENGTH:
@@ -87,14 +87,14 @@ def parse_target(text: str) -> MirrorTarget:
 
 
 def is_loopback(target: MirrorTarget) -> bool:
-    """Whether a mirror is a registry on this machine, which is reached without TLS."""
+    """Return whether a mirror is a registry on this machine, which is reached without TLS."""
     return isinstance(target, MirrorRegistry) and names.is_loopback(
         Reference(registry=target.registry, repository="x").host
     )
 
 
 def parse_images(texts: Iterable[str]) -> tuple[Reference, ...]:
-    """The images of a catalog as references, each once, in their order.
+    """Return the images of a catalog as references, each once, in their order.
 
     What has a digest loses its tag, since the digest decides. Raises `InputError` with all
     that are not references.
@@ -137,22 +137,22 @@ def check_tags(sources: Iterable[Reference], target: MirrorRegistry) -> None:
 
 
 def keeping_tag(digest: Digest) -> str:
-    """The tag of an image that is named by digest: registries may remove what has no tag."""
+    """Return the tag of an image that is named by digest: registries may remove what has no tag."""
     return f"mirror-{digest.encoded[:16]}"
 
 
 def is_referrer_tag(tag: str) -> bool:
-    """Whether a tag is of a signature or a list of referrers, not of an image."""
+    """Return whether a tag is of a signature or a list of referrers, not of an image."""
     return _TAG_OF_REFERRERS.fullmatch(tag) is not None
 
 
 def layout_name(reference: Reference) -> str:
-    """How a layout names an image of a mirror: as the source does."""
+    """Return how a layout names an image of a mirror: as the source does."""
     return str(reference)
 
 
 def parse_layout_name(name: str) -> Reference | None:
-    """The image of a mirror that a layout names; None for any other name."""
+    """Return the image of a mirror that a layout names; None for any other name."""
     if not names_registry(name):
         return None
     try:
@@ -162,7 +162,7 @@ def parse_layout_name(name: str) -> Reference | None:
 
 
 def repositories(pairs: Iterable[tuple[Reference, Reference]]) -> MirroredNames:
-    """The repositories of images and their copies, sorted."""
+    """Return the repositories of images and their copies, sorted."""
     by_digest: dict[str, str] = {}
     by_tag: dict[str, str] = {}
     for source, target in sorted(pairs, key=lambda pair: str(pair[0])):

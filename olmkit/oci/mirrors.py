@@ -41,7 +41,7 @@ class MirrorRule:
     mirrors: tuple[Mirror, ...] = ()
 
     def covers(self, name: str) -> bool:
-        """Whether `name` (registry and repository) is below the prefix."""
+        """Return whether `name` (registry and repository) is below the prefix."""
         if self.prefix.startswith("*."):
             return name.partition("/")[0].partition(":")[0].endswith(self.prefix[1:])
         rest = name.removeprefix(self.prefix)
@@ -85,7 +85,7 @@ class Rules:
         return (*mirrors, MirrorPlace(reference=own or reference, insecure=rule.insecure))
 
     def target(self, reference: Reference) -> MirrorPlace:
-        """Where an image is sent: never to a mirror."""
+        """Return where an image is sent: never to a mirror."""
         rule = self.rule_for(reference)
         if rule is None:
             return MirrorPlace(reference=reference)
@@ -94,7 +94,7 @@ class Rules:
 
 
 def parse(data: bytes, path: str) -> Rules:
-    """The rules of one file; `ConfigurationError` when it is none."""
+    """Return the rules of one file; raise `ConfigurationError` if it is none."""
     try:
         value: Any = tomllib.loads(data.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -108,11 +108,11 @@ class Reference:
         return self.registry.partition(":")[0]
 
     def pinned(self, digest: Digest) -> Reference:
-        """The same image by its digest alone."""
+        """Return the same image by its digest alone."""
         return replace(self, tag=None, digest=digest)
 
     def tagged(self) -> Reference:
-        """The same image with a tag, `latest` when it had neither tag nor digest."""
+        """Return the same image with a tag, `latest` when it had neither tag nor digest."""
         if self.tag is None and self.digest is None:
             return replace(self, tag=DEFAULT_TAG)
         return self
@@ -250,7 +250,7 @@ def _split_domain(text: str) -> tuple[str, str]:
 
 
 def names_registry(text: str) -> bool:
-    """Whether the first part of a name is a registry: it has a dot, a port or is local."""
+    """Return whether the first part of a name is a registry: it has a dot, a port or is local."""
     first, slash, _ = text.partition("/")
     return bool(slash) and ("." in first or ":" in first or first == "localhost")
 

@@ -34,11 +34,11 @@ class Referring(Protocol):
     """A store that knows what refers to its images."""
 
     async def referrers(self, subject: Digest) -> tuple[Descriptor, ...]:
-        """The manifests whose subject is `subject`."""
+        """Return the manifests whose subject is `subject`."""
         ...
 
     async def tagged(self, tag: str) -> Descriptor | None:
-        """What a tag refers to, if it exists."""
+        """Return what a tag refers to, if it exists."""
         ...
 
     async def attach(self, descriptor: Descriptor) -> None:
@@ -61,7 +61,7 @@ def cosign_tag(subject: Digest, suffix: str) -> str:
 
 
 def entry(manifest: ImageManifest | ImageIndex, descriptor: Descriptor) -> Descriptor:
-    """How a list of referrers names a manifest: by its type and with its annotations."""
+    """Return how a list of referrers names a manifest: by its type and with its annotations."""
     kind = manifest.artifact_type
     if not kind and isinstance(manifest, ImageManifest):
         kind = manifest.config.media_type
@@ -75,7 +75,7 @@ def entry(manifest: ImageManifest | ImageIndex, descriptor: Descriptor) -> Descr
 
 
 def with_entry(found: ImageIndex | None, added: Descriptor) -> ImageIndex:
-    """The list of referrers with one more; the same list when it is there already."""
+    """Return the list of referrers with one more; the same list when it is there already."""
     entries = found.manifests if found is not None else ()
     if any(one.digest == added.digest for one in entries):
         entries = tuple(added if one.digest == added.digest else one for one in entries)

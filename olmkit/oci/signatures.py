@@ -50,12 +50,12 @@ class Claims:
     annotations: Mapping[str, str]
 
     def fits(self, digest: Digest, annotations: Mapping[str, str]) -> bool:
-        """Whether it is about this image, and has at least these annotations."""
+        """Return whether it is about this image, and has at least these annotations."""
         return self.digest == str(digest) and annotations.items() <= self.annotations.items()
 
 
 def payload(name: str, digest: Digest, annotations: Mapping[str, str]) -> bytes:
-    """The text to sign for the image `digest` of the repository `name`."""
+    """Return the text to sign for the image `digest` of the repository `name`."""
     value = {
         "critical": {
             "identity": {"docker-reference": name},
@@ -68,7 +68,7 @@ def payload(name: str, digest: Digest, annotations: Mapping[str, str]) -> bytes:
 
 
 def layer(text: bytes, signature: bytes) -> Descriptor:
-    """The layer that holds a payload and its signature."""
+    """Return the layer that holds a payload and its signature."""
     return replace(
         Descriptor.of(text, SIMPLE_SIGNING),
         annotations={ANNOTATION: base64.b64encode(signature).decode()},
@@ -76,7 +76,7 @@ def layer(text: bytes, signature: bytes) -> Descriptor:
 
 
 def manifest(found: ImageManifest | None, added: Descriptor) -> tuple[ImageManifest, bytes]:
-    """The manifest with one more signature, and its config.
+    """Return the manifest with one more signature, and its config.
 
     Raises `InputError` beyond `MAX_SIGNATURES`.
     """
@@ -102,7 +102,7 @@ def manifest(found: ImageManifest | None, added: Descriptor) -> tuple[ImageManif
 
 
 def of_layer(descriptor: Descriptor, text: bytes) -> SignedText:
-    """The signature of a layer. Raises `InputError` when it is malformed."""
+    """Return the signature of a layer. Raises `InputError` when it is malformed."""
     signature = _decoded(descriptor.annotations.get(ANNOTATION, ""))
     value = _object(text)
     critical = _mapping(value.get("critical"))
@@ -113,7 +113,7 @@ def of_layer(descriptor: Descriptor, text: bytes) -> SignedText:
 
 
 def of_bundle(text: bytes) -> tuple[SignedText, ...]:
-    """The signatures of a bundle, one for each digest that its statement names.
+    """Return the signatures of a bundle, one for each digest that its statement names.
 
     Raises `InputError` when it is malformed, or a statement about something else.
     """

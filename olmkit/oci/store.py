@@ -62,11 +62,11 @@ class ImageStore(Protocol):
     """One repository of content and names."""
 
     async def exists(self, descriptor: Descriptor) -> bool:
-        """Whether the content is here."""
+        """Return whether the content is here."""
         ...
 
     def fetch(self, descriptor: Descriptor, offset: int = 0) -> AsyncIterator[bytes]:
-        """The content from `offset` on, not checked: see `checked` and `read`."""
+        """Return the content from `offset` on, not checked: see `checked` and `read`."""
         ...
 
     async def push(self, descriptor: Descriptor, content: Opener) -> None:
@@ -74,7 +74,7 @@ class ImageStore(Protocol):
         ...
 
     async def resolve(self, selector: str) -> Descriptor:
-        """What a tag, or a digest as text, refers to."""
+        """Return what a tag, or a digest as text, refers to."""
         ...
 
     async def tag(self, descriptor: Descriptor, tag: str) -> None:
@@ -82,7 +82,7 @@ class ImageStore(Protocol):
         ...
 
     async def tags(self) -> tuple[str, ...]:
-        """All tags, sorted."""
+        """Return all tags, sorted."""
         ...
 
 
@@ -91,7 +91,7 @@ class Mounting(Protocol):
     """A store that can take content from a neighbour without anyone carrying it."""
 
     async def mount(self, descriptor: Descriptor, source: ImageStore) -> bool:
-        """Whether the content is here now, taken from `source`."""
+        """Return whether the content is here now, taken from `source`."""
         ...
 
 
@@ -111,7 +111,7 @@ class MemoryStore:
 
     @staticmethod
     def of(image: Image | MultiPlatformImage, base: ImageStore | None = None) -> MemoryStore:
-        """What of `image` is in memory, over the store that has the rest of it."""
+        """Return what of `image` is in memory, over the store that has the rest of it."""
         store = MemoryStore(base=base)
         for descriptor, data in contents(image):
             store.blobs[descriptor.digest] = data
@@ -229,7 +229,7 @@ async def read(
 
 
 async def read_manifest(store: ImageStore, descriptor: Descriptor) -> ImageManifest | ImageIndex:
-    """The manifest or index of a descriptor. Raises `InputError` when it is malformed."""
+    """Return the manifest or index of a descriptor. Raises `InputError` when it is malformed."""
     return parse_manifest(await read(store, descriptor), descriptor.media_type)
 
 
@@ -247,7 +247,7 @@ async def require_layers(store: ImageStore, image: Image) -> None:
 async def pull(
     store: ImageStore, selector: str, platform: Platform, *, any_platform: bool = False
 ) -> Image:
-    """The image under `selector`, for `platform` when there are several; no layers are read.
+    """Return the image under `selector`, for `platform` when there are several; no layers are read.
 
     With `any_platform` the first one does when there is none for `platform`: for images that
     carry data only. Raises `InputError` when there is none for `platform`, `RemoteError` of the
@@ -281,7 +281,7 @@ async def pull(
 
 
 async def levels(store: ImageStore, *roots: Descriptor) -> tuple[tuple[Descriptor, ...], ...]:
-    """All that `roots` consist of, in levels: each may be stored when those before it are.
+    """Return all that `roots` consist of, in levels: each may be stored when those before it are.
 
     What is named twice comes once; within a level the order does not matter. Raises `InputError`
     when the manifests together name more than `MAX_REFERENCES` parts.

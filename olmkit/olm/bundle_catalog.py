@@ -12,7 +12,7 @@ from olmkit.catalog.bundles.render import RenderedBundle
 
 
 def blobs(bundle: RenderedBundle, channel: str, *, replaces: str = "") -> bytes:
-    """The catalog as lines of JSON."""
+    """Return the catalog as lines of JSON."""
     entry = {"name": bundle.name}
     if replaces and replaces != bundle.name:
         entry["replaces"] = replaces

@@ -68,7 +68,7 @@ class ClusterFacts:
 def refusals(
     manifests: Iterable[Manifest], facts: ClusterFacts, *, replaces: str = ""
 ) -> Iterator[BundleRefusal]:
-    """All that the cluster would refuse of the manifests of one or more bundles.
+    """Yield all that the cluster would refuse of the manifests of one or more bundles.
 
     `replaces` is the ClusterServiceVersion that they take the place of.
     """
@@ -103,7 +103,7 @@ def refusals(
 def crd_notes(
     manifests: Iterable[Manifest], crds: Mapping[str, Manifest], csv: Manifest | None
 ) -> Iterator[str]:
-    """What the CRDs of a bundle change that OLM v0 may accept, in one line each.
+    """Yield what the CRDs of a bundle change that OLM v0 may accept, in one line each.
 
     `csv` is the ClusterServiceVersion that is installed.
     """
@@ -181,7 +181,7 @@ def _of_owners(csv: Manifest, facts: ClusterFacts, replaces: str) -> Iterator[Bu
 
 
 def _of_groups(csv: Manifest, facts: ClusterFacts) -> Iterator[BundleRefusal]:
-    """Two OperatorGroups that share a namespace cannot provide the same API."""
+    """Yield two OperatorGroups that share a namespace cannot provide the same API."""
     provided = set(_provided(csv))
     if not facts.group or provided <= _noted(facts.group):
         return
@@ -200,7 +200,7 @@ def _of_groups(csv: Manifest, facts: ClusterFacts) -> Iterator[BundleRefusal]:
 
 
 def _provided(csv: Manifest) -> Iterator[str]:
-    """The APIs of a CSV as OLM notes them at an OperatorGroup: `Kind.version.group`."""
+    """Yield the APIs of a CSV as OLM notes them at an OperatorGroup: `Kind.version.group`."""
     defined = mapping(kinds.spec(csv).get("customresourcedefinitions"))
     for one in map(mapping, sequence(defined.get("owned"))):
         group = text(one.get("name")).partition(".")[2]
@@ -294,7 +294,7 @@ def _unconverted(name: str, message: str) -> BundleRefusal:
 
 
 def _misfits(one: Manifest, schema: Mapping[str, Any]) -> Iterator[str]:
-    """The first place where an object, as it is stored, does not fit a schema."""
+    """Yield the first place where an object, as it is stored, does not fit a schema."""
     for keys, why in instances.differences(one, schema, by_server=False):
         if why != _PRUNED:
             path = ".".join(map(str, keys))
@@ -323,7 +323,7 @@ def _of_kinds(
 
 
 def _some(values: Iterable[str], comma: str = "; ") -> str:
-    """The first of the values, and how many more there are."""
+    """Return the first of the values, and how many more there are."""
     listed = list(values)
     more = f"{comma}and {len(listed) - _NAMED} more" if len(listed) > _NAMED else ""
     return comma.join(listed[:_NAMED]) + more

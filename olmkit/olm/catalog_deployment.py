@@ -199,7 +199,7 @@ class CatalogContainer:
 
 
 def served_objects(wanted: CatalogDeployment) -> tuple[Manifest, ...]:
-    """All objects for OLM v0, in the order in which they are applied."""
+    """Return all objects for OLM v0, in the order in which they are applied."""
     scaled = (_autoscaler(wanted),) if wanted.max_replicas > wanted.replicas else ()
     return (
         _network_policy(wanted),
@@ -212,7 +212,7 @@ def served_objects(wanted: CatalogDeployment) -> tuple[Manifest, ...]:
 
 
 def cluster_catalog(name: str, image: str, *, priority: int = 0, poll_minutes: int = 0) -> Manifest:
-    """The ClusterCatalog of the image for OLM v1.
+    """Return the ClusterCatalog of the image for OLM v1.
 
     Raises `ConfigurationError` for a name or image that cannot be one, and for an image that is
     named by its digest and polled: catalogd refuses that.

@@ -79,7 +79,7 @@ class ClusterState:
     moment: str = ""
 
     def subscription(self, package: str) -> Manifest | None:
-        """The Subscription of a package, or the one with that name."""
+        """Return the Subscription of a package, or the one with that name."""
         for one in self.subscriptions:
             if kinds.subscription_key(one).package == package:
                 return one
@@ -89,7 +89,7 @@ class ClusterState:
         return _named(self.subscriptions, name)
 
     def installed(self, subscription: Manifest) -> str:
-        """The name of the CSV that a Subscription has installed; empty when there is none.
+        """Return the name of the CSV that a Subscription has installed; empty if there is none.
 
         It is the one that OLM chose last as soon as that is there; OLM may note it later.
         """
@@ -100,7 +100,7 @@ class ClusterState:
         return objects.text(status.get("installedCSV"))
 
     def csv(self, name: str) -> Manifest | None:
-        """The CSV of that name in the namespace, no copy."""
+        """Return the CSV of that name in the namespace, no copy."""
         found = _named(self.csvs, name)
         return None if found is None or kinds.is_copy(found) else found
 
@@ -126,13 +126,13 @@ class ClusterState:
         return self.catalog_places is None or namespace in self.catalog_places
 
     def slices_of(self, service: str) -> Iterator[Manifest]:
-        """The lists of addresses behind a Service of the namespace."""
+        """Yield the lists of addresses behind a Service of the namespace."""
         for one in self.slices:
             if objects.labels_of(one).get(kinds.SERVICE_LABEL) == service:
                 yield one
 
     def pods_of(self, namespace: str, labels: Mapping[str, str]) -> Iterator[Manifest]:
-        """The pods that carry all these labels; none when there are no labels."""
+        """Yield the pods that carry all these labels; none when there are no labels."""
         for pod in self.pods:
             own = objects.labels_of(pod)
             if (
@@ -143,7 +143,7 @@ class ClusterState:
                 yield pod
 
     def events_of(self, manifest: Manifest) -> Iterator[Manifest]:
-        """The events about an object, oldest first."""
+        """Yield the events about an object, oldest first."""
         for event in self.events:
             about = objects.mapping(event.get("involvedObject"))
             if (about.get("kind"), about.get("name"), about.get("namespace") or "") == (
@@ -155,7 +155,7 @@ class ClusterState:
 
 
 def of_objects(found: Iterable[Manifest], namespace: str) -> ClusterState:
-    """The snapshot that a heap of objects makes, such as `objects_of` has written."""
+    """Return the snapshot that a heap of objects makes, such as `objects_of` has written."""
     found = list(found)
     parts: dict[str, list[Manifest]] = {
         name: [] for name in (*_PARTS.values(), "elsewhere", "system")
@@ -241,7 +241,7 @@ def objects_of(snapshot: ClusterState) -> Iterator[Manifest]:
 
 
 def reviews(kind: tuple[str, str], places: Iterable[str] = ()) -> Iterator[Manifest]:
-    """The objects that record that the user may list a kind in these namespaces alone.
+    """Yield the objects that record that the user may list a kind in these namespaces alone.
 
     They are those with which the API server answers whether a user may do something.
     """
@@ -255,7 +255,7 @@ def reviews(kind: tuple[str, str], places: Iterable[str] = ()) -> Iterator[Manif
 
 
 def listable(found: Iterable[Manifest], kind: tuple[str, str]) -> tuple[str, ...] | None:
-    """The namespaces in which the user may list a kind, by such objects; None: in all."""
+    """Return the namespaces in which the user may list a kind, by such objects; None: in all."""
     allowed = {
         objects.text(asked.get("namespace")): bool(kinds.status(one).get("allowed"))
         for one in found
@@ -284,7 +284,7 @@ def event_time(event: Manifest) -> str:
 
 
 def shortened(manifest: Manifest) -> Manifest:
-    """The object without what is long and explains nothing."""
+    """Return the object without what is long and explains nothing."""
     short: Manifest = dict(manifest)
     short["metadata"] = {
         key: value

@@ -78,7 +78,7 @@ class Mode:
         return cls(type=type_, namespaces=places)
 
     def targets(self, namespace: str) -> tuple[str, ...]:
-        """What an OperatorGroup in `namespace` names; nothing means all namespaces."""
+        """Return what an OperatorGroup in `namespace` names; nothing means all namespaces."""
         return (namespace,) if self.type == "OwnNamespace" else self.namespaces
 
     def __str__(self) -> str:
@@ -99,7 +99,7 @@ class InstallRequest:
 
 
 def subscription_objects(request: InstallRequest, mode: Mode | None) -> tuple[Manifest, ...]:
-    """What is created, in order; `mode` None when the namespace has its OperatorGroup."""
+    """Return what is created, in order; `mode` None when the namespace has its OperatorGroup."""
     made: list[Manifest] = []
     if mode is not None:
         made.append(operator_group(request.namespace, request.package, mode))
@@ -109,12 +109,12 @@ def subscription_objects(request: InstallRequest, mode: Mode | None) -> tuple[Ma
 
 
 def namespace(name: str) -> Manifest:
-    """The namespace of an install, with the label by which olmkit knows its objects."""
+    """Return the namespace of an install, with the label by which olmkit knows its objects."""
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": OURS}}
 
 
 def operator_group(place: str, package: str, mode: Mode) -> Manifest:
-    """The OperatorGroup of the namespace `place`; `spec` is empty for all namespaces."""
+    """Return the OperatorGroup of the namespace `place`; `spec` is empty for all namespaces."""
     targets = mode.targets(place)
     return {
         "apiVersion": kinds.V1,
@@ -125,7 +125,7 @@ def operator_group(place: str, package: str, mode: Mode) -> Manifest:
 
 
 def catalog_source(catalog: SubscribedCatalog, package: str) -> Manifest:
-    """The CatalogSource of an address, or of an image that OLM runs or extracts."""
+    """Return the CatalogSource of an address, or of an image that OLM runs or extracts."""
     spec: dict[str, Any] = {"sourceType": "grpc", "displayName": package}
     if catalog.address:
         spec["address"] = catalog.address
@@ -148,7 +148,7 @@ def catalog_source(catalog: SubscribedCatalog, package: str) -> Manifest:
 
 
 def subscription(request: InstallRequest) -> Manifest:
-    """The Subscription that requests the package."""
+    """Return the Subscription that requests the package."""
     spec: dict[str, Any] = {
         "name": request.package,
         "source": request.catalog.name,
@@ -194,7 +194,7 @@ class Served:
 
 
 def served_objects(served: Served) -> tuple[Manifest, ...]:
-    """The ConfigMap that holds the catalog, the Pod that serves it, and its Service.
+    """Return the ConfigMap that holds the catalog, the Pod that serves it, and its Service.
 
     Raises `InputError` when the catalog is too large.
     """
@@ -275,7 +275,7 @@ def _serving_pod(served: Served) -> Manifest:
 
 
 def is_ours(manifest: Manifest) -> bool:
-    """Whether olmkit has created the object, by its label."""
+    """Return whether olmkit has created the object, by its label."""
     return objects.labels_of(manifest).get(MANAGED_BY) == "olmkit"
 
 

@@ -23,7 +23,7 @@ _GZIP = zlib.MAX_WBITS | 16
 
 
 def of_csv(plans: tuple[Manifest, ...], csv: str) -> Manifest | None:
-    """The newest InstallPlan that installs the CSV of that name."""
+    """Return the newest InstallPlan that installs the CSV of that name."""
     found = [plan for plan in plans if csv in kinds.plan_csvs(plan)]
     return max(
         found, key=lambda plan: kinds.number(kinds.spec(plan).get("generation")), default=None
@@ -31,7 +31,7 @@ def of_csv(plans: tuple[Manifest, ...], csv: str) -> Manifest | None:
 
 
 def step(plan: Manifest, csv: str) -> Manifest:
-    """The manifest of the CSV's step, or the ConfigMap that it names; empty when unknown."""
+    """Return the manifest of the CSV's step, or the ConfigMap that it names; empty if unknown."""
     for one in sequence(kinds.status(plan).get("plan")):
         resource = mapping(mapping(one).get("resource"))
         if resource.get("kind") == kinds.CSV[1] and resource.get("name") == csv:
@@ -40,7 +40,7 @@ def step(plan: Manifest, csv: str) -> Manifest:
 
 
 def unpacked(config: Manifest, csv: str) -> Manifest:
-    """The CSV of that name among the files of a ConfigMap; empty when it is not there."""
+    """Return the CSV of that name among the files of a ConfigMap; empty if it is not there."""
     for found in files(config):
         if objects.kind(found) == kinds.CSV[1] and objects.name(found) == csv:
             return found
@@ -48,7 +48,7 @@ def unpacked(config: Manifest, csv: str) -> Manifest:
 
 
 def files(config: Manifest) -> Iterator[Manifest]:
-    """The manifests of the bundle that a ConfigMap holds; what cannot be read is left out."""
+    """Yield the manifests of the bundle that a ConfigMap holds; what cannot be read is left out."""
     for name, data in mapping(config.get("binaryData")).items():
         try:
             packed = base64.b64decode(base64.b64decode(text(data)))

@@ -77,7 +77,7 @@ def subscription_key(subscription: Manifest) -> SubscriptionKey:
 
 
 def is_dependency(subscription: Manifest) -> bool:
-    """Whether OLM has made the Subscription because another operator needs its package.
+    """Return whether OLM has made the Subscription because another operator needs its package.
 
     OLM joins its name from the package, the channel and the catalog; people name it otherwise.
     """
@@ -100,14 +100,14 @@ def message(manifest: Any) -> str:
 
 
 def conditions(manifest: Any) -> Iterator[Mapping[str, Any]]:
-    """The entries of `status.conditions` that are mappings, in order."""
+    """Yield the entries of `status.conditions` that are mappings, in order."""
     for one in sequence(status(manifest).get("conditions")):
         if isinstance(one, Mapping):
             yield one
 
 
 def condition(manifest: Any, type_: str, *, value: str = "True") -> Mapping[str, Any] | None:
-    """The condition of that type, when its status is `value`."""
+    """Return the condition of that type, when its status is `value`."""
     for one in conditions(manifest):
         if one.get("type") == type_ and one.get("status") == value:
             return one
@@ -115,7 +115,7 @@ def condition(manifest: Any, type_: str, *, value: str = "True") -> Mapping[str,
 
 
 def any_condition(manifest: Any, type_: str) -> Mapping[str, Any]:
-    """The condition of that type, whatever its status; empty when there is none."""
+    """Return the condition of that type, whatever its status; empty if there is none."""
     return next((one for one in conditions(manifest) if one.get("type") == type_), {})
 
 
@@ -126,32 +126,32 @@ def deprecation(manifest: Manifest) -> str:
 
 
 def is_copy(csv: Manifest) -> bool:
-    """Whether OLM made it in another namespace from the real one."""
+    """Return whether OLM made it in another namespace from the real one."""
     return COPIED_FROM in objects.labels_of(csv)
 
 
 def copied_from(csv: Any) -> str:
-    """The namespace of the real CSV that this is a copy of; empty when it is not a copy."""
+    """Return the namespace of the real CSV that this is a copy of; empty if it is not a copy."""
     return objects.labels_of(csv).get(COPIED_FROM, "")
 
 
 def is_going(csv: Any) -> bool:
-    """Whether another CSV takes its place, or it is being deleted."""
+    """Return whether another CSV takes its place, or it is being deleted."""
     return phase(csv) in ("Replacing", "Deleting")
 
 
 def plan_name(subscription: Manifest) -> str:
-    """The InstallPlan that a Subscription refers to; empty when it has none yet."""
+    """Return the InstallPlan that a Subscription refers to; empty if it has none yet."""
     return text(mapping(status(subscription).get("installPlanRef")).get("name"))
 
 
 def plan_csvs(plan: Any) -> tuple[str, ...]:
-    """The names of the CSVs that an InstallPlan installs."""
+    """Return the names of the CSVs that an InstallPlan installs."""
     return tuple(map(str, sequence(spec(plan).get("clusterServiceVersionNames"))))
 
 
 def package(csv: Manifest) -> str:
-    """The package that a CSV is of: as OLM noted in it, or its name without the version."""
+    """Return the package that a CSV is of: as OLM noted in it, or its name without the version."""
     try:
         noted = json.loads(objects.annotations_of(csv).get(_PROPERTIES, ""))
     except (ValueError, RecursionError):
@@ -163,22 +163,22 @@ def package(csv: Manifest) -> str:
 
 
 def package_named_in(csv: str) -> str:
-    """The package in the name of a CSV, as is the custom: what comes before the version."""
+    """Return the package in the name of a CSV, as is the custom: what comes before the version."""
     return csv.split(".v")[0]
 
 
 def operator_name(package: str, namespace: str) -> str:
-    """The name of the Operator in which OLM lists what belongs to an installed package."""
+    """Return the name of the Operator in which OLM lists what belongs to an installed package."""
     return f"{package}.{namespace}"
 
 
 def operator_label(package: str, namespace: str) -> str:
-    """The label that OLM puts on all that belongs to a package installed in a namespace."""
+    """Return the label that OLM puts on all that belongs to a package installed in a namespace."""
     return f"{GROUP}/{operator_name(package, namespace)}"
 
 
 def component_kinds(operator: Any) -> set[str]:
-    """The kinds of what OLM has found to belong to an operator."""
+    """Return the kinds of what OLM has found to belong to an operator."""
     refs = sequence(mapping(status(operator).get("components")).get("refs"))
     return {text(mapping(ref).get("kind")) for ref in refs}
 
@@ -189,7 +189,7 @@ def connection_state(catalog: Manifest) -> str:
 
 
 def supported_modes(csv: Any) -> tuple[str, ...]:
-    """The install modes that a CSV supports, in the order of `MODES`."""
+    """Return the install modes that a CSV supports, in the order of `MODES`."""
     found = {
         text(mode.get("type"))
         for mode in sequence(spec(csv).get("installModes"))
@@ -199,7 +199,7 @@ def supported_modes(csv: Any) -> tuple[str, ...]:
 
 
 def deployment_names(csv: Any) -> tuple[str, ...]:
-    """The Deployments that a CSV declares, in its order."""
+    """Return the Deployments that a CSV declares, in its order."""
     install = mapping(mapping(spec(csv).get("install")).get("spec"))
     return tuple(
         text(one.get("name"))
@@ -209,7 +209,7 @@ def deployment_names(csv: Any) -> tuple[str, ...]:
 
 
 def pod_specs(csv: Any) -> Iterator[Mapping[str, Any]]:
-    """The specs of the pods of its Deployments."""
+    """Yield the specs of the pods of its Deployments."""
     install = mapping(mapping(spec(csv).get("install")).get("spec"))
     for one in map(mapping, sequence(install.get("deployments"))):
         template = mapping(mapping(one.get("spec")).get("template"))
@@ -217,7 +217,7 @@ def pod_specs(csv: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def webhook_services(csv: Any) -> tuple[str, ...]:
-    """The Services that OLM makes before the webhooks of a CSV, one for each Deployment."""
+    """Return the Services that OLM makes before the webhooks of a CSV, one for each Deployment."""
     named = (
         text(one.get("deploymentName"))
         for one in sequence(spec(csv).get("webhookdefinitions"))
@@ -227,12 +227,12 @@ def webhook_services(csv: Any) -> tuple[str, ...]:
 
 
 def owned_crds(csv: Any) -> tuple[str, ...]:
-    """The names of the CRDs that it brings."""
+    """Return the names of the CRDs that it brings."""
     return _crds(csv, "owned")
 
 
 def owned_versions(csv: Any) -> frozenset[tuple[str, str]]:
-    """The CRDs that a CSV owns, with their versions."""
+    """Return the CRDs that a CSV owns, with their versions."""
     listed = mapping(spec(csv).get("customresourcedefinitions")).get("owned")
     return frozenset(
         (text(one.get("name")), text(one.get("version"))) for one in map(mapping, sequence(listed))
@@ -240,7 +240,7 @@ def owned_versions(csv: Any) -> frozenset[tuple[str, str]]:
 
 
 def converted_crds(csv: Any) -> frozenset[str]:
-    """The names of the CRDs whose objects its webhooks convert."""
+    """Return the names of the CRDs whose objects its webhooks convert."""
     return frozenset(
         text(name)
         for one in sequence(spec(csv).get("webhookdefinitions"))
@@ -249,7 +249,7 @@ def converted_crds(csv: Any) -> frozenset[str]:
 
 
 def required_crds(csv: Any) -> tuple[str, ...]:
-    """The names of the CRDs that others must have brought."""
+    """Return the names of the CRDs that others must have brought."""
     return _crds(csv, "required")
 
 
@@ -260,7 +260,7 @@ def _crds(csv: Any, side: str) -> tuple[str, ...]:
 
 
 def target_namespaces(group: Manifest) -> tuple[str, ...]:
-    """The namespaces of an OperatorGroup; one empty name means all of them."""
+    """Return the namespaces of an OperatorGroup; one empty name means all of them."""
     found = status(group).get("namespaces")
     if isinstance(found, list):
         return tuple(text(name) for name in found)
@@ -275,7 +275,7 @@ def csv_targets(csv: Manifest) -> tuple[str, ...]:
 
 
 def selector(group: Manifest) -> str:
-    """The label selector of an OperatorGroup in kubectl's form; empty when it has none in use.
+    """Return the label selector of an OperatorGroup in kubectl's form; empty if it has none in use.
 
     OLM does not look at the selector of a group that names its namespaces.
     """
@@ -291,12 +291,12 @@ def selector(group: Manifest) -> str:
 
 
 def selects_nothing(group: Manifest) -> bool:
-    """Whether the OperatorGroup has a selector, and OLM has found no namespace by it."""
+    """Return whether the OperatorGroup has a selector, and OLM has found no namespace by it."""
     return bool(selector(group)) and not sequence(status(group).get("namespaces"))
 
 
 def needed_modes(targets: Sequence[str], namespace: str) -> tuple[str, ...]:
-    """The install modes that a CSV in `namespace` must support to watch `targets`.
+    """Return the install modes that a CSV in `namespace` must support to watch `targets`.
 
     Source: the install-mode rules of OLM v0's OperatorGroups.
     """

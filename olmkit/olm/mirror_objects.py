@@ -58,7 +58,7 @@ def files(
     catalogs: Sequence[MirroredCatalog],
     options: MirrorFilesOptions,
 ) -> Tree:
-    """All files, by their names."""
+    """Return all files, by their names."""
     made: dict[str, bytes] = {}
     if options.content_source_policy:
         groups = [("image-content-source-policy", content_source_policy(names.by_digest))]
@@ -83,7 +83,7 @@ def files(
 
 
 def mirror_set(kind: str, names: Mapping[str, str]) -> tuple[Manifest, ...]:
-    """An ImageDigestMirrorSet or an ImageTagMirrorSet; empty without names."""
+    """Return an ImageDigestMirrorSet or an ImageTagMirrorSet; empty without names."""
     if not names:
         return ()
     entries = [{"source": source, "mirrors": [target]} for source, target in sorted(names.items())]
@@ -98,7 +98,7 @@ def mirror_set(kind: str, names: Mapping[str, str]) -> tuple[Manifest, ...]:
 
 
 def content_source_policy(names: Mapping[str, str]) -> tuple[Manifest, ...]:
-    """The older form, which knows images by digest only."""
+    """Return the older form, which knows images by digest only."""
     if not names:
         return ()
     entries = [{"source": source, "mirrors": [target]} for source, target in sorted(names.items())]
@@ -113,7 +113,7 @@ def content_source_policy(names: Mapping[str, str]) -> tuple[Manifest, ...]:
 
 
 def catalog_source(catalog: MirroredCatalog, options: MirrorFilesOptions) -> Manifest:
-    """The catalog for OLM v0."""
+    """Return the catalog for OLM v0."""
     pod: dict[str, object] = {"securityContextConfig": "restricted"}
     if catalog.folder:
         pod["extractContent"] = {"catalogDir": catalog.folder}
@@ -131,7 +131,7 @@ def catalog_source(catalog: MirroredCatalog, options: MirrorFilesOptions) -> Man
 
 
 def cluster_catalog(catalog: MirroredCatalog) -> Manifest:
-    """The catalog for OLM v1."""
+    """Return the catalog for OLM v1."""
     return {
         "apiVersion": V1_API,
         "kind": "ClusterCatalog",
@@ -152,7 +152,7 @@ def registries_conf(names: Mapping[str, str], *, insecure: bool = False) -> byte
 
 
 def hosts_toml(registry: str, target: MirrorRegistry, *, scheme: str = "https") -> bytes:
-    """How containerd reaches the images of `registry`: in the mirror first, then there.
+    """Return how containerd reaches the images of `registry`: in the mirror first, then there.
 
     https://github.com/containerd/containerd/blob/main/docs/hosts.md
     """
@@ -171,7 +171,7 @@ def _all(manifests: Iterable[Manifest]) -> tuple[Manifest, ...]:
 
 
 def _once(manifests: Iterable[Manifest]) -> Iterator[Manifest]:
-    """The manifests, of several with one name the first."""
+    """Yield the manifests, of several with one name the first."""
     seen: set[object] = set()
     for manifest in manifests:
         name = manifest["metadata"]["name"]

@@ -30,7 +30,7 @@ class MissingApi(NamedTuple):
 
 
 def of(gvk: GVK) -> MissingApi:
-    """Why a cluster does not serve a requested API."""
+    """Return why a cluster does not serve a requested API."""
     end = lifecycle.of(gvk)
     if end is not None and end.removed <= lifecycle.LATEST:
         hint = f"publish a bundle that uses `{end.replacement}` instead" if end.replacement else (
@@ -57,5 +57,5 @@ def of(gvk: GVK) -> MissingApi:
 
 
 def _is_builtin(group: str) -> bool:
-    """Whether the group is one of Kubernetes itself; CRDs are in groups with a domain."""
+    """Return whether the group is one of Kubernetes itself; CRDs are in groups with a domain."""
     return "." not in group or group in _BUILTIN

@@ -37,7 +37,7 @@ class Preview:
 
 
 def of_csv(csv: Mapping[str, Any], manifests: Iterable[Manifest] = ()) -> Preview:
-    """What is in a CSV."""
+    """Return what is in a CSV."""
     spec = kinds.spec(csv)
     return Preview(
         csv=objects.name(csv),
@@ -57,7 +57,7 @@ def of_csv(csv: Mapping[str, Any], manifests: Iterable[Manifest] = ()) -> Previe
 
 
 def lines(preview: Preview, targets: Iterable[str], before: Preview | None = None) -> Iterator[str]:
-    """The preview for people. `targets`: the namespaces that are watched, one empty for all.
+    """Yield the preview for people. `targets`: the namespaces that are watched, one empty for all.
 
     `before`: what it replaces; permissions that this did not have are marked as new.
     """

@@ -28,7 +28,7 @@ class WebhookRefusal:
 
 
 def refusals(csv: Manifest) -> Iterator[WebhookRefusal]:
-    """All that OLM refuses of the CSV's webhooks."""
+    """Yield all that OLM refuses of the CSV's webhooks."""
     name = objects.name(csv)
     owned = set(kinds.owned_crds(csv))
     for one in map(mapping, sequence(kinds.spec(csv).get("webhookdefinitions"))):
@@ -57,7 +57,7 @@ def refusals(csv: Manifest) -> Iterator[WebhookRefusal]:
 
 
 def _modes(csv: Manifest) -> str:
-    """What is wrong with the install modes of a CSV that converts; empty: nothing."""
+    """Return what is wrong with the install modes of a CSV that converts; empty: nothing."""
     others = [mode for mode in kinds.supported_modes(csv) if mode != _ALL]
     if others:
         return f"supports {', '.join(f'`{mode}`' for mode in others)}"

@@ -48,7 +48,7 @@ class ChartRequest:
 
 
 def chart(found: Iterable[Manifest], request: ChartRequest) -> Tree:
-    """The files of a chart that installs the objects.
+    """Return the files of a chart that installs the objects.
 
     Raises `InputError` when there is not exactly one Deployment of the operator, and
     `ConfigurationError` for a version that is not a semantic version.
@@ -87,7 +87,7 @@ def chart(found: Iterable[Manifest], request: ChartRequest) -> Tree:
 
 
 def is_generated(data: bytes) -> bool:
-    """Whether a file of a chart has the line that lets olmkit overwrite or delete it."""
+    """Return whether a file of a chart has the line that lets olmkit overwrite or delete it."""
     return data.startswith(HEADER)
 
 
@@ -100,12 +100,12 @@ class _Parts:
     blocks: dict[str, str] = field(default_factory=dict)
 
     def value(self, expression: str) -> str:
-        """A marker for an expression that gives a scalar."""
+        """Return a marker for an expression that gives a scalar."""
         self.inline.append(expression)
         return f"{self.marker}i{len(self.inline) - 1}e"
 
     def block(self, path: str) -> str:
-        """A marker for a value; the key is left out when that is empty."""
+        """Return a marker for a value; the key is left out when that is empty."""
         name = f"{self.marker}b{len(self.blocks)}e"
         self.blocks[name] = path
         return name
@@ -138,7 +138,7 @@ def _manager(deployment: Manifest) -> Any:
 
 
 def _values(operator: Manifest) -> dict[str, Any]:
-    """The values of the chart as the overlay has them."""
+    """Return the values of the chart as the overlay has them."""
     manager, pod = _manager(operator), objects.pod_spec(operator)
     image = text(manager.get("image"))
     found = Reference.parse(image)
@@ -246,14 +246,14 @@ def _rename(value: Any, namespace: str, parts: _Parts) -> None:
 
 
 def _template(manifest: Manifest, parts: _Parts) -> bytes:
-    """An object as text of a template: its own braces are escaped."""
+    """Return an object as text of a template: its own braces are escaped."""
     dumped = documents.dump(manifest).decode().replace("{{", '{{ "{{" }}')
     lines = list(_blocks(dumped.splitlines(), parts))
     return "\n".join([*_kept(lines), ""]).encode()
 
 
 def _blocks(lines: Iterable[str], parts: _Parts) -> Iterator[str]:
-    """The lines with expressions instead of markers."""
+    """Yield the lines with expressions instead of markers."""
     inline = re.compile(rf"{parts.marker}i(\d+)e")
     for line in lines:
         name = line.rpartition(" ")[2]
@@ -273,7 +273,7 @@ def _blocks(lines: Iterable[str], parts: _Parts) -> Iterator[str]:
 
 
 def _kept(lines: list[str]) -> Iterator[str]:
-    """The lines, with the annotation that keeps a CRD only if the values say so."""
+    """Yield the lines, with the annotation that keeps a CRD only if the values say so."""
     for line in lines:
         is_keep = line.strip() == f"{_KEEP}: keep"
         if is_keep:
@@ -290,7 +290,7 @@ def _switched(template: bytes, switch: str | None) -> bytes:
 
 
 def _path(manifest: Manifest, taken: Mapping[str, bytes]) -> str:
-    """The file of an object: its kind and its name; kinds of two groups may share both."""
+    """Return the file of an object: its kind and its name; kinds of two groups may share both."""
     name = f"{objects.kind(manifest)}-{objects.name(manifest)}".lower()
     name = re.sub(r"[^a-z0-9.-]", "-", name)
     path, number = f"templates/{name}.yaml", 2
@@ -300,7 +300,7 @@ def _path(manifest: Manifest, taken: Mapping[str, bytes]) -> str:
 
 
 def _marker(manifests: Iterable[Manifest]) -> str:
-    """A word that no object contains."""
+    """Return a word that no object contains."""
     whole = documents.dump_all(manifests)
     marker = "olmkitchart"
     while marker.encode() in whole:

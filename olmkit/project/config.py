@@ -132,14 +132,14 @@ class Project:
         return tuple(one for one in WATCHED_LAYOUTS if one in named)
 
     def own_apis(self) -> tuple[Api, ...]:
-        """The APIs whose types are the project's own."""
+        """Return the APIs whose types are the project's own."""
         return tuple(api for api in self.apis if api.has_types)
 
 
 def parse(
     project_file: bytes | Document | None, pyproject: bytes | None = None, *, prefix: str = ""
 ) -> Project:
-    """A project from its two files; the first one may have been read by `document`.
+    """Return a project from its two files; the first one may have been read by `document`.
 
     Raises `ConfigurationError` when there is no PROJECT file or one that cannot be read.
     """
@@ -160,7 +160,7 @@ def parse(
 
 
 def document(project_file: bytes, *, prefix: str = "") -> Document:
-    """A PROJECT file as a document; `ConfigurationError` for what is not YAML."""
+    """Return a PROJECT file as a document; `ConfigurationError` for what is not YAML."""
     # Here and below: who only wants `[tool.olmkit]` starts without the readers of YAML.
     from olmkit.base import documents
 
@@ -210,7 +210,7 @@ def _with_runner(api: Api, runners: Mapping[tuple[str, ...], str]) -> Api:
 
 
 def old_version(project_file: Document) -> str:
-    """The version of a PROJECT file of kubebuilder 1 or 2; empty for any other file."""
+    """Return the version of a PROJECT file of kubebuilder 1 or 2; empty for any other file."""
     version = str(project_file.get("version"))
     return version if version in ("1", "2") else ""
 
@@ -345,7 +345,7 @@ class _Reader:
             )
 
     def _runners(self) -> dict[tuple[Any, ...], str]:
-        """The kinds that a plugin says it has made, with what runs for them."""
+        """Return the kinds that a plugin says it has made, with what runs for them."""
         found = {}
         for runner, plugin in WATCHED_LAYOUTS.items():
             listed = self.document.get("plugins", plugin, "resources")

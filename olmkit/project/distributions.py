@@ -13,12 +13,12 @@ _RELEASED = re.compile(r"(\d+)\.(\d+)(?:\.\d+)*")
 
 
 def runtime(*extras: str) -> str:
-    """The requirement of an operator's image: the runtime, with `extras`."""
+    """Return the requirement of an operator's image: the runtime, with `extras`."""
     return f"olmkit-runtime[{','.join(extras)}]{compatible(olmkit.__version__)}"
 
 
 def compatible(version: str) -> str:
-    """The versions that do all that `version` does: `>=0.1,<0.2`, from 1.0 `>=1.2,<2`."""
+    """Return the versions that do all that `version` does: `>=0.1,<0.2`, from 1.0 `>=1.2,<2`."""
     match = _RELEASED.match(version)
     if match is None:
         raise ValueError(f"`{version}` is not a version")

@@ -98,7 +98,7 @@ class ImagePlan:
 def application(
     pyproject: bytes | None, settings: Settings, folders: Collection[str]
 ) -> Application:
-    """The operator from its `pyproject.toml`; `folders` are those with an `__init__.py`.
+    """Return the operator from its `pyproject.toml`; `folders` are those with an `__init__.py`.
 
     Raises `ConfigurationError` when there is no such file, no name in it, or when it is
     not plain which package is the operator.
@@ -151,7 +151,7 @@ def python_version(base: Image, asked: str = "") -> str:
 
 
 def version_file(pyproject: bytes | None) -> str:
-    """The file in which hatch finds a dynamic version; empty without one.
+    """Return the file in which hatch finds a dynamic version; empty without one.
 
     `pyproject` is a file that `application` accepts.
     """
@@ -160,7 +160,7 @@ def version_file(pyproject: bytes | None) -> str:
 
 
 def version_in(source: bytes | None) -> str:
-    """The version that a Python file sets, as hatch reads it; empty without one."""
+    """Return the version that a Python file sets, as hatch reads it; empty without one."""
     match = _SET_VERSION.search((source or b"").decode(errors="replace"))
     return match[2] if match else ""
 
@@ -172,7 +172,7 @@ def declared_python(base: Image) -> str:
 
 
 def wheel_tags(platform: Platform, libc: str) -> tuple[str, ...]:
-    """The tags of wheels that run on `platform`, the most special first.
+    """Return the tags of wheels that run on `platform`, the most special first.
 
     `libc` is the newest C library that may be requested: `manylinux_2_28`, `musllinux_1_2`.
     """
@@ -198,12 +198,12 @@ def machine_of(platform: Platform) -> str:
 
 
 def uses_musl(libc: str) -> bool:
-    """Whether `libc` is musl, as in Alpine."""
+    """Return whether `libc` is musl, as in Alpine."""
     return _libc(libc)[0] == "musllinux"
 
 
 def entrypoint(application: Application, settings: Settings) -> tuple[str, ...]:
-    """How the operator is started."""
+    """Return how the operator is started."""
     return settings.image_entrypoint or ("python", "-m", application.module)
 
 
@@ -217,7 +217,7 @@ def compose(
     more: Mapping[str, Layer] | None = None,
     more_labels: Mapping[str, str] | None = None,
 ) -> Image:
-    """The image: `base` with its layers on top and all that a runtime wants to know.
+    """Return the image: `base` with its layers on top and all that a runtime wants to know.
 
     `more` layers, by what they hold, are between packages and code. `created` is the time of
     creation in Unix seconds; no clock is read. Raises `InputError` when the base is for another
@@ -249,7 +249,7 @@ def compose(
 
 
 def labels(application: Application) -> Mapping[str, str]:
-    """What the image says of itself, by the keys that the OCI has agreed on."""
+    """Return what the image says of itself, by the keys that the OCI has agreed on."""
     prefix = "org.opencontainers.image"
     said = {
         "title": application.name,
@@ -277,7 +277,7 @@ def code_tree(files: Mapping[str, Tree]) -> Tree:
 
 
 def default_tag(application: Application) -> str:
-    """The name of the image in a layout by default."""
+    """Return the name of the image in a layout by default."""
     word = re.sub(r"[-_.]+", "-", application.name).lower().strip("-")
     version = re.sub(r"[^A-Za-z0-9_.-]", "-", application.version)
     return f"{word}:v{version}" if version else f"{word}:latest"

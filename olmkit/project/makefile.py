@@ -58,7 +58,7 @@ class Found:
     ignored: tuple[Ignored, ...] = ()
 
     def applied(self, settings: Settings) -> tuple[Settings, tuple[str, ...]]:
-        """The settings with what they leave open, and the names of those."""
+        """Return the settings with what they leave open, and the names of those."""
         standard = {one.name: one.default for one in fields(Settings)}
         new = {
             name: value
@@ -69,7 +69,7 @@ class Found:
 
 
 def read(text: str) -> Found | None:
-    """The options of the first line that makes CRDs; None when no line does.
+    """Return the options of the first line that makes CRDs; None if no line does.
 
     The name of the role may be on a separate line.
     """

@@ -47,7 +47,7 @@ def plan(
     namespace: str = "",
     arguments: Sequence[str] = (),
 ) -> RunPlan:
-    """How the operator is started.
+    """Return how the operator is started.
 
     `entrypoint` is that of its image, `python` the interpreter of this machine in the place
     of the image's. `namespace`: the only one that is watched; empty leaves it to the rest.
@@ -75,12 +75,12 @@ WATCHES_LANGUAGES = tuple(WATCHED_LAYOUTS)
 
 
 def watches_entrypoint(language: str) -> tuple[str, ...]:
-    """How the operator of a `watches.yaml` of this language starts."""
+    """Return how the operator of a `watches.yaml` of this language starts."""
     return ("python", "-m", "olmkit.hybrid", language)
 
 
 def kinds(project: Project) -> tuple[GVK, ...]:
-    """The kinds that the operator's controllers are for."""
+    """Return the kinds that the operator's controllers are for."""
     return tuple(
         dict.fromkeys(
             GVK(group=api.qualified_group, version=api.version, kind=api.kind)
@@ -91,7 +91,7 @@ def kinds(project: Project) -> tuple[GVK, ...]:
 
 
 def missing_kinds(missing: Sequence[GVK]) -> ConfigurationError:
-    """What to say when the cluster does not know kinds of the project."""
+    """Return what to say when the cluster does not know kinds of the project."""
     listed = ", ".join(f"`{one.kind}` of `{one.group}/{one.version}`" for one in missing)
     return ConfigurationError(
         f"the cluster does not serve {listed}",
@@ -101,7 +101,7 @@ def missing_kinds(missing: Sequence[GVK]) -> ConfigurationError:
 
 
 def _variables(manifests: Iterable[Manifest]) -> Iterator[tuple[str, str]]:
-    """The variables of the manager's container that have a value."""
+    """Yield the variables of the manager's container that have a value."""
     for manifest in manifests:
         if objects.kind(manifest) != "Deployment":
             continue

@@ -60,12 +60,12 @@ CONTENTS: Mapping[str, Content] = {
 
 
 def requirements(language: str) -> tuple[str, ...]:
-    """The packages of the image: the runtime, in versions that go with what builds."""
+    """Return the packages of the image: the runtime, in versions that go with what builds."""
     return (distributions.runtime(language), *CONTENTS[language].more)
 
 
 def code(files: Tree, target: str) -> Tree:
-    """The layer with the project's own files; raises `ConfigurationError` without watches."""
+    """Return the layer with the project's own files; raise `ConfigurationError` without watches."""
     if _WATCHES not in files:
         raise ConfigurationError(
             f"`{_WATCHES}` does not exist", hint="`olmkit create api` writes it"
@@ -75,7 +75,7 @@ def code(files: Tree, target: str) -> Tree:
 
 
 def helm_program(data: bytes, platform: Platform, *, path: str) -> Tree:
-    """The layer with the helm program; raises `InputError` for one that cannot run there."""
+    """Return the layer with the helm program; raise `InputError` for one that cannot run there."""
     machine = _MACHINES.get(platform.architecture)
     number = data[18:20] if data[5:6] == b"\x02" else data[18:20][::-1]
     if data[:4] != b"\x7fELF" or platform.os != "linux":
@@ -89,7 +89,7 @@ def helm_program(data: bytes, platform: Platform, *, path: str) -> Tree:
 
 
 def ansible_programs() -> Tree:
-    """The layer with the commands that ansible-runner starts."""
+    """Return the layer with the commands that ansible-runner starts."""
     return Tree(
         {
             f"usr/local/bin/{name}": File(
@@ -119,7 +119,7 @@ def collections(files: Tree, requirements_file: Any, *, folder: str) -> Tree:
 
 
 def to_install(requirements_file: Any) -> Mapping[str, Any]:
-    """The collections of a `requirements.yml` without those that are part of olmkit."""
+    """Return the collections of a `requirements.yml` without those that are part of olmkit."""
     listed = requirements_file.get("collections") if isinstance(requirements_file, Mapping) else ()
     kept = [
         one
@@ -130,7 +130,7 @@ def to_install(requirements_file: Any) -> Mapping[str, Any]:
 
 
 def collection_parts(tree: Tree) -> list[SbomComponent]:
-    """The collections of the layer with collections."""
+    """Return the collections of the layer with collections."""
     found = []
     for path, file in tree.items():
         folder, _, name = path.rpartition("/")
@@ -158,7 +158,7 @@ def collection_parts(tree: Tree) -> list[SbomComponent]:
 
 
 def chart_parts(tree: Tree) -> list[SbomComponent]:
-    """The charts of the layer with the project's files, those that they contain included."""
+    """Return the charts of the layer with the project's files, those that they contain included."""
     found = []
     for path, file in tree.items():
         if not path.endswith("/Chart.yaml") or "/templates/" in path:
@@ -170,7 +170,7 @@ def chart_parts(tree: Tree) -> list[SbomComponent]:
 
 
 def helm_part(data: bytes) -> SbomComponent:
-    """The helm program; its version is known when Go wrote it into the program."""
+    """Return the helm program; its version is known when Go wrote it into the program."""
     digest = hashlib.sha256(data).hexdigest()
     found = _HELM_MODULE.search(data)
     if found is None:
@@ -194,7 +194,7 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 
 def required(requirements_file: Any) -> Sequence[str]:
-    """The names of the collections that a `requirements.yml` lists."""
+    """Return the names of the collections that a `requirements.yml` lists."""
     listed = requirements_file.get("collections") if isinstance(requirements_file, Mapping) else ()
     names = [
         one.get("name") if isinstance(one, Mapping) else one

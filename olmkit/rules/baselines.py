@@ -43,7 +43,7 @@ class Baseline:
         return baseline
 
     def dump(self) -> bytes:
-        """The text of the baseline, sorted."""
+        """Return the text of the baseline, sorted."""
         entries = [
             {**dict(zip(_KEYS, key, strict=True)), "count": count}
             for key, count in sorted(self._left.items())
@@ -53,7 +53,7 @@ class Baseline:
         return f"{text}\n".encode("utf-8", "surrogateescape")
 
     def new(self, diagnostics: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
-        """The findings that are not known."""
+        """Return the findings that are not known."""
         kept = tuple(found for found in diagnostics if not self._takes(_key(found)))
         self.count += len(diagnostics) - len(kept)
         return kept

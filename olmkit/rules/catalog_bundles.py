@@ -383,7 +383,7 @@ def _version(package: Package, name: str) -> Version | None:
 
 
 def _image_complaint(text: str) -> str:
-    """Why `text` is not an image reference; empty when it is one, or empty itself."""
+    """Return why `text` is not an image reference; empty if it is one, or empty itself."""
     if not text:
         return ""
     try:

@@ -33,13 +33,13 @@ _SHOWN_MEDIA_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/s
 
 
 def within(package: str, channel: str = "", bundle: str = "") -> str:
-    """What a finding is about, as it is shown below its place."""
+    """Return what a finding is about, as it is shown below its place."""
     parts = [("package", package), ("channel", channel), ("bundle", bundle)]
     return ", ".join(f"{kind} `{name}`" for kind, name in parts if name)
 
 
 def repeated(items: Iterable[T], key: Callable[[T], Hashable]) -> Iterator[tuple[T, T]]:
-    """Each item whose key was there before, with the first that had it."""
+    """Yield each item whose key was there before, with the first that had it."""
     first: dict[Hashable, T] = {}
     for item in items:
         known = first.setdefault(key(item), item)

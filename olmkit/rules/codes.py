@@ -182,7 +182,7 @@ FINDINGS: Final = tuple(
 
 
 def register() -> Mapping[str, Code]:
-    """Every code that a command can report, sorted."""
+    """Return every code that a command can report, sorted."""
     rules = [
         Code(rule.code, rule.name, rule.severity, rule.doc, f"rules of {subject}s")
         for subject in engine.MODULES
@@ -215,5 +215,5 @@ def find(word: str) -> Code:
 
 
 def page(code: Code) -> str:
-    """The documentation of a code, as text for people."""
+    """Return the documentation of a code, as text for people."""
     return f"{code.code} {code.name} ({code.severity}, {code.source})\n\n{code.doc}\n"

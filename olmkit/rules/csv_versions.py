@@ -296,7 +296,7 @@ def release(bundle: Bundle) -> Iterator[Finding]:
 
 
 def is_strict_version(text: str) -> bool:
-    """Whether `text` is a semantic version in the strict sense."""
+    """Return whether `text` is a semantic version in the strict sense."""
     if _PLAIN_VERSION.fullmatch(text):
         return True
     from olmkit.base.versions import InvalidVersionError, Version
@@ -309,7 +309,7 @@ def is_strict_version(text: str) -> bool:
 
 
 def _plain_version_fix(document: Document, keys: tuple[Key, ...], text: str) -> Fix | None:
-    """The strict version that a tolerant reader takes `text` for, if only form differs."""
+    """Return the strict version that a tolerant reader takes `text` for, if only form differs."""
     from olmkit.base.versions import Version
 
     found = Version.read(text)
@@ -319,7 +319,7 @@ def _plain_version_fix(document: Document, keys: tuple[Key, ...], text: str) -> 
 
 
 def _is_tolerable(text: str) -> bool:
-    """Whether a tolerant reader takes `text` for a version."""
+    """Return whether a tolerant reader takes `text` for a version."""
     if _PLAIN_VERSION.fullmatch(text):
         return True
     from olmkit.base.versions import InvalidVersionError, Version

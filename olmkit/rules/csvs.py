@@ -358,7 +358,7 @@ def csv_field_required(bundle: Bundle) -> Iterator[Finding]:
 
 
 def _missing_fields(csv: ClusterServiceVersion) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The fields without which a CSV is refused, in the words of operator-sdk."""
+    """Yield the fields without which a CSV is refused, in the words of operator-sdk."""
     if not _has_content(csv.metadata):
         yield "ObjectMeta", ("metadata",)
     if not _has_content(csv.spec):
@@ -378,7 +378,7 @@ def _missing_fields(csv: ClusterServiceVersion) -> Iterator[tuple[str, tuple[str
 
 
 def _has_content(value: Any) -> bool:
-    """Whether a Go structure read from `value` would differ from an empty one."""
+    """Return whether a Go structure read from `value` would differ from an empty one."""
     if isinstance(value, Mapping):
         return any(_has_content(item) for item in value.values())
     return isinstance(value, list) or bool(value)
@@ -403,5 +403,5 @@ def _differences(
 
 
 def _is_worth_saying(difference: TypeDifference) -> bool:
-    """A resource without a name is the rule rather than the exception, and does no harm."""
+    """Return whether a field may be empty: most resources have no name, which is harmless."""
     return (difference.type, difference.wanted) != ("APIResourceReference", "name")

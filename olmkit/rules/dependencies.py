@@ -339,7 +339,7 @@ def constraint_content(bundle: Bundle) -> Iterator[Finding]:
 
 
 def _is_judged_alone(entry: FileProperty, problem: constraints.ConstraintProblem) -> bool:
-    """Whether a separate rule has a problem of the constraint at the top."""
+    """Return whether a separate rule has a problem of the constraint at the top."""
     said = [atom for atom in _ATOMS if atom in entry.value]
     if not problem.keys:
         return len(said) > 1 or (not said and entry.document.path.endswith("dependencies.yaml"))
@@ -465,7 +465,7 @@ _SHAPES: Mapping[str, str] = {
 
 
 def _is_readable(entry: FileProperty) -> bool:
-    """Whether a typed reader takes the value; it takes null for an empty one."""
+    """Return whether a typed reader takes the value; it takes null for an empty one."""
     if entry.type not in _SHAPES or "value" not in objects.mapping(entry.document.get(*entry.keys)):
         return False
     if entry.value is None:
@@ -499,7 +499,7 @@ def _range_problem(text: Any) -> str:
 def _bad_expressions(
     constraint: Any, keys: tuple[Key, ...] = ()
 ) -> Iterator[tuple[tuple[Key, ...], str]]:
-    """Every CEL expression of a constraint, compounds included, that does not compile."""
+    """Yield every CEL expression of a constraint, compounds included, that does not compile."""
     if not isinstance(constraint, Mapping) or len(keys) > _CLAUSE_DEPTH:
         return
     text = objects.mapping(constraint.get("cel")).get("rule")
@@ -540,7 +540,7 @@ def _other_keys(document: Document, section: str) -> Iterator[Finding]:
 
 
 def _all_properties(bundle: Bundle) -> Iterator[FileProperty]:
-    """Those of the properties file, then those of the CSV's deprecated annotation."""
+    """Yield those of the properties file, then those of the CSV's deprecated annotation."""
     yield from bundle.properties
     csv = bundle.csv
     text = csv.annotations.get("olm.properties", "") if csv else ""
@@ -556,7 +556,7 @@ def _all_properties(bundle: Bundle) -> Iterator[FileProperty]:
 
 
 def json_value(text: str) -> Any:
-    """The value of a JSON string, `None` if it is not valid JSON."""
+    """Return the value of a JSON string, `None` if it is not valid JSON."""
     import json
 
     try:

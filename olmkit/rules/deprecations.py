@@ -218,7 +218,7 @@ def _is_known(package: Package, entry: DeprecationOutline) -> bool:
 def _entries(
     catalog: Catalog,
 ) -> Iterator[tuple[Package, DeprecationsOutline, int, DeprecationOutline]]:
-    """The entries of deprecations whose package is known."""
+    """Yield the entries of deprecations whose package is known."""
     for blob in catalog.outlines.deprecations:
         package = catalog.packages.get(blob.package)
         if blob.package and package is not None:

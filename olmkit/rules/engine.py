@@ -293,7 +293,7 @@ def rule(
 
 
 def rules(subject: str = BUNDLE) -> tuple[Rule, ...]:
-    """Every rule for a kind of subject, by code."""
+    """Return every rule for a kind of subject, by code."""
     _load(subject)
     return _loaded_rules(subject)
 
@@ -303,7 +303,7 @@ def _loaded_rules(subject: str) -> tuple[Rule, ...]:
 
 
 def find(word: str) -> Rule:
-    """The rule with that code or name; `ConfigurationError` when there is none."""
+    """Return the rule with that code or name; raise `ConfigurationError` if there is none."""
     for kind in MODULES:
         _load(kind)
     for entry in _rules.values():
@@ -313,14 +313,14 @@ def find(word: str) -> Rule:
 
 
 def explain(word: str) -> str:
-    """The documentation of a rule, as text for people."""
+    """Return the documentation of a rule, as text for people."""
     entry = find(word)
     head = f"{entry.code} {entry.name} ({entry.severity}, {entry.suite} rules)"
     return f"{head}\n\n{entry.doc}\n"
 
 
 def profile(name: str) -> Profile:
-    """The profile of that name; `ConfigurationError` when there is none."""
+    """Return the profile of that name; raise `ConfigurationError` if there is none."""
     if name not in PROFILES:
         raise ConfigurationError(
             f"there is no profile `{name}`", hint=f"profiles are {', '.join(PROFILES)}"
@@ -335,7 +335,7 @@ def choose(
     ignore: Sequence[str] = (),
     subject: str = BUNDLE,
 ) -> tuple[Rule, ...]:
-    """The rules to run.
+    """Return the rules to run.
 
     `select` replaces the profile's choice; `ignore` removes rules from either. Both
     name rules by code (`CSV012`), by name, by family (`CSV`) or by suite, and a
@@ -392,7 +392,7 @@ def run(
     facts: Facts | None = None,
     severities: Mapping[str, Severity] | None = None,
 ) -> tuple[Diagnostic, ...]:
-    """What the chosen rules find, stamped and sorted by place."""
+    """Return what the chosen rules find, stamped and sorted by place."""
     facts = facts or Facts()
     found: list[Diagnostic] = []
     for entry in chosen:
@@ -438,7 +438,7 @@ def _run_one(
 
 
 def crashed(diagnostics: Iterable[Diagnostic]) -> bool:
-    """Whether a rule stopped because of a bug in olmkit."""
+    """Return whether a rule stopped because of a bug in olmkit."""
     return any(found.rule == CRASH for found in diagnostics)
 
 
@@ -458,7 +458,7 @@ def _match(words: Sequence[str], everything: Sequence[Rule]) -> set[str]:
 
 
 def _is_known_elsewhere(word: str) -> bool:
-    """Whether a family or a suite has rules for another kind of subject."""
+    """Return whether a family or a suite has rules for another kind of subject."""
     return word.upper() in FAMILIES
 
 
@@ -489,7 +489,7 @@ def _load(subject: str, suites: frozenset[str] | None = None) -> None:
 
 
 def _shown(message: str) -> str:
-    """One line of bounded length, whatever the values in it are."""
+    """Return one line of bounded length, whatever the values in it are."""
     if "\n" in message:
         message = message.replace("\n", "\\n")
     return message if len(message) <= _MAX_MESSAGE else f"{message[:_MAX_MESSAGE]}…"

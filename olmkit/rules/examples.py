@@ -214,7 +214,7 @@ def example_schema(bundle: Bundle) -> Iterator[Finding]:
 
 
 def examples_of(bundle: Bundle) -> AlmExamples | None:
-    """The examples of the bundle's CSV; `None` when it has no annotation for them."""
+    """Return the examples of the bundle's CSV; `None` when it has no annotation for them."""
     found: AlmExamples | None = bundle.once("examples", _find)
     return found
 
@@ -226,13 +226,13 @@ def _find(bundle: Bundle) -> AlmExamples | None:
 
 
 def provided_apis(csv: ClusterServiceVersion) -> Iterator[GVK]:
-    """The owned APIs whose names can be read."""
+    """Yield the owned APIs whose names can be read."""
     yield from (api.gvk for api in csv.owned_crds if "." in api.name)
     yield from (api.gvk for api in csv.owned_api_services)
 
 
 def gvk_of(item: Mapping[str, Any]) -> GVK:
-    """The GVK that an entry of `alm-examples` declares."""
+    """Return the GVK that an entry of `alm-examples` declares."""
     return GVK.parse(
         objects.scalar_text(item.get("apiVersion")), objects.scalar_text(item.get("kind"))
     )

@@ -30,7 +30,7 @@ def rename_key(document: Document, keys: tuple[Key, ...], new: str) -> Fix | Non
 
 
 def quote_value(document: Document, keys: tuple[Key, ...]) -> Fix | None:
-    """The value as the text that is written there."""
+    """Return the value as the text that is written there."""
     at = document.at(*keys)
     token = document.text(at)
     value = document.get(*keys)
@@ -75,7 +75,7 @@ def remove_line(at: Location) -> Fix | None:
 
 
 def is_intact(data: bytes, path: str) -> bool:
-    """Whether every document of a file can still be read."""
+    """Return whether every document of a file can still be read."""
     from olmkit.base import documents
 
     try:

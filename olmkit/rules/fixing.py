@@ -46,7 +46,7 @@ def fixed(tree: Tree, root: str, judge: Judge) -> Fixed:
 def _applied(
     tree: Tree, root: str, wanted: Sequence[Fix], found: Sequence[Diagnostic], judge: Judge
 ) -> tuple[Tree, Sequence[Diagnostic], int] | None:
-    """The next state; None if no fix of `wanted` is allowed or changes anything."""
+    """Return the next state; None if no fix of `wanted` is allowed or changes anything."""
     step = _with(tree, root, wanted)
     if step is not None:
         after = judge(step)
@@ -69,7 +69,7 @@ def _applied(
 
 
 def _with(tree: Tree, root: str, wanted: Iterable[Fix]) -> Tree | None:
-    """The files with the fixes; None when nothing changes, or a file can no longer be read."""
+    """Return the files with the fixes; None if nothing changes, or a file can no longer be read."""
     by_path: Mapping[str, list[Fix]] = defaultdict(list)
     for fix in wanted:
         by_path[_relative(root, fix.at.path)].append(fix)

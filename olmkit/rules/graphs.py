@@ -225,7 +225,7 @@ def _channels(catalog: Catalog) -> Iterator[Channel]:
 
 
 def _chains(catalog: Catalog) -> Iterator[tuple[Channel, Entry, graph.Chain]]:
-    """Each channel that has a head, and the way down from it."""
+    """Yield each channel that has a head, and the way down from it."""
     for channel in _channels(catalog):
         head = graph.head(channel)
         if head is not None:

@@ -341,7 +341,7 @@ def metadata_folder(bundle: Bundle) -> Iterator[Finding]:
 
 
 def _bundle_below(bundle: Bundle) -> str:
-    """What to do when the folder of several bundles was named: one of them is read then."""
+    """Return what to do when the folder of several bundles was named: one of them is read then."""
     folder = bundle.metadata_dir.rpartition("/")[0]
     named = layout.directory(bundle.annotations.get(model.MANIFESTS, ""))
     if not folder or not named:
@@ -519,7 +519,7 @@ def scorecard_config_missing(bundle: Bundle) -> Iterator[Finding]:
 
 
 def _channels_fix(bundle: Bundle) -> Fix | None:
-    """The list of channels with each name once, separated by commas alone."""
+    """Return the list of channels with each name once, separated by commas alone."""
     names_ = dict.fromkeys(bundle.channels)
     return _value_fix(bundle, model.CHANNELS, ",".join(names_)) if names_ else None
 
@@ -560,7 +560,7 @@ def _at_key(bundle: Bundle, *keys: str) -> Location:
 
 
 def _section(bundle: Bundle) -> str:
-    """The top-level key as written."""
+    """Return the top-level key as written."""
     document = bundle.annotations_document
     for key in objects.mapping(document.value if document else None):
         if key.lower() == "annotations":

@@ -125,7 +125,7 @@ def duplicate_key(bundle: Bundle) -> Iterator[Finding]:
 
 
 def _is_same_line(lines: list[bytes], found: Duplicate) -> bool:
-    """Whether both entries are one line each, with the same text."""
+    """Return whether both entries are one line each, with the same text."""
     first, again = (lines[(at.line or 1) - 1].strip() for at in (found.first, found.again))
     return first == again and not first.endswith(b":")
 
@@ -441,14 +441,14 @@ def misfit_finding(document: Document, difference: TypeDifference) -> Finding:
 
 
 def resources(bundle: Bundle) -> Iterator[BundleObject]:
-    """The manifests that are objects, CSVs and CRDs included."""
+    """Yield the manifests that are objects, CSVs and CRDs included."""
     for document in bundle.manifests:
         if isinstance(document.value, Mapping) and isinstance(document.value.get("kind"), str):
             yield BundleObject(document)
 
 
 def _resources(bundle: Bundle) -> Iterator[BundleObject]:
-    """The manifests that are objects, but for CSVs and CRDs."""
+    """Yield the manifests that are objects, but for CSVs and CRDs."""
     for resource in resources(bundle):
         if resource.kind and resource.kind not in (model.CSV_KIND, model.CRD_KIND):
             yield resource

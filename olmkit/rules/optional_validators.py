@@ -36,7 +36,7 @@ Labels = Mapping[str, str]
 
 
 def suites(selector: str) -> frozenset[str]:
-    """The suites of the validators that match; `ConfigurationError` if none does."""
+    """Return the suites of the validators that match; `ConfigurationError` if none does."""
     requirements = _parse(selector)
     found: frozenset[str] = frozenset()
     for name, (known, is_labelled) in VALIDATORS.items():

@@ -26,7 +26,7 @@ FAMILIES: Final[Mapping[str, str]] = {
 
 
 def pages() -> Tree:
-    """Every page, below `docs/reference/rules`."""
+    """Return every page, below `docs/reference/rules`."""
     rules = {rule.code: rule for subject in engine.MODULES for rule in engine.rules(subject)}
     families: dict[str, list[Code]] = {family: [] for family in (*engine.FAMILIES, *FAMILIES)}
     for one in codes.register().values():

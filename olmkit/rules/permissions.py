@@ -29,7 +29,7 @@ class RbacRule(NamedTuple):
         return self.document.at(*self.keys)
 
     def allows(self, group: str, resource: str, verbs: frozenset[str]) -> bool:
-        """Whether the rule covers one of `verbs` on the resource, wildcards included."""
+        """Return whether the rule covers one of `verbs` on the resource, wildcards included."""
         return (
             bool({group, "*", "[*]"} & {*self.groups})
             and bool({resource, "*", "[*]"} & {*self.resources})
@@ -38,7 +38,7 @@ class RbacRule(NamedTuple):
 
 
 def of_csv(bundle: Bundle) -> Iterator[RbacRule]:
-    """The rules of `clusterPermissions`, then those of `permissions`."""
+    """Yield the rules of `clusterPermissions`, then those of `permissions`."""
     csv = bundle.csv
     for section in ("clusterPermissions", "permissions") if csv else ():
         if csv is None:
@@ -51,7 +51,7 @@ def of_csv(bundle: Bundle) -> Iterator[RbacRule]:
 
 
 def of_roles(bundle: Bundle) -> Iterator[RbacRule]:
-    """The rules of the Roles and ClusterRoles among the manifests."""
+    """Yield the rules of the Roles and ClusterRoles among the manifests."""
     for resource in objects.resources(bundle):
         if resource.kind in ROLES:
             for index, value in enumerate(kube.sequence(resource.value.get("rules"))):
@@ -59,7 +59,7 @@ def of_roles(bundle: Bundle) -> Iterator[RbacRule]:
 
 
 def every(bundle: Bundle) -> Iterator[RbacRule]:
-    """Every rule of the bundle."""
+    """Yield every rule of the bundle."""
     yield from of_csv(bundle)
     yield from of_roles(bundle)
 

@@ -299,7 +299,7 @@ def shadowed_entries(release: CatalogRelease) -> Iterator[Finding]:
 
 
 def _shadow_words(some: list[Shadow]) -> tuple[str, str]:
-    """What is in front of the entries, and what to do about it."""
+    """Return what is in front of the entries, and what to do about it."""
     others = list(dict.fromkeys(name for one in some for name in one.by))
     one, listed, them = len(others) == 1, _listed(others, most=2), _them(some)
     if some[0].is_skipped:

@@ -128,7 +128,7 @@ def column_path_unknown(bundle: Bundle) -> Iterator[Finding]:
 def schemas(
     bundle: Bundle,
 ) -> Iterator[tuple[CustomResourceDefinition, Keys, Mapping[str, Any]]]:
-    """Every schema of the bundle's CRDs, with its place."""
+    """Yield every schema of the bundle's CRDs, with its place."""
     for crd in bundle.crds:
         holders: list[tuple[Keys, Any]] = []
         if crd.is_beta:
@@ -143,7 +143,7 @@ def schemas(
 
 
 def schema_of(bundle: Bundle, gvk: GVK) -> Mapping[str, Any] | None:
-    """The schema that the bundle's CRDs have for an API."""
+    """Return the schema that the bundle's CRDs have for an API."""
     for crd in bundle.crds:
         if crd.group == gvk.group and crd.defined_kind == gvk.kind:
             return _version_schema(crd, gvk.version)
@@ -208,7 +208,7 @@ def _is_balanced(path: str) -> bool:
 
 
 def leads_somewhere(schema: Mapping[str, Any], path: str) -> bool:
-    """Whether a path of fields and indexes may have a value, given a schema."""
+    """Return whether a path of fields and indexes may have a value, given a schema."""
     if not _SIMPLE_PATH.fullmatch(path):
         return True
     node: Any = schema

@@ -51,7 +51,7 @@ class _UnparsableError(ValueError):
 
 
 def name_of(test: ScorecardTest) -> str | None:
-    """The name that a test gives operator-sdk's image of tests; None for another image."""
+    """Return the name that a test gives operator-sdk's image of tests; None for another image."""
     repository = test.image.partition("@")[0]
     image, _, _ = posixpath.basename(repository).partition(":")
     if image != IMAGE or posixpath.basename("".join(test.entrypoint[:1])) != PROGRAM:
@@ -60,7 +60,7 @@ def name_of(test: ScorecardTest) -> str | None:
 
 
 def run(name: str, bundle: Bundle) -> tuple[ScorecardResult, ...]:
-    """The results of the built-in test of that name."""
+    """Return the results of the built-in test of that name."""
     problems = _problems(bundle)
     if problems:
         messages = tuple(_shown(found) for found in problems)
@@ -262,7 +262,7 @@ def _not_owned(sample: Mapping[str, Any]) -> str:
 
 
 def _samples(bundle: Bundle) -> Samples:
-    """The samples in `alm-examples`, none without it; raises `_UnparsableError`."""
+    """Return the samples in `alm-examples`, none without it; raise `_UnparsableError`."""
     text = bundle.csv.annotations.get(examples.ALM_EXAMPLES, "") if bundle.csv else ""
     found = examples.examples_of(bundle) if text else None
     problem = (found.syntax or found.shape) if found else ""

@@ -56,13 +56,13 @@ def bundle_large(bundle: Bundle) -> Iterator[Finding]:
 
 
 def compressed_size(bundle: Bundle) -> int:
-    """What the files of the manifests folder take in a ConfigMap, in bytes."""
+    """Return what the files of the manifests folder take in a ConfigMap, in bytes."""
     size: int = bundle.once("compressed size", _compressed_size)
     return size
 
 
 def _compressed_size(bundle: Bundle) -> int:
-    """The size, exact only where it matters: near the limit and above.
+    """Return the size, exact only where it matters: near the limit and above.
 
     Compressing well is slow and mostly not needed: no file grows by it, and a
     quick compression bounds a good one. So the largest files are compressed quickly,

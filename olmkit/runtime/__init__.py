@@ -1,8 +1,8 @@
-"""The controller runtime: all that the author of an operator imports.
+"""The controller runtime: everything that the author of an operator imports.
 
-Each name is imported from its module when it is used first, so that an operator without
-webhooks does not pay for them. These names are the public interface, together with
-those of `olmkit.testing`; the modules behind them may change in any release.
+Each name is imported from its module on first use, so that an operator without webhooks does not
+load their code. These names are the public interface, together with those of `olmkit.testing`; the
+modules behind them may change in any release.
 """
 
 from __future__ import annotations

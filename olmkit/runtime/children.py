@@ -1,10 +1,10 @@
-"""What an object owns, described once: applied where it differs, removed when it is not wanted.
+"""Apply the objects that an owner needs, and delete those that it no longer needs.
 
-Children are applied with server-side apply, under the client's field manager. An annotation
-of each child holds the digest of what was applied last: when it is the same and the child
-still has all of it, nothing is sent. When it differs, the child is applied, and the server
-takes away the single fields that were applied before and are left out now. What another
-manager changed is reported, and taken back.
+Children are applied with server-side apply, under the client's field manager. An annotation of each
+child holds the digest of the manifest that was last applied. If the digest is unchanged and the
+child still has all these fields, no request is sent. Otherwise the child is applied, and the server
+removes the fields that were applied before and are no longer in the manifest. Changes by other
+field managers are reported and reverted.
 
 An object of the same name that the owner does not control is never touched.
 """
@@ -37,13 +37,13 @@ from olmkit.runtime.work.reconcile import Request
 _LOG = logging.getLogger(__name__)
 
 APPLIED = "olmkit/applied"
-"""The annotation of a child with the digest of what was applied last."""
+"""The annotation of a child with the digest of the last applied manifest."""
 _INDEX = "olmkit/controller-uid"
 _REMEMBERED = 20_000
 
 
 class Change(StrEnum):
-    """What was done about a child."""
+    """The result of applying or removing one child."""
 
     CREATED = "created"
     UPDATED = "updated"
@@ -53,16 +53,16 @@ class Change(StrEnum):
 
 
 class NameTaken(Exception):  # noqa: N818 - a fact, not a fault
-    """An object of the child's name is there, and the owner does not control it."""
+    """An object with the child's name exists, and the owner does not control it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Child:
-    """One child after a pass.
+    """The result for one child.
 
-    `manifest` is the child as it is now, empty when there is none of the owner's; `before` as
-    it was found. `conflicts` are the fields which other managers had changed. `error` says why
-    the change is `FAILED`.
+    `manifest` is the child after the change, or empty if the owner has no such child; `before` is
+    the child before the change. `conflicts` lists the fields that other managers had changed.
+    `error` is the reason for `FAILED`.
     """
 
     gvk: GVK
@@ -76,12 +76,12 @@ class Child:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """All children of one owner after a pass, in the order in which they were described."""
+    """The results for all children of one owner, in the order of their descriptions."""
 
     children: tuple[Child, ...]
 
     def of(self, kind: GVK | type[Kind | ModelKind], name: str = "") -> Child:
-        """The first child of a kind, or the one with that name; `KeyError` when there is none."""
+        """Return the first child of a kind, or the one with this name, or raise `KeyError`."""
         gvk = typed.gvk_of(kind)
         for one in self.children:
             if one.gvk == gvk and name in ("", one.key.name):
@@ -89,7 +89,7 @@ class Family:
         raise KeyError(f"no `{gvk.kind}` {name}".rstrip())
 
     def check(self) -> None:
-        """Raise what went wrong: the error of one child, or a group of those of several."""
+        """Raise the error of the child that failed, or an exception group if several failed."""
         errors = [one.error for one in self.children if one.error is not None]
         if len(errors) == 1:
             raise errors[0]
@@ -98,12 +98,13 @@ class Family:
 
 
 class Children:
-    """Makes the children of owners so.
+    """Applies and removes the children of owners.
 
-    `removes` names the kinds of which a child that is no longer wanted is deleted; the
-    operator needs to list and delete those. Make it before the manager starts. `force` False
-    reports what another manager changed as the child's error, instead of taking it back.
-    With `recorder`, events report what was created, removed and not touched.
+    `removes` lists the kinds whose children are deleted when they are no longer described; the
+    operator needs RBAC permissions to list and delete them. Create the instance before the manager
+    starts. With `force=False`, a field that another manager changed is an error of the child
+    instead of being reverted. With `recorder`, events report which children were created, removed
+    or left unchanged.
     """
 
     def __init__(
@@ -118,7 +119,8 @@ class Children:
         self._recorder = recorder
         self._force = force
         self._removes = tuple(typed.gvk_of(kind) for kind in removes)
-        # What the server made of what was applied: it writes quantities, for example, its own way.
+        # The form in which the server stores the applied values: it normalizes quantities, for
+        # example.
         self._normal: OrderedDict[tuple[GVK, Request], tuple[str, Any]] = OrderedDict()
         indexed = [client.add_index(gvk, _INDEX, _controller) for gvk in self._removes]
         self._indexed = all(indexed)
@@ -128,11 +130,11 @@ class Children:
         owner: Manifest | Kind | ModelKind,
         wanted: Iterable[Manifest | Kind | ModelKind],
     ) -> Family:
-        """Make the children of one owner so; what fails is in the result, and the rest is done.
+        """Apply the children of one owner; errors are in the result and do not stop the others.
 
-        The owner comes from the server. A child gets the namespace of its owner when it names
-        none, and its owner's reference. Children are removed after all others are as wanted.
-        Raises `ValueError` for a child that the owner cannot have.
+        Pass the owner as read from the server. Each child gets an owner reference and, if it has no
+        namespace, the namespace of its owner. Children are removed after all others were applied.
+        Raises `ValueError` for a child that the owner cannot own.
         """
         if isinstance(wanted, Mapping):
             raise TypeError("the children are a list of objects, not one object")
@@ -184,9 +186,9 @@ class Children:
     async def _applied(
         self, found: Manifest | None, wanted: Manifest
     ) -> tuple[Manifest, Sequence[Cause]]:
-        """Apply, first without force, so that what others changed can be reported."""
+        """Apply without force first, so that conflicts can be reported."""
         if found is not None and _digest(found) == _digest(wanted):
-            await self._realign(found, wanted)  # it was so, and another manager changed it
+            await self._realign(found, wanted)  # another manager changed it
         try:
             return await self._client.apply(wanted, force=False), ()
         except Invalid:
@@ -207,7 +209,7 @@ class Children:
             return await self._client.apply(wanted, force=True), error.causes
 
     async def _realign(self, found: Manifest, wanted: Manifest) -> bool:
-        """Whether ports had other numbers, which have been changed now."""
+        """Change the numbers of ports that differ; return whether any did."""
         aligned = coverage.realigned(found, wanted)
         if changes.same(aligned, found):
             return False
@@ -215,7 +217,7 @@ class Children:
         return True
 
     async def _find(self, gvk: GVK, key: Request) -> Manifest | None:
-        """The child, also one that the cache does not show: it has other labels, or is too new."""
+        """Find the child, also if it is missing in the cache: its labels differ or it is new."""
         try:
             found = await self._client.get(gvk, key, fresh=True)
         except (TimeoutError, ConfigurationError):
@@ -232,7 +234,7 @@ class Children:
         )
 
     def _remember(self, wanted: Manifest, made: Manifest) -> None:
-        """What is the same as wanted, when the server writes it in another way."""
+        """Remember the values that the server stores in a different form than they were applied."""
         key = (objects.gvk(wanted), _key(wanted))
         self._normal.pop(key, None)
         normal = coverage.projected(made, wanted)
@@ -249,7 +251,7 @@ class Children:
     async def _unwanted(
         self, owner: Manifest, kept: set[tuple[GVK, Request]]
     ) -> AsyncIterator[Child]:
-        """The children that were applied once and are not described now, removed."""
+        """Remove the children that were applied before and are no longer described."""
         uid = str(objects.metadata(owner).get("uid"))
         index = (_INDEX, uid) if self._indexed else None
         for gvk in self._removes:
@@ -279,18 +281,18 @@ class Children:
 
 
 def described(owner: Manifest, child: Manifest, *, namespaced: bool) -> Manifest:
-    """The child as it is applied: in its namespace, with its owner and its digest."""
+    """Return the child's manifest with its namespace, owner reference and digest."""
     made = copy.deepcopy(child)
     metadata = made.setdefault("metadata", {})
     if namespaced and not metadata.get("namespace"):
         metadata["namespace"] = objects.namespace(owner)
     if made.get("kind") == "Secret" and "stringData" in made:
-        # The server never shows it again, so that a change could not be seen.
+        # The server never returns it, so a change could not be detected.
         texts = made.pop("stringData")
         coded = {key: base64.b64encode(str(text).encode()).decode() for key, text in texts.items()}
         made["data"] = dict(made.get("data") or {}) | coded
     owners.set_controller_reference(owner, made)
-    # In any order of keys: the same description has the same digest.
+    # The digest does not depend on the order of keys.
     digest = hashlib.sha256(json.dumps(made, sort_keys=True).encode()).hexdigest()[:16]
     metadata["annotations"] = dict(metadata.get("annotations") or {}) | {APPLIED: digest}
     return made

@@ -1,7 +1,7 @@
-"""What reconcilers hold: reading from the cache and writing to the server, typed or plain.
+"""The client of reconcilers, which reads from the cache and writes to the server.
 
 Every method takes a class of a kind or its `GVK`, and objects of such a class or plain
-manifests: what goes in as one comes out as one. A class needs `gvk`, `from_manifest` and
+manifests, and return the same form. A class needs `gvk`, `from_manifest` and
 `to_manifest`, as `CustomResource` has them; pydantic models of Kubernetes' own kinds work
 as they are generated (`pip install "olmkit-runtime[kubernetes-types]"`).
 """
@@ -29,17 +29,17 @@ T = TypeVar("T")
 
 
 class Client(Following):
-    """The API of one cluster for reconcilers; every object is the caller's own to change.
+    """The API of one cluster for reconcilers; returned objects are copies that may be changed.
 
-    `field_manager` is the name under which fields are owned: short, stable, one a
-    controller. Every method raises `olmkit.kube.api.ClusterError`; those that return
-    objects of a class raise `Unreadable` for data of another shape. With `namespace`, it
-    works in that namespace alone: what names none is there, another one is an error.
+    `field_manager` is the name of the field manager: short, stable, and unique for each controller.
+    Every method raises `olmkit.kube.api.ClusterError`; those that return objects of a class raise
+    `Unreadable` for data that do not fit the class. With `namespace`, the client is restricted to
+    that namespace: it is the default, and another namespace is an error.
     """
 
     @property
     def pods(self) -> Pods:
-        """Logs of containers, commands in them, and ports of pods."""
+        """Return the client for logs, commands and ports of pods."""
         return Pods(self.cluster)
 
     @overload
@@ -65,13 +65,13 @@ class Client(Following):
         subresource: str = "",
         metadata_only: bool = False,
     ) -> Manifest | K | None:
-        """One object, or None.
+        """Get an object; return None if it does not exist.
 
-        `fresh` waits until this client's last write or deletion of it is seen, and raises
-        `TimeoutError` after 5 s, and `ConfigurationError` at once when the cache does not
-        select what was written. Raises `ValueError` without the namespace of a kind that has
-        namespaces. Subresources are read from the server; `metadata_only` reads a cache of
-        metadata. Both are manifests, so they need the `GVK`.
+        `fresh` waits until this client's last write or deletion of the object is in the cache. It
+        raises `TimeoutError` after 5 s, and `ConfigurationError` at once if the cache does not
+        select the written object. Raises `ValueError` if a namespaced kind is read without a
+        namespace. Subresources are read from the server; `metadata_only` reads from a cache of
+        metadata. Both return manifests, so they need the `GVK`.
         """
         if not isinstance(kind, GVK) and (subresource or metadata_only):
             raise TypeError(f"metadata and subresources are manifests: pass `{kind.__name__}.gvk`")
@@ -93,7 +93,7 @@ class Client(Following):
     async def require(
         self, kind: GVK | type[K], key: Request, *, fresh: bool = False
     ) -> Manifest | K:
-        """One object; raises `NotFound`."""
+        """Get an object; raise `NotFound` if it does not exist."""
         found = await super().require(typed.gvk_of(kind), key, fresh=fresh)
         return found if isinstance(kind, GVK) else typed.read(kind, found)
 
@@ -130,9 +130,10 @@ class Client(Following):
         limit: int = 0,
         metadata_only: bool = False,
     ) -> Sequence[Manifest] | Sequence[K]:
-        """The objects of a namespace, or of all, by label selector and by indexed fields.
+        """List the objects of one or all namespaces, selected by labels and indexed fields.
 
-        `limit` cuts off an arbitrary part. From the server, `index` is a field selector.
+        Objects have no order, so `limit` returns an arbitrary selection. When reading from the
+        server, `index` is a field selector.
         """
         if not isinstance(kind, GVK) and metadata_only:
             raise TypeError(f"metadata is a manifest: pass `{kind.__name__}.gvk`")
@@ -153,11 +154,11 @@ class Client(Following):
     async def apply(self, obj: K, *, force: bool = True) -> K: ...
 
     async def apply(self, obj: Manifest | K, *, force: bool = True) -> Manifest | K:
-        """Server-side apply: own the fields that the object has, and no others.
+        """Apply the object (server-side apply), and own exactly the fields that it has.
 
-        A field that was applied before and is left out now is removed. When nothing
-        changes, the server writes nothing, so applying on every pass causes no loop.
-        Of an object of a class, the fields are those that were set.
+        The server removes a field that was applied before and is now missing. If nothing changes,
+        the server writes nothing, so applying in every reconcile does not cause a loop. A typed
+        object has only the fields that were set.
         """
         return _as_given(obj, await super().apply(typed.manifest_of(obj), force=force))
 
@@ -168,7 +169,7 @@ class Client(Following):
     async def apply_status(self, obj: K, *, force: bool = True) -> K: ...
 
     async def apply_status(self, obj: Manifest | K, *, force: bool = True) -> Manifest | K:
-        """The same for the status subresource, under a separate field manager."""
+        """Apply the status subresource, under a separate field manager."""
         return _as_given(obj, await super().apply_status(typed.with_status(obj), force=force))
 
     @overload
@@ -178,9 +179,9 @@ class Client(Following):
     async def create(self, obj: K) -> K: ...
 
     async def create(self, obj: Manifest | K) -> Manifest | K:
-        """POST; raises `AlreadyExists`, also for an object which the cache's scope hides.
+        """Create the object; raise `AlreadyExists`, also for an object outside the cache's scope.
 
-        Raises `ValueError` for an object without name (or `generateName`), kind or namespace.
+        Raises `ValueError` for an object without a name (or `generateName`), kind or namespace.
         """
         return _as_given(obj, await super().create(typed.manifest_of(obj)))
 
@@ -191,7 +192,7 @@ class Client(Following):
     async def replace(self, obj: K, *, subresource: str = "") -> K: ...
 
     async def replace(self, obj: Manifest | K, *, subresource: str = "") -> Manifest | K:
-        """PUT of the whole object; raises `Conflict` when it changed since it was read."""
+        """Replace the whole object (PUT); raise `Conflict` if it changed since it was read."""
         return _as_given(
             obj, await super().replace(typed.manifest_of(obj), subresource=subresource)
         )
@@ -203,10 +204,10 @@ class Client(Following):
     async def update_status(self, obj: K) -> K: ...
 
     async def update_status(self, obj: Manifest | K) -> Manifest | K:
-        """PUT of the status; raises `Conflict` when the object changed since it was read.
+        """Replace the status (PUT); raise `Conflict` if the object changed since it was read.
 
-        No request when the cache has this version of the object with the same status. Raises
-        `ValueError` for a kind without the status subresource.
+        No request is sent if the cache has this version of the object with the same status. Raises
+        `ValueError` for a kind without a status subresource.
         """
         return _as_given(obj, await super().update_status(typed.manifest_of(obj)))
 
@@ -221,10 +222,10 @@ class Client(Following):
     async def patch(
         self, old: Manifest | K, new: Manifest | K, *, subresource: str = "", locked: bool = False
     ) -> Manifest | K:
-        """Send what turns `old` into `new` as a merge patch; no request when nothing does.
+        """Send the difference between `old` and `new` as a merge patch, unless they are equal.
 
-        `locked` puts the resource version of `old` into it, so that a change in between
-        raises `Conflict`: needed for lists such as finalizers, which a merge patch replaces.
+        `locked` includes the resource version of `old`, so that a change in between raises
+        `Conflict`. Use it for lists such as finalizers, which a merge patch replaces as a whole.
         """
         patched = await super().patch(
             typed.manifest_of(old), typed.manifest_of(new), subresource=subresource, locked=locked
@@ -242,9 +243,9 @@ class Client(Following):
         grace: Duration | None = None,
         missing_ok: bool = True,
     ) -> None:
-        """DELETE; only the object of that UID and resource version, where they are given.
+        """Delete an object, only if it has the given UID and resource version.
 
-        Raises `Conflict` when it has others. `grace` is the time a pod gets to end.
+        Raises `Conflict` if they differ. `grace` is the grace period in which a pod terminates.
         """
         await super().delete(
             typed.gvk_of(kind),
@@ -266,9 +267,10 @@ class Client(Following):
         propagation: Propagation | None = None,
         grace: Duration | None = None,
     ) -> None:
-        """DELETE of every object that labels and fields select, in one namespace.
+        """Delete all objects in one namespace that the label and field selectors match.
 
-        Kinds of the cluster have none. Raises `ValueError` for a namespaced kind without one.
+        Cluster-scoped kinds take no namespace. Raises `ValueError` for a namespaced kind without a
+        namespace.
         """
         await super().delete_all(
             typed.gvk_of(kind),
@@ -290,10 +292,11 @@ class Client(Following):
     async def create_or_update(
         self, obj: Manifest | K, mutate: Callable[[Any], None]
     ) -> tuple[Manifest | K, Written]:
-        """Create the object, or change what `mutate` changes.
+        """Create the object, or update it with the changes that `mutate` makes.
 
-        `mutate` should set single fields: replacing a sub-tree drops what the server
-        defaulted, and so writes on every pass. Raises `ValueError` when it changes the name.
+        `mutate` should set individual fields: if it replaces a whole structure, it removes the
+        defaults that the server set, and causes a write in every reconcile. Raises `ValueError` if
+        it changes the name.
         """
         made, written = await super().create_or_update(typed.manifest_of(obj), _on(obj, mutate))
         return _as_given(obj, made), written
@@ -309,22 +312,22 @@ class Client(Following):
     async def create_or_patch(
         self, obj: Manifest | K, mutate: Callable[[Any], None]
     ) -> tuple[Manifest | K, Written]:
-        """The same by merge patches, one for the status where that is a subresource.
+        """Create the object, or patch it with the changes that `mutate` makes.
 
-        What `mutate` does to the status is written too; `Written` says which of the two
-        changed.
+        Sends a merge patch, and a second one for the status if the kind has a status subresource.
+        `Written` says which of the two changed.
         """
         made, written = await super().create_or_patch(typed.manifest_of(obj), _on(obj, mutate))
         return _as_given(obj, made), written
 
 
 def _as_given(given: Manifest | K, written: Manifest) -> Manifest | K:
-    """What the server answered, in the form in which the object was given."""
+    """Return the response in the form in which the object was passed."""
     return written if isinstance(given, dict) else typed.read(type(given), written)
 
 
 def _on(given: Manifest | K, mutate: Callable[[Any], None]) -> Callable[[Manifest], None]:
-    """`mutate` for manifests, where it was written for the class of `given`."""
+    """Return a function for manifests that calls `mutate`, which takes the class of `given`."""
     if isinstance(given, dict):
         return mutate
     kind = type(given)
@@ -333,7 +336,7 @@ def _on(given: Manifest | K, mutate: Callable[[Any], None]) -> Callable[[Manifes
         found = typed.read(kind, manifest)
         before = typed.manifest_of(found)
         mutate(found)
-        # Only what it changed: what the class writes in another way stays as it was.
+        # Only its changes: fields that the class serializes differently stay as they were.
         change = changes.merge_patch(before, typed.manifest_of(found))
         changed = patches.merge_patch(manifest, change)
         manifest.clear()
@@ -350,10 +353,10 @@ async def retry_on_conflict(
     factor: float = 1.0,
     chance: random.Random | None = None,
 ) -> T:
-    """Run `work` again when it raises `Conflict`, at most `tries` times in all.
+    """Run `work`, and run it again when it raises `Conflict`, up to `tries` times in total.
 
-    `work` must read afresh from the server and decide again. In a reconciler, raising
-    is the better retry.
+    `work` must read the object from the server each time. In a reconciler, let `Conflict` pass
+    instead: the key is retried.
     """
     chance = chance or random.Random()  # noqa: S311 - jitter
     for attempt in range(1, tries + 1):

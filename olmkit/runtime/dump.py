@@ -1,7 +1,7 @@
-"""What a process is doing: its controllers, its tasks, its threads, and where each of them is.
+"""A dump of what a process is doing: its controllers, tasks and threads, with their stacks.
 
-Places in the program are shown, and names of objects; values of variables are not, so that a
-dump contains no secret.
+A dump shows places in the program and names of objects. It never shows values of variables, so it
+contains no secrets.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ _MAX_KEYS = 50
 
 
 def on_signal(*managers: Manager) -> Callable[[], None]:
-    """Print a dump to the error output on SIGUSR1, also while the event loop is blocked.
+    """Print a dump to standard error on SIGUSR1, also while the event loop is blocked.
 
-    To be called in the main thread while the loop runs. What is returned gives the signal back.
+    Call it in the main thread while the loop runs. Returns a function that restores the signal's
+    handler.
     """
     number = getattr(signal, "SIGUSR1", None)
     if number is None or threading.current_thread() is not threading.main_thread():
@@ -33,7 +34,7 @@ def on_signal(*managers: Manager) -> Callable[[], None]:
     loop = asyncio.get_running_loop()
 
     def heard(_: int, __: FrameType | None) -> None:
-        # Not through `logging`: the main thread may be within one of its locks or streams.
+        # Not through `logging`: the main thread may hold one of its locks or streams.
         data = render(loop, managers).encode(errors="backslashreplace")
         while data:
             data = data[os.write(_ERROR_OUTPUT, data) :]
@@ -47,7 +48,7 @@ def on_signal(*managers: Manager) -> Callable[[], None]:
 
 
 def render(loop: asyncio.AbstractEventLoop, managers: Sequence[Manager]) -> str:
-    """The dump, as lines; to be called in the loop's thread."""
+    """Return the lines of the dump; call it in the loop's thread."""
     lines = [f"dump of process {os.getpid()}"]
     for manager in managers:
         lines += _of_manager(manager, loop.time())
@@ -84,7 +85,7 @@ def _coroutine(task: asyncio.Task[object]) -> str:
 
 
 def _of_task(task: asyncio.Task[object]) -> list[str]:
-    """The frames of a task down to what it waits for."""
+    """Return the frames of a task, down to the innermost await."""
     places: list[tuple[FrameType, int]] = []
     waits: object = task.get_coro()
     while waits is not None:
@@ -104,7 +105,7 @@ def _stack(places: Iterator[tuple[FrameType, int]], *, turned: bool = True) -> l
 
 
 class Profile:
-    """Samples of the stacks of all threads: folded stack → how often it was seen."""
+    """Samples of the stacks of all threads: folded stack → number of samples."""
 
     def __init__(self, period: float = 0.01) -> None:
         self._period = period
@@ -126,7 +127,7 @@ class Profile:
         self._thread.join()
 
     def folded(self) -> str:
-        """One line for each stack, outermost function first, then the number of samples."""
+        """Return a line for each stack: functions, outermost first, and number of samples."""
         lines = [f"{stack} {count}" for stack, count in sorted(self._counts.items())]
         return "".join(f"{line}\n" for line in lines)
 

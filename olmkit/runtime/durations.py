@@ -1,4 +1,4 @@
-"""Lengths of time as authors write them: seconds as a number, or a `timedelta`."""
+"""Durations in the API of the runtime: seconds as a number, or a `timedelta`."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ Duration = float | timedelta
 
 
 def seconds(value: Duration, what: str) -> float:
-    """The number of seconds; `what` names the setting in the error.
+    """Return the duration in seconds; `what` names the setting in errors.
 
-    Raises `TypeError` for what is not a length of time, and `ValueError` for nan and infinity.
+    Raises `TypeError` for a value that is not a duration, and `ValueError` for NaN and infinity.
     """
     if isinstance(value, timedelta):
         return value.total_seconds()
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(f"`{what}` is a number of seconds or a `timedelta`, not {value!r}")
+        raise TypeError(f"`{what}` must be a number of seconds or a `timedelta`, not {value!r}")
     if not math.isfinite(value):
-        raise ValueError(f"`{what}` is a finite number of seconds, not {value!r}")
+        raise ValueError(f"`{what}` must be a finite number of seconds, not {value!r}")
     return value

@@ -1,12 +1,11 @@
-"""Events about objects: what people see under `kubectl describe`.
+"""Kubernetes Events about objects, as `kubectl describe` shows them.
 
-Written to `events.k8s.io/v1`, or to the core group where the operator's roles name only that, as
-those of older operators do. Telling never waits and never fails: what is reported
-goes into a bounded queue, and is dropped and counted when that is full. The
-same event again becomes a series on the server; the note is part of what makes
-it the same, since a stored event's note cannot be changed and a second message
-would be lost. A bucket for each object and type protects the server from notes
-that differ each time.
+They are written to `events.k8s.io/v1`, or to the core group if the operator's roles name only that
+group. Recording an event never waits and never fails: the event goes into a bounded queue, and is
+dropped and counted if the queue is full. A repeated event becomes a series on the server. Events
+with different notes are different events, since the note of a stored event cannot change and the
+second note would be lost. A token bucket for each object and type limits events whose notes differ
+each time.
 """
 
 from __future__ import annotations
@@ -37,16 +36,16 @@ from olmkit.runtime.typed import Kind, ModelKind
 _LOG = logging.getLogger(__name__)
 
 NORMAL = "Normal"
-"""The `type` of an Event that informs."""
+"""The `type` of an Event that gives information."""
 WARNING = "Warning"
-"""The `type` of an Event about what may need attention."""
+"""The `type` of an Event about a problem that may need attention."""
 _API_VERSION, _CORE = "events.k8s.io/v1", "v1"
 _MAX_WORD = 128  # reason, action and reportingInstance in bytes
 _MAX_NOTE = 1024
 _QUEUE = 1000
 _TRIES, _PAUSE = 12, 10.0
-_SERIES_WRITTEN = 30 * 60.0  # how often a series that lives is written again
-_SERIES_ENDS = 6 * 60.0  # after this time without another one
+_SERIES_WRITTEN = 30 * 60.0  # seconds between two updates of an active series
+_SERIES_ENDS = 6 * 60.0  # a series ends after this time without another event
 _BURST, _REFILL = 25, 300.0
 _REMEMBERED = 4096
 
@@ -55,9 +54,9 @@ Key = tuple[str, ...]
 
 @dataclass(slots=True)
 class _Series:
-    """An event that the server holds, and how often it happened.
+    """An event that the server stores, and how often it occurred.
 
-    Thousands may be remembered, hence the event as bytes.
+    Thousands may be in memory, so the event is kept as bytes.
     """
 
     event: bytes
@@ -71,7 +70,7 @@ class _Series:
 
     @property
     def due(self) -> float:
-        """When something has to be done about it."""
+        """Return when the series must be written or ends."""
         ends = self.last + _SERIES_ENDS
         return min(ends, self.written_at + _SERIES_WRITTEN) if self.count != self.written else ends
 
@@ -84,10 +83,10 @@ class _Bucket:
 
 @dataclass(slots=True)
 class EventRecorder:
-    """Takes events at once and sends them in the background, as a runnable of a manager.
+    """Queues events and sends them in the background, as a runnable of a manager.
 
-    `controller` is who reports. Call `event` from the event loop's thread. `now` is the
-    time of day in nanoseconds since the epoch.
+    `controller` is the reporting controller. Call `event` from the event loop's thread. `now`
+    returns the wall-clock time in nanoseconds since the epoch.
     """
 
     cluster: Cluster
@@ -124,10 +123,10 @@ class EventRecorder:
         note: str,
         related: Manifest | Kind | ModelKind | None = None,
     ) -> None:
-        """Tell that something happened to `regarding`; never waits, never raises.
+        """Record an event about the object `regarding`; never waits and never raises.
 
-        `type` is `NORMAL` or `WARNING`, `reason` why and `action` what was done, both in
-        camel case; the note is cut at 1024 bytes.
+        `type` is `NORMAL` or `WARNING`; `reason` is the cause and `action` what the controller did,
+        both in UpperCamelCase. The note is truncated to 1024 bytes.
         """
         if type not in (NORMAL, WARNING) or not reason or not action:
             _LOG.error("event refused", extra={"type": type, "reason": reason, "action": action})
@@ -143,13 +142,13 @@ class EventRecorder:
             _LOG.exception("event not queued", extra={"reason": reason})
 
     async def run(self) -> None:
-        """Send until stopped; then what is queued, and last counts."""
+        """Send events until stopped, then send the queued ones and the final counts of series."""
         self.is_sent = True
         while not self._stopping.is_set():
             manifest = await self._next()
             if manifest is not None:
                 await self._take(manifest)
-            # All are looked through, so not for each of many events.
+            # This visits all of them, so it does not run for each event.
             clock = asyncio.get_running_loop().time()
             if manifest is None or clock - self._tended >= 1.0:
                 self._tended = clock
@@ -160,7 +159,7 @@ class EventRecorder:
             await self._write(series)
 
     def _check_sent(self) -> None:
-        """Report, once, that events stay here."""
+        """Log once that events are not sent."""
         if not self.is_sent and self._queue.qsize() == 1:
             _LOG.error(
                 "events are not sent: nothing runs their recorder",
@@ -172,15 +171,15 @@ class EventRecorder:
 
     @property
     def remembered(self) -> int:
-        """How many series and limits are held in memory."""
+        """Return the number of series and buckets in memory."""
         return len(self._series) + len(self._buckets)
 
     def stop(self) -> None:
-        """Write what is queued, then end."""
+        """Send the queued events, then end."""
         self._stopping.set()
 
     async def _next(self) -> Manifest | None:
-        """The next event; None when a series is due or the recorder stops."""
+        """Return the next event; None if a series is due or the recorder stops."""
         clock = asyncio.get_running_loop().time
         due = min((series.due for series in self._series.values()), default=None)
         getting = asyncio.ensure_future(self._queue.get())
@@ -225,7 +224,7 @@ class EventRecorder:
                 await self._write(oldest)
 
     async def _tend(self) -> None:
-        """Write series that are due, and forget those that ended, and buckets that are full."""
+        """Write the series that are due; discard series that ended and buckets that are full."""
         clock = asyncio.get_running_loop().time()
         for key, series in list(self._series.items()):
             if clock >= series.due:
@@ -234,10 +233,10 @@ class EventRecorder:
                     del self._series[key]
         for key, bucket in list(self._buckets.items()):
             if bucket.tokens + (clock - bucket.at) / _REFILL >= _BURST:
-                del self._buckets[key]  # full again: as good as none
+                del self._buckets[key]  # a full bucket limits nothing
 
     async def _write(self, series: _Series) -> None:
-        """Bring the count on the server up to date."""
+        """Update the count of the series on the server."""
         if series.count == series.written:
             return
         patch = {"series": {"count": series.count, "lastObservedTime": series.last_time}}
@@ -263,7 +262,7 @@ class EventRecorder:
         return await self._tries(lambda resource: self._create(resource, manifest))
 
     async def _create(self, resource: Resource, manifest: Manifest) -> None:
-        # That it is there is what was wanted: of an earlier try only the answer was lost.
+        # The event exists: an earlier request succeeded, and only its response was lost.
         body = _in_core_group(manifest) if resource.gvk.api_version == _CORE else manifest
         with contextlib.suppress(AlreadyExists):
             await self.cluster.create(resource, body, namespace=manifest["metadata"]["namespace"])
@@ -295,7 +294,7 @@ class EventRecorder:
         return False
 
     def _admits(self, manifest: Manifest, clock: float) -> bool:
-        """Whether the object's bucket has a token: 25 at once, then one in five minutes."""
+        """Take a token from the object's bucket: a burst of 25, then one in five minutes."""
         key = (*_reference_key(manifest["regarding"]), manifest["type"])
         bucket = self._buckets.pop(key, None) or _Bucket(_BURST, clock)
         bucket.tokens = min(_BURST, bucket.tokens + (clock - bucket.at) / _REFILL)
@@ -323,7 +322,7 @@ class EventRecorder:
             "apiVersion": _API_VERSION,
             "kind": "Event",
             "metadata": {
-                # Roles, for one, may have names that an event cannot.
+                # Some kinds, such as Role, allow names that an Event does not.
                 "name": name if names.is_subdomain(name) else str(uuid.uuid4()),
                 "namespace": objects.namespace(regarding) or "default",
             },
@@ -373,7 +372,7 @@ def _reference(manifest: Manifest) -> dict[str, str]:
 
 
 def _reference_key(reference: dict[str, str]) -> Key:
-    """Which object it is; it changes all the time, so not its version."""
+    """Return the identity of an object, without its resource version."""
     return tuple(
         reference.get(part, "") for part in ("apiVersion", "kind", "namespace", "name", "uid")
     )
@@ -388,7 +387,7 @@ def _key(manifest: Manifest) -> Key:
 
 
 def _cut(text: str, limit: int) -> str:
-    """At most `limit` bytes, no character in halves."""
+    """Truncate the text to `limit` bytes, at the end of a character."""
     return text.encode()[:limit].decode(errors="ignore")
 
 

@@ -1,9 +1,8 @@
-"""The flags that an operator's process has, with the names that operators in Go have.
+"""The command-line flags of an operator, with the same names as in operators written in Go.
 
-Deployments, dashboards and people know these names: kubebuilder's scaffolds have
-had them for years. Arguments are read as Go reads them: `-flag` is `--flag`, truth values and
-durations have Go's forms, and the flags of zap set the log. An author adds flags of an own with
-`Operator.add_flags`.
+Existing Deployments and documentation use these names, which come from kubebuilder's scaffolds.
+Arguments are parsed as in Go: `-flag` is `--flag`, booleans and durations have Go's forms, and the
+flags of zap configure logging. Authors add their flags with `Operator.add_flags`.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from olmkit.runtime.serve.webhook import CertificateFiles
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServingFiles:
-    """A certificate as flags name it; without a folder, its default place."""
+    """The files of a certificate, as set by flags; without a folder, the default path is used."""
 
     folder: str = ""
     certificate: str = "tls.crt"
@@ -30,7 +29,7 @@ class ServingFiles:
 
     @property
     def files(self) -> CertificateFiles | None:
-        """The files of the folder; None when no folder was given."""
+        """Return the files in the folder; None if no folder was given."""
         if not self.folder:
             return None
         return CertificateFiles(
@@ -40,7 +39,7 @@ class ServingFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flags:
-    """What was typed, or the defaults. Times in seconds; addresses as `HOST:PORT`, 0: none."""
+    """The values of the flags. Times are in seconds, addresses are `HOST:PORT` or 0 for none."""
 
     kubeconfig: Path | None = None
     health_address: str = ":8081"
@@ -62,7 +61,7 @@ class Flags:
     log_time: str = "iso8601"
     log_tracebacks: bool = True
     own: argparse.Namespace = field(default_factory=argparse.Namespace)
-    """Everything as argparse gives it, the author's own flags among it."""
+    """All parsed arguments from argparse, including the flags that the author added."""
 
 
 def parse(
@@ -73,10 +72,10 @@ def parse(
     workers: int = 1,
     add: Callable[[argparse.ArgumentParser], None] | None = None,
 ) -> Flags:
-    """The flags of a command line; `--flag` alone means true, as in Go.
+    """Parse the flags of a command line; `--flag` alone means true, as in Go.
 
-    Ends the process with code 2 and a usage message for what it does not know, and with
-    code 0 after `--help`.
+    Ends the process with exit code 2 and a usage message for an unknown flag, and with 0 after
+    `--help`.
     """
     parser = _parser(name, description, workers, add)
     given = parser.parse_args(_as_in_go(words, parser))
@@ -146,36 +145,36 @@ def _parser(
         text(f"--{prefix}-cert-name", "tls.crt", "FILE", "name of the certificate")
         text(f"--{prefix}-cert-key", "tls.key", "FILE", "name of its key")
 
-    parser.add_argument("--kubeconfig", type=Path, help="instead of the pod's service account")
-    text("--health-probe-bind-address", ":8081", "HOST:PORT", "where probes answer; 0: nowhere")
-    seconds("--watch-patience", 300.0, "how long a watch may be lost before /healthz fails")
+    parser.add_argument("--kubeconfig", type=Path, help="replaces the pod's service account")
+    text("--health-probe-bind-address", ":8081", "HOST:PORT", "address of the probes; 0: none")
+    seconds("--watch-patience", 300.0, "how long a watch may fail before /healthz fails")
     text(
         "--metrics-bind-address",
         "0",
         "HOST:PORT",
-        "where metrics are served; 0: nowhere",
+        "address of the metrics; 0: none",
         "--metrics-addr",
     )
-    switch("--metrics-secure", "serve metrics over TLS, to whom RBAC allows", default=True)
-    files("metrics", "the metrics' certificate; none: self-signed")
+    switch("--metrics-secure", "serve metrics over TLS, to users whom RBAC allows", default=True)
+    files("metrics", "folder of the metrics certificate; default: self-signed")
     text(
         "--debug-bind-address",
         "0",
         "HOST:PORT",
-        "where tasks and profiles are served, a loopback address; 0: nowhere",
+        "loopback address of tasks and profiles; 0: none",
     )
-    text("--webhook-bind-address", f":{webhook.PORT}", "HOST:PORT", "where webhooks answer")
-    files("webhook", "the webhooks' certificate; none: where OLM mounts it")
-    switch("--leader-elect", "let one of several replicas work", "--enable-leader-election")
+    text("--webhook-bind-address", f":{webhook.PORT}", "HOST:PORT", "address of the webhooks")
+    files("webhook", "folder of the webhook certificate; default: where OLM mounts it")
+    switch("--leader-elect", "let only one replica work", "--enable-leader-election")
     text(
         "--leader-election-namespace",
         "",
         "NAME",
-        "namespace of the lease; default: that of the pod",
+        "namespace of the Lease; default: that of the pod",
     )
-    seconds("--leader-elect-lease-duration", 15.0, "how long a silent leader is respected")
+    seconds("--leader-elect-lease-duration", 15.0, "time until an unrenewed lease expires")
     seconds("--leader-elect-renew-deadline", 10.0, "how long a leader tries to renew its lease")
-    seconds("--leader-elect-retry-period", 2.0, "pause between tries")
+    seconds("--leader-elect-retry-period", 2.0, "pause between attempts to get or renew the lease")
     parser.add_argument(
         "--enable-http2",
         type=_without_http2,
@@ -199,8 +198,8 @@ def _add_log_flags(parser: argparse.ArgumentParser, switch: Callable[..., None])
     parser.add_argument(
         "--log-time", choices=logs.TIMES, default="iso8601", help="default: iso8601"
     )
-    switch("--log-tracebacks", "where the program failed, behind errors", default=True)
-    zap = parser.add_argument_group("flags of operators in Go, for the same settings")
+    switch("--log-tracebacks", "log errors with their traceback", default=True)
+    zap = parser.add_argument_group("flags of operators in Go for the same settings")
 
     def alias(flag: str, setting: str, read: Callable[[str], object], metavar: str) -> None:
         zap.add_argument(
@@ -222,7 +221,7 @@ def _add_log_flags(parser: argparse.ArgumentParser, switch: Callable[..., None])
         nargs="?",
         const=True,
         metavar="BOOL",
-        help="true: debug and text, false: info and json, unless another flag says it",
+        help="true: level debug and text, false: info and JSON, unless another flag sets it",
     )
 
 
@@ -230,7 +229,7 @@ _WORD = re.compile(r"-(?P<flag>[A-Za-z][\w-]+)(?P<value>=.*)?", re.DOTALL)
 
 
 def _as_in_go(words: Sequence[str], parser: argparse.ArgumentParser) -> list[str]:
-    """The words with two dashes where one is in front of a flag that the parser knows."""
+    """Return the arguments with two dashes for each known flag that has one."""
     known = {flag for action in parser._actions for flag in action.option_strings}  # noqa: SLF001
     found: list[str] = []
     for place, word in enumerate(words):
@@ -243,7 +242,7 @@ def _as_in_go(words: Sequence[str], parser: argparse.ArgumentParser) -> list[str
 
 
 def _truth(text: str) -> bool:
-    """As Go's `strconv.ParseBool` reads it, and in any case of letters."""
+    """Parse a boolean like Go's `strconv.ParseBool`, in any case."""
     value = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
     if text.lower() not in value:
         raise argparse.ArgumentTypeError(f"`{text}` is neither true nor false")
@@ -251,7 +250,7 @@ def _truth(text: str) -> bool:
 
 
 def _seconds(text: str) -> float:
-    """A number of seconds, or a duration of Go such as `1m30s`."""
+    """Parse a number of seconds, or a Go duration such as `1m30s`."""
     try:
         return float(text) if _NUMBER.fullmatch(text) else durations.parse(text)
     except ValueError as error:
@@ -264,7 +263,7 @@ _ZAP_LEVELS |= {"panic": "error", "dpanic": "error", "fatal": "error"}
 
 
 def _zap_level(text: str) -> str:
-    """A level of zap, or its number: 0 is info, and any above it debug."""
+    """Parse a level of zap or its number: 0 is info, any higher number is debug."""
     if text.isascii() and text.isdigit():
         return "debug" if int(text[:9]) else "info"
     found = _ZAP_LEVELS.get(text.lower())
@@ -289,7 +288,7 @@ def _zap_time(text: str) -> str:
 
 
 def _zap_stacktraces(text: str) -> bool:
-    """Whether an error has a traceback; zap's levels above error leave it out."""
+    """Return whether errors are logged with a traceback: not for zap's levels above error."""
     level = text.lower()
     if level not in _ZAP_LEVELS:
         raise argparse.ArgumentTypeError(f"`{text}` is not info, warn, error or panic")
@@ -298,7 +297,7 @@ def _zap_stacktraces(text: str) -> bool:
 
 def _without_http2(text: str) -> bool:
     if _truth(text):
-        raise argparse.ArgumentTypeError("HTTP/2 is not served: leave the flag out")
+        raise argparse.ArgumentTypeError("HTTP/2 is not supported: remove the flag")
     return False
 
 

@@ -1,8 +1,8 @@
-"""Typed kinds for operators: what `olmkit generate` reads as text is this at run time.
+"""Base classes and types for the kinds of an operator, at run time.
 
-Models keep fields that they do not know, so that an operator of today does not
-drop what a CRD of tomorrow adds. What is read from the server is taken as it is:
-an object from before a rule existed is an object all the same.
+`olmkit generate` reads the same classes as source text. Models keep unknown fields, so that an
+operator does not drop fields that a newer CRD adds. Objects from the server are not validated
+again: one that was stored before a rule existed is still readable.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ Quantity = str
 """An amount such as `100Mi` or `0.5`."""
 
 Duration = str
-"""A time span as Go writes it, such as `1m30s`."""
+"""A Go duration, such as `1m30s`."""
 
 Time = str
-"""A moment in RFC 3339."""
+"""A timestamp (RFC 3339)."""
 
 MicroTime = str
-"""A moment in RFC 3339 with microseconds."""
+"""A timestamp (RFC 3339) with microseconds."""
 
 IntOrString = int | str
-"""A number or a text, such as a port or its name."""
+"""A number or a string, such as a port number or a port name."""
 
 JSON = Any
 """Any value that JSON can hold."""
@@ -45,7 +45,7 @@ RawExtension = dict[str, Any]
 
 
 class Model(BaseModel):
-    """A part of an API: attributes in snake case, JSON names in camel case."""
+    """A structure of an API: attributes in snake case, JSON names in camel case."""
 
     model_config = ConfigDict(
         alias_generator=names.lower_camel, populate_by_name=True, extra="allow"
@@ -53,7 +53,7 @@ class Model(BaseModel):
 
 
 class Condition(Model):
-    """One aspect of the state of an object."""
+    """A status condition of an object (`metav1.Condition`)."""
 
     type: str
     status: str
@@ -64,7 +64,7 @@ class Condition(Model):
 
 
 class OwnerReference(Model):
-    """Who an object belongs to."""
+    """A reference to the owner of an object."""
 
     api_version: str
     kind: str
@@ -75,7 +75,7 @@ class OwnerReference(Model):
 
 
 class ObjectMeta(Model):
-    """What every object says about itself."""
+    """The metadata of an object."""
 
     name: str = ""
     namespace: str = ""
@@ -91,7 +91,7 @@ class ObjectMeta(Model):
 
 
 class CustomResource(Model):
-    """A kind. `gvk` says where the API server keeps it; a subclass sets it."""
+    """The base class of kinds; a subclass sets `gvk`, its group, version and kind."""
 
     gvk: ClassVar[GVK]
 
@@ -101,16 +101,16 @@ class CustomResource(Model):
 
     @classmethod
     def from_manifest(cls, manifest: Manifest) -> Self:
-        """The typed object; `pydantic.ValidationError` when the data have another shape."""
+        """Return the typed object; raise `pydantic.ValidationError` if the data do not fit."""
         return cls.model_validate(manifest)
 
     def to_manifest(self) -> Manifest:
-        """Plain data of what was set; what only has a default, and None by default, is left out."""
+        """Return the fields that were set as plain data, without defaults."""
         _note_changes(self)
         return self._dumped(None)
 
     def _to_status_manifest(self) -> Manifest:
-        """Only the name and the status, which a write of the status needs."""
+        """Return only the name and the status, which a status update needs."""
         if type(self).to_manifest is not CustomResource.to_manifest:
             return self.to_manifest()
         _note_changes(self, ("metadata", "status"))
@@ -126,14 +126,14 @@ class CustomResource(Model):
 
 
 def _note_changes(model: BaseModel, only: Collection[str] = ()) -> None:
-    """Count as set what was changed inside a default, such as a field of a part not given."""
+    """Mark a field as set if something inside its default value was changed."""
     given = model.model_fields_set
     for name, may_be_absent in _fields(type(model)):
         if only and name not in only:
             continue
         value = getattr(model, name)
         if value is None and may_be_absent:
-            given.discard(name)  # a null would be refused
+            given.discard(name)  # the API server would reject null
         elif isinstance(value, BaseModel):
             _note_changes(value)
             if value.model_fields_set:
@@ -147,18 +147,18 @@ def _note_changes(model: BaseModel, only: Collection[str] = ()) -> None:
 
 @functools.cache
 def _fields(model: type[BaseModel]) -> tuple[tuple[str, bool], ...]:
-    """The name of each field, and whether None is its default."""
+    """Return the name of each field, and whether its default is None."""
     return tuple((name, one.default is None) for name, one in model.model_fields.items())
 
 
 @functools.cache
 def _default(model: type[BaseModel], name: str) -> Any:
-    """A default to compare with; pydantic reads the signature of its factory at each call."""
+    """Return a field's default; cached, since pydantic inspects its factory at each call."""
     return model.model_fields[name].get_default(call_default_factory=True)
 
 
 def _note_inside(value: Any) -> None:
-    """The models in a list or a mapping."""
+    """Mark changes in the models inside a list or a mapping."""
     if isinstance(value, dict):
         value = value.values()
     elif not isinstance(value, list | tuple):

@@ -1,7 +1,7 @@
-"""Whether the event loop keeps up: a reconciler that blocks it blocks everything.
+"""Measure whether something blocks the event loop, since that blocks the whole operator.
 
-A task sleeps for half a second and looks how much longer it took. What blocks a
-loop is found by its company, so the log names the reconciles that run.
+A task sleeps for half a second and measures how much longer it took. To help find the cause, the
+log lists the running reconciles.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _NOTABLE = 0.5  # seconds
 
 
 class LoopLag:
-    """A runnable that measures; `seconds` is what the last look found."""
+    """A runnable that measures the lag of the event loop; `seconds` is the last measurement."""
 
     name = "loop lag"
 
@@ -41,7 +41,7 @@ class LoopLag:
                 )
 
     def behind(self) -> float:
-        """Seconds by which the loop is or was late, also while it still is."""
+        """Return the current lag or the last one, in seconds."""
         if self._looked is None:
             return 0.0
         now = asyncio.get_running_loop().time()

@@ -1,9 +1,9 @@
-"""Log lines with all their facts: what happened, and to which object in which pass.
+"""Structured log lines: what happened, and the object and reconcile it belongs to.
 
-Messages are constant, so that they can be searched and counted; what differs is
-behind them as `key=value`, or as keys of a JSON object. Whatever is logged while an object is
-reconciled, by whomever, says which object and which pass it was. The keys of JSON and the forms
-of times are those of zap, the library of controller-runtime.
+Messages are constant, so that they can be searched and counted; variable values follow as
+`key=value`, or as keys of a JSON object. Every line that any code logs during a reconcile names the
+object and the reconcile. The JSON keys and the formats of times are those of zap, the logging
+library of controller-runtime.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _FIXED = frozenset({"level", "ts", "logger", "msg", "stacktrace"})
 
 
 class FactsFormatter(logging.Formatter):
-    """Time, level, logger and message in one line, then the facts that were given as `extra`.
+    """Formats time, level, logger and message in one line, then the facts passed as `extra`.
 
-    A fact that is an empty text says nothing, and is left out. `time` is one of `TIMES`;
-    `tracebacks` False leaves tracebacks out.
+    Facts that are empty strings are omitted. `time` is one of `TIMES`; `tracebacks=False` omits
+    tracebacks.
     """
 
     def __init__(self, *, time: str = "iso8601", tracebacks: bool = True) -> None:
@@ -58,10 +58,10 @@ class FactsFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object in each line: `level`, `ts`, `logger`, `msg`, the facts, `stacktrace`.
+    """Formats each line as a JSON object: `level`, `ts`, `logger`, `msg`, the facts, `stacktrace`.
 
-    Numbers and truth values stay what they are, any other value is a text. A fact whose name is
-    that of a fixed key has `_` behind it.
+    Numbers and booleans keep their type, all other values become strings. A fact with the name of a
+    fixed key gets the suffix `_`.
     """
 
     def __init__(self, *, time: str = "iso8601", tracebacks: bool = True) -> None:
@@ -93,7 +93,7 @@ _LEVEL_OF_ZAP = {"WARNING": "warn", "CRITICAL": "error"}
 def handler(
     form: str = "text", *, time: str = "iso8601", tracebacks: bool = True
 ) -> logging.Handler:
-    """Lines to standard error, as the process of an operator writes them."""
+    """Return a logging handler that writes to standard error, as operators do."""
     made = logging.StreamHandler()
     formatter = JsonFormatter if form == "json" else FactsFormatter
     made.setFormatter(formatter(time=time, tracebacks=tracebacks))
@@ -125,11 +125,11 @@ def _plain(value: object) -> object:
 
 
 def _said(error: BaseException) -> str:
-    """What an error says, on one line; its type when it says nothing."""
+    """Return an error's message on one line, or its type if the message is empty."""
     return str(error) or type(error).__name__
 
 
 def _word(value: object) -> str:
-    """A value that has no blanks as it is, any other as a JSON text."""
+    """Return a value without spaces unchanged, and any other as a JSON string."""
     text = str(value)
     return text if _PLAIN.fullmatch(text) else json.dumps(text, ensure_ascii=False)

@@ -1,9 +1,9 @@
-"""Starts everything that runs together, in an order that has reasons, and stops it in reverse.
+"""Starts everything that runs in an operator, in a fixed order, and stops it in reverse order.
 
-Probes answer while caches fill; webhooks serve before caches, since a list may
-need a conversion; what needs leadership comes last. On stop, running reconciles
-still have a cache and webhooks still answer. The lease is given back only after
-all work has ended, or two leaders would work at once.
+Probes answer while caches fill; webhooks start before caches, since a list may need a conversion;
+what needs leadership starts last. During the stop, running reconciles still have a cache, and
+webhooks still answer. The lease is released after all work has ended, so that two leaders never
+work at the same time.
 """
 
 from __future__ import annotations
@@ -32,55 +32,55 @@ from olmkit.runtime.watch.scope import check_gvk
 from olmkit.runtime.work.controller import Controller
 
 _LOG = logging.getLogger(__name__)
-_LAST_MOMENT = 1.0  # for what was cancelled, to clean up
+_LAST_MOMENT = 1.0  # seconds for cancelled tasks to clean up
 
 
 class Group(IntEnum):
-    """Started in this order, stopped in reverse."""
+    """The groups of runnables, in the order in which they start; they stop in reverse order."""
 
     SERVERS = 1  # first, so that probes answer while caches fill
     WEBHOOKS = 2  # before caches: their lists may need a conversion
     CACHES = 3
     OTHERS = 4  # on every replica
-    WARMUP = 5  # what fills caches for controllers that wait for leadership
-    LEADER = 6  # on the leader alone
+    WARMUP = 5  # fills caches of controllers that wait for leadership
+    LEADER = 6  # only on the leader
 
 
 @runtime_checkable
 class Runnable(Protocol):
-    """Something that runs until it is cancelled, or is done."""
+    """Something that runs until it is cancelled or finished."""
 
     async def run(self) -> None:
-        """Work; an error that it raises stops the manager."""
+        """Run; an error that it raises stops the manager."""
 
 
 @runtime_checkable
 class Stoppable(Protocol):
-    """A runnable that ends by itself on request."""
+    """A runnable that can be asked to stop."""
 
     def stop(self) -> None:
-        """Begin to end; `run` returns soon."""
+        """Begin to stop; `run` returns soon after."""
 
 
 @runtime_checkable
 class Readiable(Protocol):
-    """A runnable that is not ready as soon as it runs."""
+    """A runnable that needs time after its start to become ready."""
 
     async def wait_until_ready(self) -> None:
-        """Until others may rely on it."""
+        """Wait until the runnable is ready for the groups that start after it."""
 
 
 class Elector(Protocol):
-    """Leadership among replicas."""
+    """Leader election among replicas."""
 
     async def acquire(self) -> None:
-        """Until this process leads."""
+        """Wait until this process is leader."""
 
     async def wait_until_lost(self) -> None:
-        """Until it no longer leads, or cannot be sure of it."""
+        """Wait until this process is no longer leader, or may not be."""
 
     async def release(self) -> None:
-        """Give leadership back, if held, and end."""
+        """Give up leadership if this process has it, and end."""
 
 
 class LeadershipLost(RemoteError):  # noqa: N818 - a fact, not a fault
@@ -88,16 +88,16 @@ class LeadershipLost(RemoteError):  # noqa: N818 - a fact, not a fault
 
 
 class ShutdownTimeout(OlmkitError):  # noqa: N818 - a fact, not a fault
-    """Something did not end within the graceful time."""
+    """Something did not stop within the graceful shutdown timeout."""
 
 
 class Manager:
-    """Cluster, cache, client, controllers and whatever else runs with them.
+    """Runs the cache, the controllers and other runnables of one cluster.
 
-    `graceful_shutdown_timeout`, in seconds or as `timedelta`, holds for all of the stop: 0 does
-    not wait, a negative one waits forever. The pod's grace period should be longer.
-    `max_concurrent_reconciles` and, by `Kind.group`, `concurrency` hold for controllers
-    that do not say their own number. `traces` has a span for each pass of them.
+    `graceful_shutdown_timeout`, in seconds or as `timedelta`, limits the whole stop: 0 does not
+    wait, a negative value waits forever. The grace period of the pod should be longer.
+    `max_concurrent_reconciles` and `concurrency`, whose keys are `Kind.group`, are the defaults of
+    controllers that do not set a number. `traces` gets a span for each reconcile.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class Manager:
         self.name = name
         self.registry = registry or Registry()
         self.cache = Cache(cluster, cache_settings)
-        # Not every elector knows until when its lease is respected.
+        # Not every elector knows when its lease expires.
         may_write = getattr(elector, "may_write", None)
         for kind in uncached:
             check_gvk(kind, "uncached")
@@ -144,9 +144,10 @@ class Manager:
     def add(
         self, runnable: Runnable | Callable[[], Awaitable[None]], group: Group = Group.LEADER
     ) -> None:
-        """Run `runnable` with its group; immediately if the group has started.
+        """Run `runnable` with its group, immediately if the group has started.
 
-        A plain function counts as needing leadership. Raises `RuntimeError` after the stop.
+        A plain function is added to the group that needs leadership. Raises `RuntimeError` after
+        the stop.
         """
         if self._stopped:
             raise RuntimeError("the manager has stopped")
@@ -157,18 +158,19 @@ class Manager:
     def enter(self, context: AbstractAsyncContextManager[object]) -> None:
         """Enter a context before anything starts, and leave it after everything has stopped.
 
-        That is the place of a session with an external system: reconcilers that still run while
-        the manager stops have it to their end. Contexts are left in reverse order. Replicas that
-        wait for leadership enter theirs too. Raises `RuntimeError` once the manager runs.
+        Use it, for example, for a session with an external system: reconciles that still run while
+        the manager stops can use the session until they end. Contexts are left in reverse order.
+        Replicas that wait for leadership also enter them. Raises `RuntimeError` once the manager
+        runs.
         """
         if self._began:
-            raise RuntimeError("the manager runs already: enter contexts before")
+            raise RuntimeError("the manager is already running: enter contexts before it starts")
         self._contexts.append(context)
 
     def recorder(self, controller: str) -> EventRecorder:
-        """A recorder of events whose sending is taken care of; `controller` names who reports.
+        """Return an event recorder that the manager runs; `controller` is the reporter.
 
-        It stops with the servers, which stop last, so that late events are sent.
+        It stops last, with the servers, so that late events are sent.
         """
         made = EventRecorder(self.cluster, controller, registry=self.registry)
         self.add(made, Group.SERVERS)
@@ -176,7 +178,7 @@ class Manager:
 
     @property
     def controllers(self) -> Sequence[Controller]:
-        """The controllers that were added."""
+        """Return the controllers that were added."""
         return tuple(self._controllers.values())
 
     def add_controller(self, controller: Controller) -> None:
@@ -187,7 +189,7 @@ class Manager:
                 "end the builder with `build(reconciler)`"
             )
         if controller.name in self._controllers:
-            raise ValueError(f"there is a controller {controller.name} already")
+            raise ValueError(f"a controller named {controller.name} already exists")
         self._controllers[controller.name] = controller
         controller.joins(self.registry, self._traces)
         if controller.settings.max_concurrent_reconciles is None:
@@ -204,7 +206,7 @@ class Manager:
         self._stop.set()
 
     async def run(self) -> None:
-        """Start everything, work until `stop`, end everything; raises what ended it early."""
+        """Start everything, run until `stop`, and stop everything; raise an error that ends it."""
         self._began = True
         async with AsyncExitStack() as stack:
             for context in self._contexts:
@@ -240,7 +242,7 @@ class Manager:
             raise self._error
 
     async def _start(self, group: Group) -> None:
-        """Start a group and wait until it is ready, or the manager stops."""
+        """Start a group, and wait until it is ready or the manager stops."""
         starting = asyncio.ensure_future(self._groups[group].start())
         stopping = asyncio.ensure_future(self._stop.wait())
         try:
@@ -269,7 +271,7 @@ class Manager:
         raise LeadershipLost(f"{self.name} no longer leads")
 
     def _active(self) -> list[str]:
-        """The reconciles that run just now."""
+        """Return the reconciles that are running."""
         return [
             f"{controller.name} {key}"
             for controller in self._controllers.values()
@@ -282,7 +284,7 @@ class Manager:
         self._stop.set()
 
     async def _end(self) -> None:
-        """Stop in reverse order; what does not end in time is cancelled."""
+        """Stop the groups in reverse order, and cancel what does not end in time."""
         loop = asyncio.get_running_loop()
         grace = 0.0 if isinstance(self._error, LeadershipLost) else self._grace
         deadline = None if grace < 0 else loop.time() + grace
@@ -309,7 +311,7 @@ class _Stopped(Exception):  # noqa: N818 - control flow
 
 
 class _Group:
-    """Runnables that start together."""
+    """Runnables that start and stop together."""
 
     def __init__(self, name: str, fail: Callable[[BaseException], None]) -> None:
         self.name = name
@@ -332,7 +334,7 @@ class _Group:
                 await runnable.wait_until_ready()
 
     async def stop(self, deadline: float | None) -> Sequence[str]:
-        """End all; the names of what had to be cancelled."""
+        """Stop all runnables; return the names of those that had to be cancelled."""
         loop = asyncio.get_running_loop()
         told = set()
         for task, runnable in list(self._tasks.items()):
@@ -357,14 +359,14 @@ class _Group:
         task.add_done_callback(self._done)
 
     def _done(self, task: asyncio.Task[None]) -> None:
-        # What has ended is forgotten: a runnable may be added for each of many things.
+        # Finished tasks are removed: an author may add many short runnables.
         ended = self._tasks.pop(task)
         self._runnables = [one for one in self._runnables if one is not ended]
         if not task.cancelled():
             error = task.exception()
             if error is not None:
                 cause = _first(error)
-                # What is said in words needs no place in the program.
+                # These errors need no traceback.
                 trace = None if isinstance(cause, OlmkitError) else error
                 facts = {"runnable": task.get_name(), "error": str(cause)}
                 _LOG.error("runnable failed", extra=facts, exc_info=trace)
@@ -390,12 +392,12 @@ class _CacheRunnable:
         await self._cache.run()
 
     async def wait_until_ready(self) -> None:
-        """Informers that are known by now; those of controllers sync when they start."""
+        """Wait for the informers that exist now; controllers wait for theirs."""
         await self._cache.wait_for_sync()
 
 
 class _WarmUp:
-    """Fills the caches of a controller that waits for leadership; its queue waits with it."""
+    """Fills the caches and the queue of a controller that waits for leadership."""
 
     def __init__(self, controller: Controller, cache: Cache) -> None:
         self.name = f"warm-up of controller {controller.name}"
@@ -420,9 +422,9 @@ class _ControllerRunnable:
 
 
 def stop_on_signals(*managers: Manager) -> None:
-    """SIGINT or SIGTERM stops gracefully; a second one ends the process at once with code 1.
+    """Stop the managers on SIGINT or SIGTERM; a second signal ends the process with code 1.
 
-    Once a process: who has several managers gives all of them.
+    Call it once in a process, with all its managers.
     """
     loop = asyncio.get_running_loop()
     seen = False
@@ -440,11 +442,11 @@ def stop_on_signals(*managers: Manager) -> None:
 
 
 def _told(runnable: Stoppable) -> bool:
-    """Tell it to stop; False when that fails, which must not keep the others from their end."""
+    """Ask a runnable to stop; return False if that fails, so that the others still stop."""
     try:
         runnable.stop()
     except Exception:
-        _LOG.exception("runnable did not take its stop", extra={"runnable": _name(runnable)})
+        _LOG.exception("cannot stop a runnable", extra={"runnable": _name(runnable)})
         return False
     return True
 
@@ -454,7 +456,7 @@ def _name(runnable: object) -> str:
 
 
 def _first(error: BaseException) -> BaseException:
-    """The first error of a group: a manager is stopped by one cause."""
+    """Return the first error of an exception group: one error stops a manager."""
     while isinstance(error, BaseExceptionGroup) and error.exceptions:
         error = error.exceptions[0]
     return error

@@ -1,8 +1,8 @@
 """Reading from the cache, writing to the server: objects as plain manifests.
 
-Writes go straight through; the cache learns of them later, through its watch.
-Who must see an own write reads with `fresh=True`. `get` may miss, `require`
-raises. `olmkit.runtime.client` is this for classes of kinds too.
+Writes go directly to the server; the cache gets them later, through its watch. Read with
+`fresh=True` to see your own writes. `get` returns None for a missing object, `require` raises.
+`olmkit.runtime.client` also accepts classes of kinds.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _PAGE = 500
 
 
 class Written(StrEnum):
-    """What `create_or_update` or `create_or_patch` did."""
+    """The result of `create_or_update` or `create_or_patch`."""
 
     CREATED = "created"
     UPDATED = "updated"
@@ -51,7 +51,7 @@ class Written(StrEnum):
 
 
 class ManifestClient:
-    """The API of one cluster; every object is a `Manifest` of the caller's own."""
+    """The API of one cluster; each returned `Manifest` is a copy that the caller may change."""
 
     def __init__(
         self,
@@ -75,17 +75,17 @@ class ManifestClient:
 
     @property
     def direct(self) -> Self:
-        """The same client, reading from the server."""
+        """Return the same client, which reads from the server instead of the cache."""
         return self._but(cache=None)
 
     @property
     def rehearsal(self) -> Self:
-        """The same client, whose writes the server checks and does not keep."""
+        """Return the same client for dry runs: the server stores nothing."""
         return self._but(dry_run=True)
 
     @property
     def strict(self) -> Self:
-        """The same client, whose writes with unknown or repeated fields the server refuses."""
+        """Return the same client with strict field validation by the server."""
         return self._but(field_validation="Strict")
 
     def impersonating(
@@ -96,10 +96,10 @@ class ManifestClient:
         uid: str = "",
         extra: Mapping[str, Sequence[str]] | None = None,
     ) -> Self:
-        """The same client as another user, who reads from the server: the cache is the operator's.
+        """Return the same client, which impersonates another user and reads from the server.
 
-        RBAC must allow the operator the verb `impersonate` for the user and each group.
-        Raises `ConfigurationError` without a user.
+        The cache has what the operator may read, so it is not used. The operator needs the RBAC
+        verb `impersonate` for the user and each group. Raises `ConfigurationError` without a user.
         """
         identity = ImpersonatedUser(
             user=user, groups=tuple(groups), uid=uid, extra=dict(extra or {})
@@ -109,13 +109,13 @@ class ManifestClient:
         return found
 
     def within(self, namespace: str) -> Self:
-        """The same client for one namespace alone; kinds without namespaces are as before."""
+        """Return the same client, restricted to one namespace for namespaced kinds."""
         return self._but(namespace=namespace)
 
     def add_index(self, kind: GVK | type[Kind | ModelKind], name: str, indexer: Indexer) -> bool:
-        """Index a kind in the cache, before that starts; whether there is a cache for it.
+        """Add an index to a kind before the cache starts; return False without a cache.
 
-        An index of that name that is there already stays.
+        An existing index with this name is kept.
         """
         gvk = typed.gvk_of(kind)
         if self._cache is None or gvk in self._uncached:
@@ -125,7 +125,7 @@ class ManifestClient:
         return True
 
     def _but(self, **changed: Any) -> Self:
-        found = copy.copy(self)  # with one memory of own writes, also for who reads from the server
+        found = copy.copy(self)  # clients share the record of writes
         for name, value in changed.items():
             setattr(found, f"_{name}", value)
         return found
@@ -139,13 +139,13 @@ class ManifestClient:
         subresource: str = "",
         metadata_only: bool = False,
     ) -> Manifest | None:
-        """One object, or None.
+        """Get an object; return None if it does not exist.
 
-        `fresh` waits until this client's last write or deletion of it is seen, and raises
-        `TimeoutError` after 5 s, and `ConfigurationError` at once when the cache does not
-        select what was written. Raises `ValueError` without the namespace of a kind that has
-        namespaces. Subresources are read from the server; `metadata_only`
-        reads a cache of metadata.
+        `fresh` waits until this client's last write or deletion of the object is in the cache. It
+        raises `TimeoutError` after 5 s, and `ConfigurationError` at once if the cache does not
+        select the written object. Raises `ValueError` if a namespaced kind is read without a
+        namespace. Subresources are read from the server; `metadata_only` reads from a cache of
+        metadata.
         """
         _check_request(key)
         if self._namespace:
@@ -160,7 +160,7 @@ class ManifestClient:
         return None if snapshot is None else as_manifest(gvk, snapshot)
 
     async def require(self, gvk: GVK, key: Request, *, fresh: bool = False) -> Manifest:
-        """One object; raises `NotFound`."""
+        """Get an object; raise `NotFound` if it does not exist."""
         found = await self.get(gvk, key, fresh=fresh)
         if found is None:
             raise NotFound(
@@ -178,9 +178,10 @@ class ManifestClient:
         limit: int = 0,
         metadata_only: bool = False,
     ) -> Sequence[Manifest]:
-        """The objects of a namespace, or of all, by label selector and by indexed fields.
+        """List the objects of one or all namespaces, selected by labels and indexed fields.
 
-        `limit` cuts off an arbitrary part. From the server, `index` is a field selector.
+        Objects have no order, so `limit` returns an arbitrary selection. When reading from the
+        server, `index` is a field selector.
         """
         namespace = await self._place(gvk, namespace) if self._namespace else namespace
         selector = LabelSelector.parse(labels)
@@ -205,15 +206,15 @@ class ManifestClient:
         return made
 
     async def apply(self, manifest: Manifest, *, force: bool = True) -> Manifest:
-        """Server-side apply: own the fields that `manifest` has, and no others.
+        """Apply the manifest (server-side apply), and own exactly the fields that it has.
 
-        A field that was applied before and is left out now is removed. When nothing
-        changes, the server writes nothing, so applying on every pass causes no loop.
+        The server removes a field that was applied before and is now missing. If nothing changes,
+        the server writes nothing, so applying in every reconcile does not cause a loop.
         """
         return await self._apply(manifest, force=force)
 
     async def apply_status(self, manifest: Manifest, *, force: bool = True) -> Manifest:
-        """The same for the status subresource, under a separate field manager."""
+        """Apply the status subresource, under a separate field manager."""
         only: Manifest = {
             key: manifest[key] for key in ("apiVersion", "kind", "status") if key in manifest
         }
@@ -224,9 +225,9 @@ class ManifestClient:
         return await self._apply(only, subresource="status", force=force)
 
     async def create(self, manifest: Manifest) -> Manifest:
-        """POST; raises `AlreadyExists`, also for an object which the cache's scope hides.
+        """Create the object; raise `AlreadyExists`, also for an object outside the cache's scope.
 
-        Raises `ValueError` for a manifest without name (or `generateName`), kind or namespace.
+        Raises `ValueError` for a manifest without a name (or `generateName`), kind or namespace.
         """
         manifest = await self._placed(manifest)
         resource = await self._resource(gvk_of_manifest(manifest))
@@ -241,12 +242,12 @@ class ManifestClient:
             )
         except AlreadyExists as error:
             if self._cache is not None and self._cache.hides(resource.gvk, _key(manifest)):
-                error.hint = "it is outside of what the cache watches, so reading does not find it"
+                error.hint = "it is outside the scope of the cache, so reading does not find it"
             raise
         return self._remember(resource, created)
 
     async def replace(self, manifest: Manifest, *, subresource: str = "") -> Manifest:
-        """PUT of the whole object; raises `Conflict` when it changed since it was read."""
+        """Replace the whole object (PUT); raise `Conflict` if it changed since it was read."""
         manifest = await self._placed(manifest)
         resource = await self._resource(gvk_of_manifest(manifest))
         _check_identity(resource, manifest)
@@ -281,10 +282,10 @@ class ManifestClient:
     async def patch(
         self, old: Manifest, new: Manifest, *, subresource: str = "", locked: bool = False
     ) -> Manifest:
-        """Send what turns `old` into `new` as a merge patch; no request when nothing does.
+        """Send the difference between `old` and `new` as a merge patch, unless they are equal.
 
-        `locked` puts the resource version of `old` into it, so that a change in between
-        raises `Conflict`: needed for lists such as finalizers, which a merge patch replaces.
+        `locked` includes the resource version of `old`, so that a change in between raises
+        `Conflict`. Use it for lists such as finalizers, which a merge patch replaces as a whole.
         """
         patch = changes.merge_patch(old, new)
         if not patch:
@@ -345,10 +346,11 @@ class ManifestClient:
     async def create_or_update(
         self, manifest: Manifest, mutate: Callable[[Manifest], None]
     ) -> tuple[Manifest, Written]:
-        """Create the object, or change what `mutate` changes.
+        """Create the object, or update it with the changes that `mutate` makes.
 
-        `mutate` should set single fields: replacing a sub-tree drops what the server
-        defaulted, and so writes on every pass. Raises `ValueError` when it changes the name.
+        `mutate` should set individual fields: if it replaces a whole structure, it removes the
+        defaults that the server set, and causes a write in every reconcile. Raises `ValueError` if
+        it changes the name.
         """
         gvk = gvk_of_manifest(manifest)
         key = _key(manifest)
@@ -368,10 +370,10 @@ class ManifestClient:
     async def create_or_patch(
         self, manifest: Manifest, mutate: Callable[[Manifest], None]
     ) -> tuple[Manifest, Written]:
-        """The same by merge patches, one for the status where that is a subresource.
+        """Create the object, or patch it with the changes that `mutate` makes.
 
-        What `mutate` does to the status is written too; `Written` says which of the two
-        changed.
+        Sends a merge patch, and a second one for the status if the kind has a status subresource.
+        `Written` says which of the two changed.
         """
         gvk = gvk_of_manifest(manifest)
         key = _key(manifest)
@@ -402,7 +404,7 @@ class ManifestClient:
         return "status" in (await self._resource(gvk)).subresources
 
     async def _patch_status(self, gvk: GVK, old: Manifest, wanted: Manifest) -> bool:
-        """Whether there was something to write."""
+        """Patch the status if it changed; return whether it did."""
         if not await self._has_status(gvk) or old.get("status") == wanted.get("status"):
             return False
         new = {**old, "status": wanted.get("status") or {}}
@@ -456,7 +458,7 @@ class ManifestClient:
         return self._remember(resource, applied)
 
     async def _place(self, gvk: GVK, namespace: str) -> str:
-        """The namespace to work in; an error when it is not ours."""
+        """Return the namespace; raise `ValueError` if the client is restricted to another."""
         if not self._namespace or not (await self._resource(gvk)).namespaced:
             return namespace
         if namespace not in ("", self._namespace):
@@ -466,7 +468,7 @@ class ManifestClient:
         return self._namespace
 
     async def _located(self, gvk: GVK, key: Request) -> Request:
-        """The key with our namespace; `ValueError` when its kind needs one and it has none."""
+        """Return the key with its namespace; raise `ValueError` if a namespaced kind has none."""
         _check_request(key)
         if self._namespace:
             key = Request(key.name, await self._place(gvk, key.namespace))
@@ -511,7 +513,7 @@ class ManifestClient:
             except Gone:
                 if not token:
                     raise
-                found, token, size = [], "", None  # the state of the first page is forgotten
+                found, token, size = [], "", None  # the continue token has expired
                 continue
             found += [as_manifest(gvk, Snapshot(raw)) for raw in page.items]
             token = page.continue_token
@@ -529,13 +531,13 @@ class ManifestClient:
         return written
 
     def _uid_of(self, gvk: GVK, key: Request) -> str:
-        """The UID of an object that the cache shows now."""
+        """Return the UID of an object in the cache."""
         snapshot = self._cache.peek(gvk, key) if self._cache is not None else None
         return snapshot.metadata.uid if snapshot is not None else ""
 
 
 def as_manifest(gvk: GVK, snapshot: Snapshot) -> Manifest:
-    """The object with what it is: lists of built-in kinds leave that out of their items."""
+    """Return the object with `apiVersion` and `kind`, which items of lists may lack."""
     found = snapshot.manifest()
     if found.get("kind"):
         return found
@@ -543,7 +545,7 @@ def as_manifest(gvk: GVK, snapshot: Snapshot) -> Manifest:
 
 
 def gvk_of_manifest(manifest: Manifest) -> GVK:
-    """Its kind; raises `ValueError` for a manifest that does not say it."""
+    """Return the GVK of a manifest; raise `ValueError` if it has none."""
     for field in ("apiVersion", "kind"):
         if not isinstance(manifest.get(field), str) or not manifest[field]:
             raise ValueError(f"the manifest of `{_key(manifest)}` has no `{field}`")
@@ -551,9 +553,9 @@ def gvk_of_manifest(manifest: Manifest) -> GVK:
 
 
 def _check_identity(resource: Resource, manifest: Manifest) -> None:
-    """Without these, the request would go to another path, and its answer would be wrong."""
+    """Raise `ValueError` if a field is missing that is part of the request's path."""
     if resource.verbs and not resource.verbs & {"get", "list"}:
-        return  # a review: an answer, not an object that is kept
+        return  # a review: the server does not store it
     metadata = manifest.get("metadata") or {}
     if not metadata.get("name") and not metadata.get("generateName"):
         raise ValueError(f"the manifest of a `{resource.gvk.kind}` has no `metadata.name`")
@@ -577,7 +579,7 @@ def _whole(grace: Duration | None) -> int | None:
 
 
 def _uid_in(answer: Manifest) -> str:
-    """The UID of what was deleted, by the object or by the Status that the server answers."""
+    """Return the UID of the deleted object, from the server's response."""
     found = answer.get("details") if answer.get("kind") == "Status" else answer.get("metadata")
     uid = found.get("uid") if isinstance(found, dict) else None
     return uid if isinstance(uid, str) else ""

@@ -51,27 +51,28 @@ M = TypeVar("M", Counter, Gauge, Histogram, Summary)
 
 
 class Registry:
-    """The metrics of one process, those of the process itself among them.
+    """The metrics of one process, including those about the process itself.
 
-    A metric is made at first use and found again by its name, since controllers share
-    families. `collectors` takes the metrics that an author makes with `prometheus_client`.
+    A metric is created on first use and found by its name after that, since controllers share
+    metric families. `collectors` is the registry for metrics that an author creates with
+    `prometheus_client`.
     """
 
     def __init__(self) -> None:
-        # A second series for the age of each would double what is scraped; Go has none.
+        # `_created` series would double the scraped data; Go's client has none.
         prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]
         self.collectors = CollectorRegistry()
         ProcessCollector(registry=self.collectors)
         self._made: dict[str, Counter | Gauge | Histogram | Summary] = {}
 
     def counter(self, name: str, help_text: str, labels: Sequence[str] = ()) -> Counter:
-        """A counter; its name ends in `_total`."""
+        """Return a counter; its name must end in `_total`."""
         return self._find(
             Counter, name, lambda: Counter(name, help_text, labels, registry=self.collectors)
         )
 
     def gauge(self, name: str, help_text: str, labels: Sequence[str] = ()) -> Gauge:
-        """A gauge."""
+        """Return a gauge."""
         return self._find(
             Gauge, name, lambda: Gauge(name, help_text, labels, registry=self.collectors)
         )
@@ -79,7 +80,7 @@ class Registry:
     def histogram(
         self, name: str, help_text: str, labels: Sequence[str], bounds: Sequence[float]
     ) -> Histogram:
-        """A histogram; `buckets` are upper bounds."""
+        """Return a histogram; `bounds` are the upper bounds of its buckets."""
         return self._find(
             Histogram,
             name,
@@ -87,23 +88,23 @@ class Registry:
         )
 
     def summary(self, name: str, help_text: str, labels: Sequence[str] = ()) -> Summary:
-        """A sum and a count of what was observed."""
+        """Return a summary: the sum and the count of the observed values."""
         return self._find(
             Summary, name, lambda: Summary(name, help_text, labels, registry=self.collectors)
         )
 
     def has(self, name: str) -> bool:
-        """Whether a metric of this name was made here."""
+        """Return whether this registry has created a metric with this name."""
         return name in self._made
 
     def render(self) -> str:
-        """The text format, version 0.0.4."""
+        """Return the metrics in the text format, version 0.0.4."""
         return prometheus_client.generate_latest(self.collectors).decode()
 
     def expose(self, accept: str) -> tuple[bytes, str]:
-        """The form that an `Accept` header requests, and its content type.
+        """Return the metrics in the format that an `Accept` header requests, and its content type.
 
-        OpenMetrics when it is requested, else the text format, version 0.0.4.
+        The format is OpenMetrics if requested, otherwise the text format, version 0.0.4.
         """
         if "application/openmetrics-text" in accept:
             body: bytes = openmetrics.generate_latest(self.collectors)  # type: ignore[no-untyped-call]
@@ -120,7 +121,7 @@ class Registry:
 
 
 class ControllerMetrics:
-    """The series of one controller; all exist with 0 from the start, so that rates work."""
+    """The metrics of one controller; all series start at 0, so that rates work."""
 
     def __init__(self, registry: Registry, controller: str) -> None:
         label = ("controller",)
@@ -132,7 +133,7 @@ class ControllerMetrics:
         self.success = total.labels(controller, "success")
         self.error = total.labels(controller, "error")
         self.requeue_after = total.labels(controller, "requeue_after")
-        total.labels(controller, "requeue")  # stays 0: dashboards query it
+        total.labels(controller, "requeue")  # always 0; dashboards query it
 
         def counter(name: str, words: str) -> Counter:
             return registry.counter(f"controller_runtime_{name}", words, label).labels(controller)
@@ -169,7 +170,7 @@ class ControllerMetrics:
 
 
 class WorkQueueMetrics:
-    """The series of one work queue; fulfils `workqueue.QueueMetrics`."""
+    """The metrics of one work queue; implements `workqueue.QueueMetrics`."""
 
     def __init__(self, registry: Registry, name: str) -> None:
         labels = ("name", "controller")
@@ -234,7 +235,7 @@ class WorkQueueMetrics:
 
 
 class RestClientMetrics:
-    """`rest_client_requests_total`; its `observe` fits `sent_requests.Observer`."""
+    """The metric `rest_client_requests_total`; `observe` is a `sent_requests.Observer`."""
 
     def __init__(self, registry: Registry) -> None:
         self._requests = registry.counter(

@@ -1,9 +1,9 @@
-"""What an operator reports to OLM about itself: its OperatorCondition.
+"""The OperatorCondition, with which an operator reports its state to OLM.
 
-OLM makes one for each CSV, gives the operator the right to change it, and puts
-its name into `OPERATOR_CONDITION_NAME`. `Upgradeable` is the one type that OLM
-acts on: while it is False, the next version waits. Without OLM, or with its
-generation 1, there is no such object, and nothing is said.
+OLM v0 creates one for each CSV, grants the operator permission to change it, and puts its name into
+`OPERATOR_CONDITION_NAME`. OLM acts on the type `Upgradeable` only: while it is False, OLM does not
+upgrade the operator. Without OLM, and with OLM v1, the object does not exist, and nothing is
+reported.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ class OperatorCondition:
         namespace: str,
         now: Callable[[], str],
     ) -> OperatorCondition | None:
-        """The one that OLM names; None when it names none. `namespace` is the pod's."""
+        """Return the OperatorCondition that OLM set in the environment, or None."""
         name = environment.get(VARIABLE, "")
         return cls(client, Request(name, namespace), now) if name and namespace else None
 
     async def set(self, type_: str, status: str, reason: str, message: str = "") -> bool:
-        """Say it, unless it is said already; False when there is nothing to say it in."""
+        """Set a condition if it differs; return False if the object does not exist."""
         try:
             return await retry_on_conflict(lambda: self._set(type_, status, reason, message))
         except (Forbidden, NoSuchKind) as error:
@@ -59,9 +59,9 @@ class OperatorCondition:
             return False
 
     async def upgradeable(self) -> None:
-        """Say that OLM may replace this version; what goes wrong is logged and no more."""
+        """Report that OLM may upgrade this version; errors are only logged."""
         try:
-            await self.set(UPGRADEABLE, "True", "Ready", "the operator works")
+            await self.set(UPGRADEABLE, "True", "Ready", "the operator is running")
         except OlmkitError as error:
             _LOG.warning(
                 "operator condition not set",

@@ -1,8 +1,8 @@
-"""What a client has written and the cache has not shown yet, so that a read can wait for it.
+"""Records writes that are not in the cache yet, so that a read can wait for them.
 
-Resource versions decide: those of one kind grow. What the cache has shown is forgotten,
-and so is the oldest when there is too much of it: the memory does not grow with every
-name that ever was.
+Writes and the cache are compared by resource version, which increases within a kind. Records that
+the cache has caught up with are discarded, and so are the oldest if there are too many, so that
+memory stays bounded.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from olmkit.runtime.watch.cache import Cache, Informer
 from olmkit.runtime.work.reconcile import Request
 
 _FRESH_TIMEOUT = 5.0
-_SWEEP = 500  # writes after which it is looked which of them the cache has shown
+_SWEEP = 500  # writes between two checks of what the cache has caught up with
 _MAX_WRITTEN = 10_000
 _COMPARABLE = re.compile(r"[1-9][0-9]*")
 
 
 class OwnWrites:
-    """What a client wrote and deleted last, for a cache that will show it."""
+    """The last writes and deletions of a client, compared with its cache."""
 
     def __init__(self, cache: Cache) -> None:
         self._cache = cache
@@ -36,13 +36,13 @@ class OwnWrites:
         return len(self._versions) + len(self._deleted) + len(self._excluded)
 
     def remember(self, gvk: GVK, key: Request, version: str) -> None:
-        """An object was written, and has this version now."""
+        """Record that an object was written and has this version now."""
         self._versions[(gvk, key)] = version
         self._excluded.pop((gvk, key), None)
         self._bound()
 
     def note_selection(self, resource: Resource, written: Manifest) -> None:
-        """Whether the cache will show what was written at all, by its labels."""
+        """Record whether the cache selects the written object, by its labels."""
         selector = self._cache.excludes(resource, written)
         if selector:
             metadata = written["metadata"]
@@ -50,7 +50,7 @@ class OwnWrites:
             self._excluded[(resource.gvk, key)] = selector
 
     def remember_deletion(self, gvk: GVK, key: Request, uid: str) -> None:
-        """An object was deleted; without its UID there is nothing to wait for."""
+        """Record that an object was deleted; without its UID there is nothing to wait for."""
         self._versions.pop((gvk, key), None)
         self._excluded.pop((gvk, key), None)
         if uid:
@@ -58,15 +58,15 @@ class OwnWrites:
             self._bound()
 
     async def wait_for(self, gvk: GVK, key: Request) -> None:
-        """Until the cache shows the last write and the last deletion of an object.
+        """Wait until the cache has the last write and the last deletion of an object.
 
-        Raises `TimeoutError` after 5 s, and `ConfigurationError` at once when the cache does
-        not select the object.
+        Raises `TimeoutError` after 5 s, and `ConfigurationError` at once if the cache does not
+        select the object.
         """
         if selector := self._excluded.get((gvk, key)):
             raise ConfigurationError(
-                f"the cache does not show `{gvk.kind}` `{key}`: it selects `{selector}`",
-                hint="set the labels, widen the cache's settings, or read through `client.direct`",
+                f"the cache does not hold `{gvk.kind}` `{key}`: its selector is `{selector}`",
+                hint="set the labels, change the cache's selector, or read through `client.direct`",
             )
         wanted = self._versions.get((gvk, key), "")
         uid = self._deleted.get((gvk, key), "")
@@ -87,7 +87,7 @@ class OwnWrites:
         ):
             return False
         found = self._cache.peek(gvk, key) if uid else None
-        # With finalizers it stays, and shows that it is being deleted.
+        # An object with finalizers remains, with a deletion timestamp.
         return found is None or found.metadata.uid != uid or bool(found.metadata.deletion_timestamp)
 
     def _bound(self) -> None:
@@ -98,7 +98,7 @@ class OwnWrites:
             self._forget_shown()
 
     def _forget_shown(self) -> None:
-        """Forget what the cache has shown meanwhile: nothing would wait for it."""
+        """Discard the records that the cache has caught up with: no read needs to wait for them."""
         informers = {
             one.gvk: one for one in self._cache.informers if one.synced and not one.metadata_only
         }
@@ -121,7 +121,7 @@ def _late(informer: Informer, key: Request, *, is_deletion: bool) -> str:
 
 
 def _reached(seen: str, wanted: str) -> bool:
-    """Whether a resource version is at least another: longer is greater, then as text."""
+    """Return whether a resource version is at least another: longer is greater, then by text."""
     if not _COMPARABLE.fullmatch(seen):
         return True
     return (len(seen), seen) >= (len(wanted), wanted)

@@ -1,8 +1,8 @@
-"""The process of an operator: what every one of them starts around its controllers.
+"""The process of an operator: the parts that every operator needs around its controllers.
 
-An `Operator` says what an author's is; `main` reads flags and environment, puts
-probes, metrics, webhooks and leader election around it, and runs until a signal
-says stop. To do something else, build a `Manager` as `assemble` does.
+An `Operator` describes the author's part; `main` reads flags and environment, adds probes, metrics,
+webhooks and leader election, and runs until a signal stops it. For anything else, build a `Manager`
+as `assemble` does.
 """
 
 from __future__ import annotations
@@ -46,19 +46,19 @@ from olmkit.runtime.work.controller import Controller
 _LOG = logging.getLogger(__name__)
 
 _NESTING = 11_000
-_LAST_SECONDS = 2.0  # after the manager has ended
+_LAST_SECONDS = 2.0  # seconds after the manager has ended
 
 AddControllers = Callable[[Manager, Flags, Mapping[str, str]], None]
-"""Puts controllers into a manager; flags and environment are those of the process."""
+"""Adds controllers to a manager; it gets the flags and the environment of the process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operator:
-    """What is an author's own in a process.
+    """The author's part of the process.
 
-    `name` is who writes to the cluster; `lock` is the Lease of its leader, which no other
-    operator may have; `graceful_shutdown_timeout`, in seconds, is less than the pod's grace.
-    `traces` replaces what the variables of OpenTelemetry request.
+    `name` is the field manager; `lock` is the name of the Lease for leader election, unique to this
+    operator; `graceful_shutdown_timeout`, in seconds, should be less than the grace period of the
+    pod. `traces` overrides the environment variables of OpenTelemetry.
     """
 
     name: str
@@ -78,18 +78,19 @@ def main(
     words: Sequence[str] | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> int:
-    """Run the operator as a process; the exit code.
+    """Run the operator as a process, and return the exit code.
 
-    1 when it could not continue, with the reason in the log: a container that ends so is
-    started again, with growing pauses. Once the manager has ended, what does not end by
-    itself within two seconds, such as a thread that hangs, ends with the process.
+    The code is 1 after a fatal error, whose reason is in the log; the kubelet then restarts the
+    container with back-off. Two seconds after the manager has ended, the process exits, even if a
+    thread still hangs.
     """
     given = parse_flags(operator, sys.argv[1:] if words is None else words)
     _log_as(given)
     # Objects may be nested ten thousand deep, and before Python 3.12 this limit holds for
     # decoding too: one such object would make a whole list unreadable.
     sys.setrecursionlimit(max(_NESTING, sys.getrecursionlimit()))
-    # What was imported stays: a full collection, which holds the event loop, need not visit it.
+    # Imported modules stay in memory: a full garbage collection, which blocks the event loop, can
+    # skip them.
     gc.freeze()
     last = threading.Timer(_LAST_SECONDS, _end_process)
     last.daemon = True
@@ -118,13 +119,13 @@ def _log_as(given: Flags) -> None:
 
 
 def _end_process() -> None:
-    _LOG.error("the process is ended: something in it does not end by itself")
+    _LOG.error("exiting: a thread or task of the process did not end")
     logging.shutdown()
     os._exit(1)
 
 
 def parse_flags(operator: Operator, words: Sequence[str]) -> Flags:
-    """The flags of an operator's command line."""
+    """Parse the flags of an operator's command line."""
     return flags.parse(
         words,
         name=operator.name,
@@ -135,7 +136,7 @@ def parse_flags(operator: Operator, words: Sequence[str]) -> Flags:
 
 
 async def run(operator: Operator, given: Flags, environment: Mapping[str, str]) -> None:
-    """Work until a signal says stop; raises what ended it early."""
+    """Run until a signal stops the operator; raise the error that ended it early."""
     paths = [given.kubeconfig] if given.kubeconfig else []
     config = kubeconfig.load(paths=paths, environment=environment)
     registry = Registry()
@@ -181,7 +182,7 @@ def assemble(
     namespace: str = "",
     seen: Traces | None = None,
 ) -> Manager:
-    """A manager with all that belongs to it, not started; `namespace` is the pod's."""
+    """Return a manager with all its parts, not started; `namespace` is that of the pod."""
     manager = Manager(
         cluster,
         name=operator.name,
@@ -207,12 +208,12 @@ def assemble(
 
 
 def _check_all_run(built: Sequence[Controller], manager: Manager) -> None:
-    """A controller that was built and forgotten would never do anything, silently."""
+    """Raise `ConfigurationError` for a controller that was built and not added to the manager."""
     forgotten = [one.name for one in built if one not in manager.controllers]
     if forgotten:
         names = ", ".join(f"`{name}`" for name in forgotten)
         raise ConfigurationError(
-            f"a controller was built and is not run: {names}",
+            f"a controller was built but not added to the manager: {names}",
             hint="pass it to `manager.add_controller`",
         )
 
@@ -220,14 +221,14 @@ def _check_all_run(built: Sequence[Controller], manager: Manager) -> None:
 def elector(
     operator: Operator, config: ClusterConfig, given: Flags, registry: Registry
 ) -> ThreadedElector | None:
-    """Who says whether this replica works; None when it always does.
+    """Return the elector; None if leader election is off.
 
     Raises `ConfigurationError` when the namespace of the lease is unknown.
     """
     if not given.leader_elect:
         return None
     status = registry.gauge(
-        "leader_election_master_status", "1 while this process leads", ("name",)
+        "leader_election_master_status", "1 while this process is leader", ("name",)
     ).labels(operator.lock)
     in_pod = config.namespace if kubeconfig.SERVICE_ACCOUNT.is_dir() else ""
     return ThreadedElector(
@@ -244,10 +245,10 @@ def elector(
 
 
 def webhook_files(given: Flags, environment: Mapping[str, str]) -> CertificateFiles | None:
-    """Where the webhooks' certificate is; None when there is none, and so no webhooks.
+    """Return the files of the webhook certificate; None if no webhooks are served.
 
-    A folder that is requested must hold one; the usual one need not, as when the operator
-    runs outside a cluster.
+    A folder set by a flag must contain a certificate; the default folder may be missing, for
+    example outside a cluster.
     """
     if environment.get("ENABLE_WEBHOOKS") == "false":
         return None
@@ -259,7 +260,7 @@ def webhook_files(given: Flags, environment: Mapping[str, str]) -> CertificateFi
 
 
 def user_agent(name: str) -> str:
-    """The user agent, as audit logs show it; with a version where a distribution has this name."""
+    """Return the user agent for audit logs, with the version of the distribution `name`."""
     try:
         own = f"{name}/{importlib.metadata.version(name)}"
     except importlib.metadata.PackageNotFoundError:
@@ -268,14 +269,14 @@ def user_agent(name: str) -> str:
 
 
 def timestamp() -> str:
-    """The time as conditions write it: RFC 3339, UTC, whole seconds."""
+    """Return the time in the format of conditions: RFC 3339, UTC, whole seconds."""
     return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _add_webhooks(
     operator: Operator, manager: Manager, given: Flags, environment: Mapping[str, str]
 ) -> WebhookServer | None:
-    """The webhooks, where they have an address and a certificate."""
+    """Add the webhook server if it has an address and a certificate."""
     if operator.add_webhooks is None:
         return None
     address = http_server.parse_address(given.webhook_address)
@@ -295,7 +296,7 @@ def _add_probes(manager: Manager, given: Flags, hooks: WebhookServer | None) -> 
         return
     kept = probes.watches_kept(manager.cache, patience=given.watch_patience)
     live = {"ping": probes.ping, "watches": kept}
-    # Nothing here waits for lists: they may need a conversion, which reaches only a pod
+    # No check waits for lists: they may need a conversion, which reaches only a pod
     # that is ready.
     ready = {
         "ping": probes.ping,

@@ -1,12 +1,12 @@
-"""Traces of passes and their requests, as OpenTelemetry collects them.
+"""OpenTelemetry traces of reconciles and their requests.
 
-A pass is a span; the requests that it sends are spans below it, and tell the API server so
-(`traceparent`, W3C Trace Context). Requests outside of passes, such as watches and leases, are not
-traced. Names of attributes are those of OpenTelemetry's semantic conventions where there are
-some. Bodies, headers and queries are never part of a span.
+Each reconcile is a span; its requests are child spans and carry the trace context (`traceparent`,
+W3C Trace Context). Requests outside of reconciles, such as watches and leases, are not traced.
+Attributes follow OpenTelemetry's semantic conventions where these exist. Bodies, headers and
+queries are never part of a span.
 
-Nothing of OpenTelemetry is imported before traces are wanted: `from_environment` is None without
-the variables that its specification names.
+OpenTelemetry is imported only if traces are requested: `from_environment` returns None without the
+environment variables of its specification.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 
 _NAME = "olmkit.runtime"
-_FLUSH = 3.0  # seconds that the last spans may take
+_FLUSH = 3.0  # seconds to send the last spans
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 
 
 class Traces:
-    """Makes the spans of one process.
+    """Creates the spans of one process.
 
-    `provider` is one of `opentelemetry.sdk.trace`, with whatever exporters the author chose.
+    `provider` is one of `opentelemetry.sdk.trace`, with the exporters that the author chose.
     """
 
     def __init__(self, provider: TracerProvider) -> None:
@@ -50,7 +50,7 @@ class Traces:
 
     @contextlib.contextmanager
     def of_pass(self, controller: str, facts: Mapping[str, str]) -> Iterator[PassSpan]:
-        """The span of a pass; `facts` are those of its log lines."""
+        """Return the span of a reconcile; `facts` are those of its log lines."""
         attributes = {f"olmkit.{key}": value for key, value in facts.items() if value}
         with self._tracer.start_as_current_span(
             f"reconcile {controller}",
@@ -61,7 +61,7 @@ class Traces:
             yield PassSpan(span)
 
     def of_request(self, method: str, host: str, path: str) -> _RequestSpan | None:
-        """The span of a request of a pass; fits `HttpCluster(tracer=…)`."""
+        """Return the span of a request of a reconcile; for `HttpCluster(tracer=…)`."""
         if not self._current().is_recording():
             return None
         span = self._tracer.start_span(
@@ -83,16 +83,16 @@ class Traces:
         return tuple(carrier.items())
 
     async def flush(self) -> None:
-        """Send what was not sent, and end; gives up after three seconds."""
+        """Send the remaining spans and end; gives up after three seconds."""
         shutdown = getattr(self._provider, "shutdown", None)
         if shutdown is None:
             return
-        # A separate thread: one of the loop's executor would hold the end of the process.
+        # A separate thread: one of the loop's executor would delay the end of the process.
         loop, sent = asyncio.get_running_loop(), asyncio.Event()
 
         def send() -> None:
             shutdown()
-            with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
+            with contextlib.suppress(RuntimeError):  # the loop has ended
                 loop.call_soon_threadsafe(sent.set)
 
         threading.Thread(target=send, daemon=True, name="traces").start()
@@ -104,14 +104,14 @@ class Traces:
 
 
 class PassSpan:
-    """The span of a pass."""
+    """The span of a reconcile."""
 
     def __init__(self, span: Span) -> None:
         self._span = span
         self.trace_id = f"{span.get_span_context().trace_id:032x}"
 
     def ended(self, outcome: str, error: BaseException | None = None) -> None:
-        """What the pass came to; the span itself ends with its block."""
+        """Record the outcome of the reconcile; the span ends with its `with` block."""
         from opentelemetry.trace import Status, StatusCode
 
         self._span.set_attribute("olmkit.outcome", outcome)
@@ -122,7 +122,7 @@ class PassSpan:
 
 
 class _RequestSpan:
-    """Fulfils `sent_requests.RequestSpan`."""
+    """Implements `sent_requests.RequestSpan`."""
 
     def __init__(self, span: Span, headers: Sequence[tuple[str, str]]) -> None:
         self._span = span
@@ -142,13 +142,12 @@ class _RequestSpan:
 
 
 def from_environment(environment: Mapping[str, str], *, service: str) -> Traces | None:
-    """What the variables of OpenTelemetry request; None without them, or without the packages.
+    """Return the traces that the environment requests; None if none, or without packages.
 
-    Traces are sent when `OTEL_TRACES_EXPORTER` is `otlp` or `console`, or when an endpoint of OTLP
-    is set; `none` there, or `OTEL_SDK_DISABLED=true`, switches them off. Spans are sent over HTTP
-    with protobuf. `service` is the name without `OTEL_SERVICE_NAME`. The library reads sampling,
-    headers and limits from the variables of the process. Raises `ConfigurationError` for an
-    exporter that is not known.
+    Traces are sent if `OTEL_TRACES_EXPORTER` is `otlp` or `console`, or if an OTLP endpoint is set;
+    the exporter `none` or `OTEL_SDK_DISABLED=true` turns them off. Spans are sent as protobuf over
+    HTTP. `service` is the default of `OTEL_SERVICE_NAME`. The library reads sampling, headers and
+    limits from the environment. Raises `ConfigurationError` for an unknown exporter.
     """
     chosen = environment.get("OTEL_TRACES_EXPORTER", "").strip().lower()
     has_endpoint = any(environment.get(name, "").strip() for name in _ENDPOINTS)

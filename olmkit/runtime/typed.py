@@ -1,9 +1,8 @@
-"""Classes of kinds: which kind a class is of, and the way from a manifest and back.
+"""Python classes of kinds: their GVK, and conversion from and to manifests.
 
-An author's class has `gvk`, `from_manifest` and `to_manifest`, as `CustomResource` gives them.
-Any other pydantic model works too whose `api_version` and `kind` have a default, such as the
-generated types of Kubernetes' own kinds. Fields that a class does not know are kept on the
-way back in both cases.
+A class needs `gvk`, `from_manifest` and `to_manifest`, as in `CustomResource`. Other pydantic
+models also work if `api_version` and `kind` have defaults, as in the generated types of Kubernetes'
+built-in kinds. Both keep fields that the class does not know.
 """
 
 from __future__ import annotations
@@ -16,20 +15,20 @@ from olmkit.kube.objects import GVK, Manifest
 
 
 class Kind(Protocol):
-    """An author's class of a kind; `CustomResource` is one, a dataclass may be."""
+    """A Python class of a kind, such as a subclass of `CustomResource` or a dataclass."""
 
     gvk: ClassVar[GVK]
 
     @classmethod
     def from_manifest(cls, manifest: Manifest) -> Self:
-        """The typed object; raises `ValueError` for data of another shape."""
+        """Return the typed object; raise `ValueError` if the data do not fit the class."""
 
     def to_manifest(self) -> Manifest:
-        """Plain data of what was set."""
+        """Return the fields that were set as plain data."""
 
 
 class ModelKind(Protocol):
-    """A pydantic model of a kind, whose `api_version` and `kind` have a default."""
+    """A pydantic model of a kind, whose `api_version` and `kind` have defaults."""
 
     @property
     def api_version(self) -> Any: ...
@@ -51,9 +50,9 @@ K = TypeVar("K", bound=Kind | ModelKind)
 
 
 class Unreadable(ValueError):  # noqa: N818 - a fact, not a fault
-    """An object does not fit its class, for example one from before its schema.
+    """An object does not fit its class, for example because it is older than its schema.
 
-    `manifest` is the object as the server has it, the cause says which field is wrong.
+    `manifest` is the object as stored by the server; the exception's cause names the wrong field.
     """
 
     def __init__(self, message: str, manifest: Manifest) -> None:
@@ -62,12 +61,12 @@ class Unreadable(ValueError):  # noqa: N818 - a fact, not a fault
 
 
 def gvk_of(kind: Any) -> GVK:
-    """Of a `GVK` or a class of a kind; `TypeError` for a class that does not say its kind."""
+    """Return the GVK of a class, or a `GVK` itself; raise `TypeError` if there is none."""
     return kind if isinstance(kind, GVK) else _gvk_of_class(kind)
 
 
 def read(kind: type[K], manifest: Manifest) -> K:
-    """The object as one of the class; raises `Unreadable`."""
+    """Return a manifest as an object of the class; raise `Unreadable` if it does not fit."""
     reader: Any = getattr(kind, "from_manifest", None) or functools.partial(_validated, kind)
     try:
         made: K = reader(manifest)
@@ -77,7 +76,7 @@ def read(kind: type[K], manifest: Manifest) -> K:
 
 
 def manifest_of(obj: Manifest | Kind | ModelKind) -> Manifest:
-    """The object as plain data; a manifest is returned as it is."""
+    """Return the object as a manifest; a manifest is returned unchanged."""
     if isinstance(obj, dict):
         return obj
     found: Any = obj
@@ -85,9 +84,7 @@ def manifest_of(obj: Manifest | Kind | ModelKind) -> Manifest:
         made: Manifest = found.to_manifest()
         return made
     if not hasattr(found, "model_dump"):
-        raise TypeError(
-            f"an object is a manifest (a dictionary) or of a class of a kind, not {found!r:.100}"
-        )
+        raise TypeError(f"an object must be a manifest (a dictionary) or typed, not {found!r:.100}")
     gvk = gvk_of(type(found))
     dumped: Manifest = found.model_dump(mode="json", by_alias=True, exclude_unset=True)
     _add_unknown(found, dumped)
@@ -95,7 +92,7 @@ def manifest_of(obj: Manifest | Kind | ModelKind) -> Manifest:
 
 
 def with_status(obj: Manifest | Kind | ModelKind) -> Manifest:
-    """The object as plain data of which the name and the status are needed, and no more."""
+    """Return a manifest of the object for a status update, with at least its name and status."""
     found: Any = obj
     if hasattr(found, "_to_status_manifest"):
         made: Manifest = found._to_status_manifest()  # noqa: SLF001 - a class of ours
@@ -115,8 +112,7 @@ def _gvk_of_class(kind: Any) -> GVK:
     if not (isinstance(api_version, str) and isinstance(name, str) and api_version and name):
         shown = getattr(kind, "__name__", repr(kind))
         raise TypeError(
-            f"`{shown}` does not say of which kind it is: set `gvk`, or a default for "
-            "`api_version` and `kind`"
+            f"`{shown}` has no kind: set `gvk`, or defaults for `api_version` and `kind`"
         )
     return GVK.parse(api_version, name)
 
@@ -126,7 +122,7 @@ def _validated(kind: Any, manifest: Manifest) -> Any:
 
 
 def _add_unknown(value: Any, dumped: Any) -> None:
-    """Put back what a model does not know: pydantic keeps it and does not write it."""
+    """Restore unknown fields, which pydantic keeps in the model but does not dump."""
     if isinstance(value, Mapping):
         for key, item in value.items():
             if isinstance(dumped, dict) and key in dumped:

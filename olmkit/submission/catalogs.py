@@ -62,7 +62,7 @@ class TemplateFile:
 
 
 def read_template(operator: Operator, name: str, type_: str) -> TemplateFile | None:
-    """The template of that name; None if the file does not exist."""
+    """Return the template of that name; None if the file does not exist."""
     path = f"{TEMPLATES}/{name}"
     if path not in operator.files:
         return None
@@ -77,7 +77,7 @@ def read_template(operator: Operator, name: str, type_: str) -> TemplateFile | N
 
 
 def read(operator: Operator, name: str, template: TemplateFile | None) -> RenderedCatalog:
-    """A catalog of an operator, compared with its template if there is one."""
+    """Return a catalog of an operator, compared with its template if there is one."""
     folder = operator.shown_catalog(name)
     try:
         blobs = list(fbc.load(operator.catalogs[name]))
@@ -119,7 +119,7 @@ def _has_objects(fields: Mapping[str, Any]) -> bool:
 def _differences(
     file: TemplateFile, blobs: Sequence[Blob], bundles: Sequence[tuple[Blob, Mapping[str, Any]]]
 ) -> Iterator[str]:
-    """The differences between a catalog and its template, as a sentence."""
+    """Yield the differences between a catalog and its template, as a sentence."""
     assert file.template is not None  # noqa: S101 - the caller knows
     found = {fields["image"]: blob for blob, fields in bundles}
     missing = [image for image in file.images if image not in found]
@@ -146,7 +146,7 @@ def _differences(
 
 
 def _written(blobs: Sequence[Blob], is_semver: bool) -> dict[str, bytes]:
-    """The blobs other than bundles as they are written, by name."""
+    """Return the blobs other than bundles as they are written, by name."""
     found: dict[str, bytes] = {}
     for blob in blobs:
         if blob.schema == wire.BUNDLE:

@@ -60,7 +60,7 @@ class ChangeSet:
         return tuple(changed for changed in self.files if not _operator(changed.path))
 
     def at(self, path: str) -> Location:
-        """The place of a changed file."""
+        """Return the place of a changed file."""
         return Location(path=model.join(self.root, path))
 
 
@@ -72,5 +72,5 @@ def _operator(path: str) -> str:
 
 
 def operators(files: tuple[ChangedFile, ...]) -> frozenset[str]:
-    """The operators with a changed file."""
+    """Return the operators with a changed file."""
     return frozenset(found for changed in files if (found := _operator(changed.path)))

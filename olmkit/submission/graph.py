@@ -17,20 +17,20 @@ Edges = Mapping[str, frozenset[str]]
 
 
 def channels(operator: Operator) -> tuple[str, ...]:
-    """The channels of all versions, sorted; default channels, too."""
+    """Return the channels of all versions, sorted; default channels, too."""
     found = {name for version in operator.versions for name in version.channels}
     found |= {v.default_channel for v in operator.versions if v.default_channel}
     return tuple(sorted(found))
 
 
 def members(operator: Operator, channel: str) -> tuple[VersionFolder, ...]:
-    """The versions of a channel, oldest first."""
+    """Return the versions of a channel, oldest first."""
     found = [version for version in operator.versions if channel in version.channels]
     return tuple(sorted(found, key=lambda version: version.order))
 
 
 def find(versions: Sequence[VersionFolder], name: str) -> VersionFolder | None:
-    """The version with this CSV name; else the one whose name has the same version."""
+    """Return the version with this CSV name; else the one whose name has the same version."""
     for version in versions:
         if version.name == name:
             return version
@@ -40,7 +40,7 @@ def find(versions: Sequence[VersionFolder], name: str) -> VersionFolder | None:
 
 
 def edges(operator: Operator, channel: str) -> Edges:
-    """The edges of one channel, from each version to those that can follow it."""
+    """Return the edges of one channel, from each version to those that can follow it."""
     versions = members(operator, channel)
     found: dict[str, set[str]] = {}
     if operator.update_mode == SEMVER_MODE:
@@ -61,7 +61,7 @@ def edges(operator: Operator, channel: str) -> Edges:
 
 
 def _skipped(new: VersionFolder, versions: Sequence[VersionFolder]) -> Iterator[VersionFolder]:
-    """The other versions in the skip range."""
+    """Yield the other versions in the skip range."""
     if not new.skip_range:
         return
     try:
@@ -75,7 +75,7 @@ def _skipped(new: VersionFolder, versions: Sequence[VersionFolder]) -> Iterator[
 
 
 def loop(found: Edges) -> tuple[str, ...]:
-    """The folders of one loop, in the order of upgrading; empty when there is none."""
+    """Return the folders of one loop, in the order of upgrading; empty if there is none."""
     done: set[str] = set()
     for start in sorted(found):
         path: list[str] = []

@@ -73,7 +73,7 @@ class VersionFolder:
 
 
 def version_of(bundle: Bundle, folder: str) -> VersionFolder:
-    """The facts of a bundle that was read from `folder` below its operator's folder."""
+    """Return the facts of a bundle that was read from `folder` below its operator's folder."""
     csv = bundle.csv
     annotations = bundle.annotations_document
     return VersionFolder(
@@ -112,21 +112,21 @@ class Operator:
     _kept: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def once(self, what: str, work: Callable[[Operator], Any]) -> Any:
-        """What `work` makes of the operator, worked out when it is first needed."""
+        """Return what `work` makes of the operator, worked out when it is first needed."""
         if what not in self._kept:
             self._kept[what] = work(self)
         return self._kept[what]
 
     def shown(self, path: str = "") -> str:
-        """How findings name a file of the operator."""
+        """Return how findings name a file of the operator."""
         return model.join(self.root, f"{OPERATORS}/{self.name}{'/' if path else ''}{path}")
 
     def shown_catalog(self, catalog: str) -> str:
-        """How findings name the folder of the operator in a catalog."""
+        """Return how findings name the folder of the operator in a catalog."""
         return model.join(self.root, f"{CATALOGS}/{catalog}/{self.name}")
 
     def at(self, path: str, *keys: Key) -> Location:
-        """The place of a value in a file of the operator; the file, if it cannot be read."""
+        """Return the place of a value in a file of the operator; the file, if it cannot be read."""
         try:
             document = self.document(path)
         except InputError:
@@ -134,7 +134,7 @@ class Operator:
         return document.at(*keys) if document else Location(path=self.shown(path))
 
     def document(self, path: str) -> Document | None:
-        """The first document of a file; None without the file. Raises `InputError`."""
+        """Return the first document of a file; None without the file. Raises `InputError`."""
         if path not in self._documents:
             self._documents[path] = self._load(path)
         found = self._documents[path]

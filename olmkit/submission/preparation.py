@@ -85,7 +85,7 @@ class NewVersion:
 
 
 def version_files(new: NewVersion) -> Tree:
-    """The bundle as it is in its version folder: manifests, metadata and tests."""
+    """Return the bundle as it is in its version folder: manifests, metadata and tests."""
     bundle = new.bundle
     if (bundle.manifests_dir, bundle.metadata_dir) != (DEFAULT_MANIFESTS, DEFAULT_METADATA):
         raise InputError(
@@ -163,7 +163,7 @@ def _scalar(value: str) -> str:
 
 
 def release_file(new: NewVersion, operator: Operator) -> bytes:
-    """A new `release-config.yaml` for the templates that `ci.yaml` maps."""
+    """Return a new `release-config.yaml` for the templates that `ci.yaml` maps."""
     listed = []
     for name, kind in mapped(operator).items():
         entry: dict[str, Any] = {
@@ -177,13 +177,13 @@ def release_file(new: NewVersion, operator: Operator) -> bytes:
 
 
 def mapped(operator: Operator) -> Mapping[str, Kind]:
-    """The kinds of the templates that `ci.yaml` maps, by name."""
+    """Return the kinds of the templates that `ci.yaml` maps, by name."""
     kinds = {schema: kind for kind, schema in SCHEMAS.items()}
     return {name: kinds[type_] for _, name, type_, _ in operator.mapping if name and type_ in kinds}
 
 
 def channels(new: NewVersion, kind: Kind) -> tuple[str, ...]:
-    """The channels of a template to which the version belongs."""
+    """Return the channels of a template to which the version belongs."""
     named = new.bundle.channels or ("stable",)
     if kind is not Kind.SEMVER:
         return named
@@ -193,7 +193,7 @@ def channels(new: NewVersion, kind: Kind) -> tuple[str, ...]:
 
 
 def template_value(operator: Operator, name: str) -> Mapping[str, Any]:
-    """The values of a template; empty when there is none yet. Raises `InputError`."""
+    """Return the values of a template; empty if there is none yet. Raises `InputError`."""
     document = operator.document(f"{TEMPLATES}/{name}")
     return objects.mapping(document.value) if document is not None else {}
 
@@ -230,7 +230,7 @@ def _head(template: Mapping[str, Any], channel: str, new: str) -> str:
 
 
 def template_file(new: NewVersion, operator: Operator, name: str, kind: Kind) -> bytes:
-    """A template with the released image of the version, new or edited in place."""
+    """Return a template with the released image of the version, new or edited in place."""
     path = f"{TEMPLATES}/{name}"
     if path not in operator.files:
         return b"---\n" + documents.dump(_new_template(new, kind))
@@ -299,7 +299,7 @@ def _with_semver(new: NewVersion, operator: Operator, name: str, data: bytes, sh
 
 
 def _spelled(value: Mapping[str, Any], name: str) -> str:
-    """The key as the template spells it; its keys count in any case."""
+    """Return the key as the template spells it; its keys count in any case."""
     return next((str(key) for key in value if shapes.fold(str(key)) == shapes.fold(name)), name)
 
 
@@ -311,7 +311,7 @@ def level(catalog: str) -> Level:
 
 
 def default_catalogs(target: Target, known: frozenset[str]) -> tuple[str, ...]:
-    """The catalogs of a new operator: all of the repository. Raises `ConfigurationError`."""
+    """Return the catalogs of a new operator: all of the repository. Raises `ConfigurationError`."""
     if known:
         return tuple(sorted(known, key=_catalog_order))
     if target is Target.OPERATORHUB:
@@ -328,7 +328,7 @@ def _catalog_order(name: str) -> tuple[int, int, str]:
 
 
 def folder(new: NewVersion) -> str:
-    """The folder of the version below the repository."""
+    """Return the folder of the version below the repository."""
     return f"{OPERATORS}/{new.package}/{new.csv.version}"
 
 

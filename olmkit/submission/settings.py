@@ -65,7 +65,7 @@ class Settings:
     waived: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def waives(self, code: str, operator: str) -> bool:
-        """Whether the repository does not apply a rule to an operator."""
+        """Return whether the repository does not apply a rule to an operator."""
         return any(_matches(pattern, operator) for pattern in self.waived.get(code, ()))
 
     @property
@@ -81,7 +81,7 @@ class Settings:
 
 
 def parse(data: bytes | None, path: str) -> Settings:
-    """The settings in a file, or the defaults without one. Raises `InputError`."""
+    """Return the settings in a file, or the defaults without one. Raises `InputError`."""
     value = objects.mapping(documents.load(data, path).value) if data else {}
     waived: dict[str, list[str]] = {}
     for item in objects.sequence(value.get("tests")):

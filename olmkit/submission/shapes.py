@@ -108,7 +108,7 @@ _TYPES: Final[Mapping[str, tuple[type, str]]] = {
 
 
 def misfits(form: Form, value: Any, keys: tuple[Key, ...] = ()) -> Iterator[Misfit]:
-    """Everything in `value` that does not fit `form`."""
+    """Yield everything in `value` that does not fit `form`."""
     import difflib
 
     type_, words = _TYPES[form.type]
@@ -167,7 +167,7 @@ def _items(form: Form, value: list[Any], keys: tuple[Key, ...]) -> Iterator[Misf
 
 
 def unknown(form: Form, value: Any) -> Iterator[tuple[str, str]]:
-    """The unknown keys at the top that are nearly those of `form`, with what was meant."""
+    """Yield the unknown keys at the top that are nearly those of `form`, with what was meant."""
     import difflib
 
     if isinstance(value, dict):

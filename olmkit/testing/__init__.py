@@ -1,7 +1,7 @@
-"""What tests of an operator import: servers on loopback, a control plane, a clock, RBAC.
+"""Everything that tests of an operator import: servers on loopback, a control plane, a clock, RBAC.
 
-Each name is imported from its module when it is used first. These names are public; the
-modules behind them may change in any release.
+Each name is imported from its module on first use. These names are public; the modules behind them
+may change in any release.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A client of a test server, and manifests from files."""
+"""Clients of test servers, and manifests from files."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from olmkit.testing.control_plane import ControlPlane
 async def client_for(
     server: ApiServer | ControlPlane, *, field_manager: str = "test"
 ) -> AsyncIterator[Client]:
-    """A client that reads from the server, without a cache; the server must be running.
+    """Return a client without a cache; the server must be running.
 
-    `client.cluster` is the connection, as `EventRecorder` and `Manager` take it.
+    `client.cluster` is the connection for `EventRecorder` and `Manager`.
     """
     async with HttpCluster(config_of(server)) as cluster:
         yield Client(cluster, None, field_manager=field_manager)
 
 
 def config_of(server: ApiServer | ControlPlane) -> ClusterConfig:
-    """How a server is reached; it must be running."""
+    """Return the connection settings of a running server."""
     if isinstance(server, ApiServer):
         return ClusterConfig(server=server.url)
     return kubeconfig.load(paths=[server.kubeconfig])
 
 
 def load_manifest(path: Path | str) -> Manifest:
-    """The first object of a YAML or JSON file.
+    """Return the first object of a YAML or JSON file.
 
-    Raises `InputError` with line and column when the file has another form, `OSError` when
-    it cannot be read.
+    Raises `InputError` with line and column if the file is not valid, and `OSError` if it cannot be
+    read.
     """
     document = documents.load(Path(path).read_bytes(), str(path))
     if not isinstance(document.value, dict):

@@ -1,7 +1,7 @@
 """An event loop whose time jumps to the next timer instead of waiting.
 
-A ten-minute back-off takes no time, and a race is the same on every run. Real
-sockets still work: time only jumps when nothing is ready.
+A ten-minute back-off takes no time, and the order of events is the same in every run. Sockets still
+work: time only jumps when nothing is ready.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class _JumpingSelector(selectors.DefaultSelector):
         if ready or timeout is None or timeout <= 0:
             return ready or super().select(timeout)
         if self.loop.has_io():
-            # Something outside may still answer: give it a moment before time jumps.
+            # A socket may still become ready: wait a moment before time jumps.
             ready = super().select(min(timeout, self.loop.patience))
             if ready:
                 return ready
@@ -31,7 +31,7 @@ class _JumpingSelector(selectors.DefaultSelector):
 
 
 class ClockLoop(asyncio.SelectorEventLoop):
-    """`time()` starts at 1000 s and moves only by jumping to the next timer."""
+    """An event loop whose `time()` starts at 1000 s and only jumps to the next timer."""
 
     def __init__(self, *, patience: float = 0.02) -> None:
         selector = _JumpingSelector()
@@ -41,23 +41,23 @@ class ClockLoop(asyncio.SelectorEventLoop):
         super().__init__(selector)
 
     def time(self) -> float:
-        """Seconds of the simulated clock."""
+        """Return the seconds of the simulated clock."""
         return self._now
 
     def advance(self, seconds: float) -> None:
-        """Let `seconds` pass at once."""
+        """Advance the simulated clock by `seconds`."""
         self._now += seconds
 
     def has_io(self) -> bool:
-        """Whether any socket but the loop's own wake-up pipe is watched."""
+        """Return whether the loop waits for any socket except its wake-up pipe."""
         return len(self._selector.get_map()) > 1  # type: ignore[attr-defined]
 
 
 def run(work: Coroutine[Any, Any, T], *, patience: float = 0.02) -> T:
-    """Run a coroutine on a `ClockLoop`, as `asyncio.run` does on a real one.
+    """Run a coroutine on a `ClockLoop`, like `asyncio.run`.
 
-    `patience`: seconds that are really waited for sockets before time jumps; hardly any
-    are needed when both ends are in this loop.
+    `patience`: the real seconds to wait for sockets before time jumps; a tiny value is enough if
+    client and server are in this loop.
     """
     with asyncio.Runner(loop_factory=lambda: ClockLoop(patience=patience)) as runner:
         return runner.run(work)

@@ -1,8 +1,8 @@
 """A real control plane for tests: etcd and kube-apiserver on loopback.
 
-No controllers, no scheduler and no kubelet run: Deployments get no pods and no
-status, and nothing is garbage-collected. `programs` says where the programs come
-from; the caller may name others. What was started is ended by its process ids.
+No controllers, scheduler or kubelet run: Deployments get no pods and no status, and nothing is
+garbage-collected. `programs` finds the binaries; the caller may pass others. Processes are stopped
+by their process ids.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ _STOP = 20.0
 
 
 class ControlPlaneError(RuntimeError):
-    """The programs are not there, or the API server does not get ready."""
+    """The binaries are missing, or the API server does not become ready."""
 
 
 @dataclass(frozen=True, slots=True)
 class Programs:
-    """The words that start kube-apiserver, and the path of etcd."""
+    """The command of kube-apiserver, and the path of etcd."""
 
     server: tuple[str, ...]
     etcd: str
 
 
 def programs(environment: Mapping[str, str] | None = None) -> Programs:
-    """The programs of a control plane, from the first place that has both.
+    """Find the binaries of a control plane in the first location that has both.
 
-    These are: `KUBEBUILDER_ASSETS`, the path, the cache of olmkit (`OLMKIT_CACHE`, else
+    The locations are: `KUBEBUILDER_ASSETS`, `PATH`, the cache of olmkit (`OLMKIT_CACHE`, by default
     `~/.cache/olmkit`), the store of setup-envtest, and `/usr/local/kubebuilder/bin`. Raises
-    `ControlPlaneError` when `KUBEBUILDER_ASSETS` lacks one of them, or no place has both.
+    `ControlPlaneError` if `KUBEBUILDER_ASSETS` lacks one of them, or no location has both.
     """
     environment = os.environ if environment is None else environment
     assets = environment.get("KUBEBUILDER_ASSETS")
@@ -77,7 +77,7 @@ def _in_folder(folder: Path) -> Programs | None:
     server, etcd = folder / "kube-apiserver", folder / "etcd"
     if server.exists() and etcd.exists():
         return Programs((str(server),), str(etcd))
-    # The cache of olmkit has all components of Kubernetes in one program.
+    # The cache of olmkit has all components of Kubernetes in one binary.
     built, stores = _newest(folder, "hyperkube-*/hyperkube"), _newest(folder, "etcd-*/etcd")
     if built is not None and stores is not None:
         return Programs((str(built), "kube-apiserver"), str(stores))
@@ -89,7 +89,7 @@ def _newest(folder: Path, pattern: str) -> Path | None:
 
 
 def _stores(environment: Mapping[str, str]) -> Iterator[Path]:
-    """Folders that may have the programs; of setup-envtest's, the newest release first."""
+    """Yield the folders to search; those of setup-envtest with the newest release first."""
     home = environment.get("HOME")
     cache = environment.get("OLMKIT_CACHE")
     if not cache and (home or environment.get("XDG_CACHE_HOME")):
@@ -108,10 +108,10 @@ def _release(folder: Path) -> list[int]:
 
 @dataclass(kw_only=True)
 class ControlPlane:
-    """One API server with its etcd, from entering to leaving it as a context manager.
+    """A context manager that runs one API server with its etcd.
 
-    `kubeconfig` speaks as `system:masters`; `user_kubeconfig` as an ordinary user. `flags` are more
-    flags of kube-apiserver. The data in `folder` outlive `stop` and `start`.
+    `kubeconfig` belongs to the group `system:masters`. `flags` are additional flags of
+    kube-apiserver. The data in `folder` persist over `stop` and `start`.
     """
 
     folder: Path
@@ -140,17 +140,17 @@ class ControlPlane:
 
     @property
     def url(self) -> str:
-        """The address of the API server."""
+        """Return the URL of the API server."""
         return f"https://127.0.0.1:{self.port}"
 
     @property
     def kubeconfig(self) -> Path:
-        """A kubeconfig file of an administrator."""
+        """Return the path of an administrator's kubeconfig file."""
         return self.folder / "kubeconfig"
 
     @property
     def ca_file(self) -> Path:
-        """The certificate authority to trust; there once the server has started."""
+        """Return the path of the CA certificate, which exists once the server has started."""
         return self.folder / "cert" / "apiserver.crt"
 
     def start(self) -> None:
@@ -173,8 +173,8 @@ class ControlPlane:
                 f"--listen-peer-urls={peer}",
                 "--unsafe-no-fsync",
             ],
-            # Bookmarks say how far etcd has come. As a variable, since releases that do not
-            # know it continue, which they would not with a flag.
+            # Bookmarks report the progress of etcd. Set as a variable, since releases that do not
+            # know it ignore it, while an unknown flag is an error.
             {"ETCD_EXPERIMENTAL_WATCH_PROGRESS_NOTIFY_INTERVAL": "1s"},
         )
         self.start_server()
@@ -203,11 +203,11 @@ class ControlPlane:
         self._wait_until_ready()
 
     def stop_server(self, *, hard: bool = False) -> None:
-        """End kube-apiserver, `hard` without a word; etcd and its data stay."""
+        """Stop kube-apiserver, with `hard` by SIGKILL; etcd and its data stay."""
         self._stop("kube-apiserver", signal.SIGKILL if hard else signal.SIGTERM)
 
     def pause_server(self) -> None:
-        """Stop kube-apiserver without closing its connections, as a busy machine does."""
+        """Suspend kube-apiserver without closing its connections, as on an overloaded machine."""
         self._processes["kube-apiserver"].send_signal(signal.SIGSTOP)
 
     def resume_server(self) -> None:
@@ -215,7 +215,7 @@ class ControlPlane:
         self._processes["kube-apiserver"].send_signal(signal.SIGCONT)
 
     def stop(self) -> None:
-        """End what runs."""
+        """Stop kube-apiserver and etcd."""
         for name in list(reversed(self._processes)):
             self._stop(name, signal.SIGKILL)
 
@@ -227,10 +227,10 @@ class ControlPlane:
         user: str = "",
         groups: Sequence[str] = ("system:masters",),
     ) -> Path:
-        """Write a kubeconfig of a token, by default the administrator's, and return its path.
+        """Write a kubeconfig with a token, by default the administrator's, and return its path.
 
-        With `user`, the requests are made as that user in `groups`: the audit log has them
-        by that name, and without groups only roles give them permissions.
+        With `user`, requests impersonate that user and `groups`: the audit log shows this name, and
+        the user has only the permissions of its roles and groups.
         """
         who: dict[str, Any] = {"token": self.token if token is None else token}
         if user:
@@ -250,11 +250,11 @@ class ControlPlane:
 
     @property
     def unprivileged_token(self) -> str:
-        """The token of a user without any role."""
+        """Return the token of a user without any role."""
         return f"{self.token}u"
 
     def compact(self) -> None:
-        """Make etcd forget all but the last revision, as it does by itself every few minutes.
+        """Compact etcd to the last revision, as the API server does every few minutes.
 
         Continue tokens of earlier lists then expire.
         """
@@ -300,7 +300,7 @@ class ControlPlane:
             process.wait()
 
     def _wait_until_ready(self) -> None:
-        # The certificate is made at the first start: what answers is known by its port.
+        # The certificate is created at the first start, so the server is identified by its port.
         context = ssl._create_unverified_context()  # noqa: S323, SLF001
         request = urllib.request.Request(  # noqa: S310
             f"{self.url}/readyz", headers={"Authorization": f"Bearer {self.token}"}

@@ -1,4 +1,4 @@
-"""What a conversion between two versions of a kind loses, tried with objects made from its CRD."""
+"""Find fields that a conversion loses, with objects generated from the CRD."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def conversion_losses(
     forth: Callable[[Manifest], Manifest],
     back: Callable[[Manifest], Manifest],
 ) -> list[str]:
-    """What objects of the version `here` lose on the way to `there` and back, in sentences.
+    """Return what objects of the version `here` lose when converted to `there` and back.
 
-    The objects come from the schema of `here` in the CRD: one with no more than what is required,
-    one with all fields, and some with other values. As the API server does, defaults are set and
-    unknown fields dropped after each step, and an object that the schema of `there` refuses is
-    reported. A field that an object has gained is not a loss.
+    The objects are generated from the schema of `here` in the CRD: one with only the required
+    fields, one with all fields, and some with other values. As in the API server, defaults are set
+    and unknown fields pruned after each step, and an object that is invalid in `there` is reported.
+    An additional field is not a loss.
 
-    Raises `ValueError` for a version that the CRD does not have, and what `load_manifest` raises.
+    Raises `ValueError` for a version that the CRD does not have, and the errors of `load_manifest`.
     """
     definition = crd if isinstance(crd, dict) else load_manifest(crd)
     old, new = _schema(definition, here), _schema(definition, there)
@@ -81,13 +81,13 @@ def _losses(
 
 
 def _stored(manifest: Manifest, schema: Schema) -> Manifest:
-    """What the API server keeps of an object."""
+    """Return an object as the API server would store it."""
     stored: Manifest = schemas.with_defaults(schemas.pruned(manifest, schema), schema)
     return stored
 
 
 def _missing(before: Any, after: Any, path: str) -> Iterator[str]:
-    """What `after` lacks of `before`, or has in another form."""
+    """Yield the differences: fields of `before` that are missing or changed in `after`."""
     match before, after:
         case dict(), dict():
             for key, value in before.items():
@@ -104,7 +104,7 @@ def _missing(before: Any, after: Any, path: str) -> Iterator[str]:
 
 
 def _objects(schema: Schema) -> Iterator[Manifest]:
-    """Objects of a kind: the smallest, the largest, and the largest with each other value."""
+    """Yield objects: the smallest, the largest, and the largest with each other value."""
     fields = {
         key: value
         for key, value in (schema.get("properties") or {}).items()
@@ -126,7 +126,7 @@ def _objects(schema: Schema) -> Iterator[Manifest]:
 
 
 def _filled(schema: Schema, depth: int) -> Any:
-    """A value with all fields, none of them with its default; `_NOTHING` if none was found."""
+    """Return a value with all fields, none of them with its default; or `_NOTHING`."""
     if depth > _MOST_DEPTH:
         return _NOTHING
     properties: Mapping[str, Schema] = schema.get("properties") or {}
@@ -147,7 +147,7 @@ def _filled(schema: Schema, depth: int) -> Any:
 
 
 def _fitting(value: Any, schema: Schema) -> Any:
-    """The value, or the smallest one that fits where the schema demands something else."""
+    """Return the value, or the smallest valid one if the value does not fit the schema."""
     if samples.fits(value, schema):
         return value
     least = samples.minimal(schema)
@@ -155,7 +155,7 @@ def _fitting(value: Any, schema: Schema) -> Any:
 
 
 def _scalars(schema: Schema) -> Iterator[Any]:
-    """Values that fit, those first that are neither the default nor empty."""
+    """Yield valid values, starting with those that are neither the default nor empty."""
     fitting = [one for one in samples.several(schema, schema) if samples.fits(one, schema)]
     plain = [one for one in fitting if one not in ("", 0, False, schema.get("default"))]
     yield from plain
@@ -163,7 +163,7 @@ def _scalars(schema: Schema) -> Iterator[Any]:
 
 
 def _with_other_values(value: Any, schema: Schema, depth: int) -> Iterator[Any]:
-    """Copies in which one field has another value that its schema allows."""
+    """Yield copies in which one field has another valid value."""
     if depth > _MOST_DEPTH:
         return
     if isinstance(value, dict):

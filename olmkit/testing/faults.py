@@ -1,8 +1,8 @@
-"""A proxy before a server on loopback that fails as the world does.
+"""A proxy in front of a server on loopback that injects faults.
 
-It refuses with 429 and 500, cuts connections before and within bodies, and
-dawdles, at a rate and from a random source that the test gives; or it does
-exactly what a test sets for the next requests.
+It responds with 429 and 500, breaks connections before and within bodies, and delays responses,
+with a rate and a random source that the test sets; or it injects exactly the faults that a test
+sets for the next requests.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _CHUNK = 16 * 1024
 
 
 class Fault(StrEnum):
-    """What may happen to a request."""
+    """A fault that the proxy injects into a request."""
 
     TOO_MANY = "429"
     ERROR = "500"
@@ -40,15 +40,15 @@ ALL_FAULTS: tuple[Fault, ...] = tuple(Fault)
 
 @dataclass(kw_only=True)
 class FaultProxy:
-    """An asynchronous context manager that passes requests on to `upstream`."""
+    """An asynchronous context manager that forwards requests to `upstream`."""
 
     upstream: str  # http://host:port
     rate: float = 0.0
     faults: Sequence[Fault] = ALL_FAULTS
     source: random.Random = field(default_factory=lambda: random.Random(0))  # noqa: S311
     retry_after: str = "0"
-    # Decides instead of the random source when it gives something.
-    plan: Callable[[str, str], Fault | int | None] | None = None  # an int: refuse with this status
+    # Takes precedence over the random source if it returns a value.
+    plan: Callable[[str, str], Fault | int | None] | None = None  # an int: respond with this status
     seen: list[tuple[str, str, Fault | int | None]] = field(default_factory=list)
     port: int = 0
     _runner: web.AppRunner | None = field(default=None, init=False)
@@ -56,7 +56,7 @@ class FaultProxy:
 
     @property
     def host(self) -> str:
-        """`HOST:PORT` on which the proxy listens."""
+        """Return `HOST:PORT` of the proxy."""
         return f"127.0.0.1:{self.port}"
 
     async def __aenter__(self) -> Self:
@@ -154,7 +154,7 @@ class FaultProxy:
 
 
 def _cut(request: web.Request) -> web.Response:
-    """End the connection as a broken line would, without another word."""
+    """Abort the connection without closing it properly."""
     if request.transport is not None:
         request.transport.abort()
     return web.Response()

@@ -1,4 +1,4 @@
-"""The types of the fixtures of the pytest plugin, for annotations; pytest is not imported."""
+"""Types of the fixtures of the pytest plugin, for annotations, without importing pytest."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ T = TypeVar("T")
 
 
 class RunManager(Protocol):
-    """Starts a manager of the server of the test; it is stopped when the test ends."""
+    """Starts a manager for the server of the test, which stops when the test ends."""
 
     async def __call__(self, add: Callable[[Manager], None], **settings: Any) -> Manager:
-        """`add` puts controllers into the manager; `settings` are those of `Manager`."""
+        """Start a manager; `add` adds controllers, `settings` are those of `Manager`."""
 
 
 class RunOperator(Protocol):
-    """Starts a whole operator with its webhooks; it is stopped when the test ends."""
+    """Starts a whole operator with its webhooks, which stops when the test ends."""
 
     async def __call__(
         self, operator: Operator, *words: str, environment: Mapping[str, str] | None = None
     ) -> Manager:
-        """`words` are flags, `environment` is that of the pod."""
+        """Start the operator; `words` are flags, `environment` is that of the pod."""
 
 
 class Until(Protocol):
-    """`olmkit.testing.until`, which ends at once when a manager of the test has failed."""
+    """Waits like `olmkit.testing.until`, and ends at once if a manager of the test fails."""
 
     @overload
     async def __call__(
@@ -44,4 +44,4 @@ class Until(Protocol):
     async def __call__(
         self, condition: Callable[[], Any], *, seconds: float = 20.0, what: str = ""
     ) -> Any:
-        """The first true answer of `condition`."""
+        """Return the first true result of `condition`."""

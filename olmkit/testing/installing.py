@@ -1,6 +1,6 @@
-"""What a project's config folder installs into a test server: CRDs and webhooks.
+"""Install the CRDs and webhooks of a project's config folder into a test server.
 
-As envtest does, webhooks are called at a URL on loopback instead of a Service, with the
+As in envtest, the server calls webhooks at a URL on loopback instead of a Service, with the
 certificate of the test.
 """
 
@@ -24,26 +24,26 @@ from olmkit.testing.waiting import until
 CRD = GVK("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 _GROUP = "admissionregistration.k8s.io"
 _CONFIGURATIONS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
-_SETTLE = 1.0  # seconds; a server takes up new webhooks a moment after it has stored them
+_SETTLE = 1.0  # seconds; a server uses new webhooks a moment after it has stored them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """Where webhooks answer: `https://127.0.0.1:PORT`, and the certificate as PEM."""
+    """The address of webhooks, `https://127.0.0.1:PORT`, and the certificate as PEM."""
 
     url: str
     certificate: bytes
 
     def client_config(self, path: str) -> dict[str, str]:
-        """The `clientConfig` of a webhook with that path."""
+        """Return the `clientConfig` of a webhook with this path."""
         bundle = base64.b64encode(self.certificate).decode()
         return {"url": self.url + path, "caBundle": bundle}
 
 
 def crds(config: Path) -> list[Manifest]:
-    """The CRDs of a config folder: of `crd/bases` as `olmkit generate` writes it.
+    """Return the CRDs of a config folder: of `crd/bases`, as `olmkit generate` writes it.
 
-    Without that folder those of `crd`, else its own. Empty when there are none. Raises
+    Without that folder, CRDs are read from `crd`, or from the config folder itself. Raises
     `InputError` for a file that is not YAML.
     """
     folders = (config / "crd" / "bases", config / "crd", config)
@@ -52,13 +52,13 @@ def crds(config: Path) -> list[Manifest]:
 
 
 def webhooks(config: Path) -> list[Manifest]:
-    """The webhook configurations of `webhook/manifests.yaml`; empty without that file."""
+    """Return the webhook configurations in `webhook/manifests.yaml`; empty without that file."""
     file = config / "webhook" / "manifests.yaml"
     return [one for one in _read(file) if one.get("kind") in _CONFIGURATIONS]
 
 
 def calling(configuration: Manifest, endpoint: Endpoint) -> Manifest:
-    """A webhook configuration whose webhooks answer at `endpoint`."""
+    """Return a webhook configuration whose webhooks are called at `endpoint`."""
     new = copy.deepcopy(configuration)
     for webhook in new.get("webhooks") or ():
         service = (webhook.get("clientConfig") or {}).get("service") or {}
@@ -67,7 +67,7 @@ def calling(configuration: Manifest, endpoint: Endpoint) -> Manifest:
 
 
 def converting(crd: Manifest, endpoint: Endpoint, path: str = "/convert") -> Manifest:
-    """A CRD whose versions are converted at `endpoint`."""
+    """Return a CRD whose conversion webhook is at `endpoint`."""
     new = copy.deepcopy(crd)
     webhook = {
         "clientConfig": endpoint.client_config(path),
@@ -105,7 +105,7 @@ async def _wait_for_kind(client: Client, crd: Manifest) -> None:
         return any(one["type"] == "Established" and one["status"] == "True" for one in conditions)
 
     async def is_served() -> bool:
-        # A moment passes between the condition and the handlers of the kind.
+        # The server serves the kind a moment after it sets the condition.
         for version in spec["versions"]:
             if version.get("served"):
                 try:

@@ -1,4 +1,4 @@
-"""A small web server on loopback for one test: every answer is one function's."""
+"""A web server on loopback for one test, with one function as its handler."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from aiohttp import web
 
 @asynccontextmanager
 async def serving(handler: Callable[[Any], Any]) -> AsyncIterator[str]:
-    """Its `host:port`; `handler` takes a request and gives a response, both of aiohttp."""
-    # aiohttp wants a coroutine function, which an object with `__call__` is not.
+    """Serve within the block, and yield `host:port`; `handler` returns aiohttp responses."""
+    # aiohttp needs a coroutine function, which an object with `__call__` is not.
     called: Any = handler
     if not inspect.iscoroutinefunction(handler):
         called = getattr(handler, "__call__")  # noqa: B004, B009 - the bound method itself

@@ -1,8 +1,8 @@
 """The pytest plugin of `olmkit.testing`: servers, clients and running operators as fixtures.
 
-pytest loads it by itself where olmkit is installed. Tests that use one of these fixtures may be
-coroutines: the plugin runs them, in the event loop in which its servers answer. Nothing but
-pytest is imported before a fixture is used.
+pytest loads it automatically if olmkit is installed. Tests that use one of these fixtures may be
+coroutines: the plugin runs them in the event loop of its servers. Before a fixture is used, only
+pytest is imported.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A coroutine test has the loop, also when its only server is that of the session."""
+    """Give every coroutine test the loop, also if its only server has session scope."""
     for item in items:
         if not isinstance(item, pytest.Function) or _LOOP in item.fixturenames:
             continue
@@ -86,7 +86,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 
 
 def _note_crds(error: Exception, config: pytest.Config) -> None:
-    """Say which CRDs the server of a test has, when it does not know a kind."""
+    """Add the installed CRDs to the error if the server of a test does not serve a kind."""
     from olmkit.kube.api import NoSuchKind
 
     found = config.stash.get(_FOUND, None)
@@ -100,14 +100,14 @@ def _note_crds(error: Exception, config: pytest.Config) -> None:
 
 @pytest.fixture
 def olmkit_loop() -> Iterator[asyncio.Runner]:
-    """The event loop of a test and of its fixtures."""
+    """Provide the event loop of a test and its fixtures."""
     with asyncio.Runner() as runner:
         yield runner
 
 
 @pytest.fixture
 def _stack(olmkit_loop: asyncio.Runner) -> Iterator[contextlib.AsyncExitStack]:
-    """What is left in the loop when the test ends."""
+    """Provide an exit stack that closes in the loop when the test ends."""
     stack = contextlib.AsyncExitStack()
     yield stack
     olmkit_loop.run(stack.aclose())
@@ -115,14 +115,14 @@ def _stack(olmkit_loop: asyncio.Runner) -> Iterator[contextlib.AsyncExitStack]:
 
 @pytest.fixture(scope="session")
 def olmkit_config(request: pytest.FixtureRequest) -> Path:
-    """The config folder of the project; the setting `olmkit_config` names it."""
+    """Provide the config folder of the project, which the setting `olmkit_config` names."""
     config = request.config
     return config.rootpath / str(config.getini("olmkit_config"))
 
 
 @pytest.fixture(scope="session")
 def crds(request: pytest.FixtureRequest, olmkit_config: Path) -> list[Manifest]:
-    """The CRDs of the config folder; empty without that folder."""
+    """Provide the CRDs of the config folder; empty without that folder."""
     from olmkit.testing import installing
 
     found = request.config.stash[_FOUND] = installing.crds(olmkit_config)
@@ -133,7 +133,7 @@ def crds(request: pytest.FixtureRequest, olmkit_config: Path) -> list[Manifest]:
 def api_server(
     olmkit_loop: asyncio.Runner, _stack: contextlib.AsyncExitStack, crds: list[Manifest]
 ) -> ApiServer:
-    """The API server double with all built-in kinds and the CRDs of the config folder."""
+    """Provide the API server double with all built-in kinds and the CRDs of the config folder."""
     from olmkit.testing.apiserver.kinds.built_in_kinds import BUILT_IN
     from olmkit.testing.apiserver.server import ApiServer
 
@@ -145,12 +145,12 @@ def api_server(
 def control_plane(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, crds: list[Manifest]
 ) -> Iterator[ControlPlane]:
-    """A real API server on loopback with the CRDs of the config folder; one for a session."""
+    """Provide a real API server with the CRDs of the config folder, once per session."""
     from olmkit.testing import control_plane
 
     wanted = request.config.getoption("--control-plane")
     if wanted == "off":
-        pytest.skip("needs a real API server: `--control-plane=off` is given")
+        pytest.skip("needs a real API server, and `--control-plane=off` is set")
     try:
         programs = control_plane.programs()
     except control_plane.ControlPlaneError as error:
@@ -176,7 +176,7 @@ def each_server(
     request: pytest.FixtureRequest,
     olmkit_loop: asyncio.Runner,  # noqa: ARG001 - coroutine tests are run in it
 ) -> ApiServer | ControlPlane:
-    """The test runs twice: on the double, and on a control plane."""
+    """Run the test twice: on the double and on a real control plane."""
     name = "api_server" if request.param == "double" else "control_plane"
     found: ApiServer | ControlPlane = request.getfixturevalue(name)
     return found
@@ -184,7 +184,7 @@ def each_server(
 
 @pytest.fixture
 def kube_server(request: pytest.FixtureRequest) -> ApiServer | ControlPlane:
-    """The server that the test names among its fixtures; the double when it names none."""
+    """Provide the server that the test requests as a fixture; by default the double."""
     named = [name for name in ("each_server", "control_plane") if name in request.fixturenames]
     found: ApiServer | ControlPlane = request.getfixturevalue([*named, "api_server"][0])
     return found
@@ -196,7 +196,7 @@ def kube_client(
     _stack: contextlib.AsyncExitStack,
     kube_server: ApiServer | ControlPlane,
 ) -> Client:
-    """A client of the server of the test, which reads without a cache."""
+    """Provide a client of the server of the test, without a cache."""
     from olmkit.testing.clients import client_for
 
     return olmkit_loop.run(_stack.enter_async_context(client_for(kube_server)))
@@ -204,7 +204,7 @@ def kube_client(
 
 @pytest.fixture
 def kube_namespace(olmkit_loop: asyncio.Runner, kube_client: Client) -> str:
-    """A new namespace on the server of the test."""
+    """Create a namespace on the server of the test, and provide its name."""
     name = f"test-{os.getpid()}-{next(_NUMBERS)}"
     body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
     olmkit_loop.run(kube_client.create(body))
@@ -222,7 +222,7 @@ def run_manager(
     _running: list[Running],
     kube_server: ApiServer | ControlPlane,
 ) -> RunManager:
-    """Run controllers in a manager, from when it is ready until the test ends."""
+    """Provide a function that runs controllers in a manager until the test ends."""
     from olmkit.edges.cluster.client import HttpCluster
     from olmkit.runtime.manager import Manager
     from olmkit.testing import clients, tasks
@@ -245,7 +245,7 @@ def run_operator(
     kube_server: ApiServer | ControlPlane,
     olmkit_config: Path,
 ) -> RunOperator:
-    """Run a whole operator, as its process does, until the test ends."""
+    """Provide a function that runs a whole operator, like its process, until the test ends."""
     from olmkit.testing import tasks
 
     config = olmkit_config if olmkit_config.is_dir() else None
@@ -264,7 +264,7 @@ def run_operator(
 
 @pytest.fixture
 def until(olmkit_loop: asyncio.Runner, _running: list[Running]) -> Until:  # noqa: ARG001
-    """Wait until something is true; a manager that fails meanwhile ends the wait."""
+    """Provide a function that waits until a condition is true, or a manager fails."""
     from olmkit.testing import waiting
 
     async def wait(condition: Callable[[], Any], *, seconds: float = 20.0, what: str = "") -> Any:

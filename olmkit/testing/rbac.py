@@ -1,14 +1,13 @@
-"""What a run requested from an API server, compared with what its roles allow.
+"""Compare the requests of a test run with the permissions of its roles.
 
-An `Access` is one sort of request as RBAC sees it. They come from the double
-(`ApiServer.accesses`), or from the audit log of a real server. `compare` says which
-of them no rule grants, which is an error, and which grants were not used, which is
-a note: a test may not have come so far.
+An `Access` is one kind of request from the view of RBAC. Accesses come from the double
+(`ApiServer.accesses`), or from the audit log of a real server. `compare` returns those that no rule
+grants, which are errors, and unused grants, which are notes: a test may not cover all code.
 
     report = rbac.compare(server.accesses, rbac.read([Path("config/rbac/role.yaml")]))
     assert not report.missing, report.words()
 
-With `server.denies = rbac.forbids(rules)` the double refuses what is not granted.
+With `server.denies = rbac.forbids(rules)`, the double rejects requests that are not granted.
 
 Sources: Kubernetes' documentation of RBAC and of request verbs.
 """
@@ -32,13 +31,13 @@ _VERBS = {
     "PATCH": "patch",
     "DELETE": "delete",
 }
-# Of namespaces and nodes, what is below is a subresource and no kind.
+# Below namespaces and nodes, these are subresources and not kinds.
 _SUBRESOURCES_OF_NAMESPACES = frozenset({"status", "finalize"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class Access:
-    """One sort of request. `namespace` is empty for the whole cluster; so is `name` for many."""
+    """One kind of request. `namespace` is empty for the whole cluster, `name` for many objects."""
 
     group: str
     resource: str
@@ -54,7 +53,7 @@ class Access:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """One rule of a role. `namespace` None is the whole cluster, as ClusterRoles have it."""
+    """One rule of a role. `namespace` is None for ClusterRoles: the whole cluster."""
 
     groups: tuple[str, ...]
     resources: tuple[str, ...]
@@ -64,18 +63,18 @@ class Rule:
     role: str = ""
 
     def grants(self, use: Access) -> bool:
-        """Whether the rule allows a request."""
+        """Return whether the rule allows a request."""
         return (
             self.namespace in (None, use.namespace)
             and ("*" in self.verbs or use.verb in self.verbs)
             and ("*" in self.groups or use.group in self.groups)
             and any(_covers(resource, use.resource) for resource in self.resources)
-            # A request without a name, such as create or list, no name can allow.
+            # A rule with names does not allow requests without a name, such as create or list.
             and (not self.names or use.name in self.names)
         )
 
     def grants_one_by_one(self) -> Iterator[Rule]:
-        """The same, one group, resource and verb a rule."""
+        """Yield rules with one group, resource and verb each."""
         for group in self.groups:
             for resource in self.resources:
                 for verb in self.verbs:
@@ -100,13 +99,13 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """`missing`: used and not granted; `unused`: granted and not used, one grant each."""
+    """The result of `compare`: accesses that were not granted, and unused grants."""
 
     missing: tuple[Access, ...]
     unused: tuple[Rule, ...]
 
     def words(self) -> str:
-        """One line for each; errors first."""
+        """Return a line for each item; errors first."""
         return "\n".join(
             [
                 *(f"error: used and not granted: {use}" for use in self.missing),
@@ -116,7 +115,7 @@ class Report:
 
 
 def access_of(method: str, path: str, query: Mapping[str, str] | None = None) -> Access | None:
-    """What RBAC sees of a request; None for what is not a resource, such as discovery."""
+    """Return the access of a request; None for non-resource requests such as discovery."""
     query = query or {}
     parts = [part for part in path.split("/") if part]
     match parts:
@@ -151,9 +150,9 @@ def access_of(method: str, path: str, query: Mapping[str, str] | None = None) ->
 
 
 def from_audit_log(log: Path, *, user: str = "") -> list[Access]:
-    """The requests in the audit log of a real API server, of one user or of all.
+    """Return the accesses in the audit log of a real API server, of one user or all users.
 
-    The log must have them at level Metadata at least. What the server refused counts too.
+    The level of the log must be at least Metadata. Rejected requests are included.
     """
     found = []
     for line in log.read_text().splitlines():
@@ -176,9 +175,9 @@ def from_audit_log(log: Path, *, user: str = "") -> list[Access]:
 
 
 def rules(manifests: Iterable[Manifest], *, namespace: str = "") -> list[Rule]:
-    """The rules of the Roles and ClusterRoles among manifests; others are passed over.
+    """Return the rules of the Roles and ClusterRoles among manifests.
 
-    `namespace` is where Roles lie that do not say it themselves, as in a project.
+    `namespace` is the namespace of Roles that do not set one, as in a project.
     """
     found = []
     for manifest in manifests:
@@ -204,7 +203,7 @@ def rules(manifests: Iterable[Manifest], *, namespace: str = "") -> list[Rule]:
 
 
 def read(paths: Iterable[Path], *, namespace: str = "") -> list[Rule]:
-    """The rules in YAML files."""
+    """Return the rules in YAML files."""
     return rules(
         (
             document.value
@@ -217,7 +216,7 @@ def read(paths: Iterable[Path], *, namespace: str = "") -> list[Rule]:
 
 
 def compare(uses: Iterable[Access], granted: Sequence[Rule]) -> Report:
-    """Which uses no rule grants, and which grants no use needed."""
+    """Return the uses that no rule grants, and the grants that no use needs."""
     seen = sorted(set(uses))
     single = [one for rule in granted for one in rule.grants_one_by_one()]
     return Report(
@@ -227,7 +226,7 @@ def compare(uses: Iterable[Access], granted: Sequence[Rule]) -> Report:
 
 
 def forbids(granted: Sequence[Rule]) -> Callable[[Access], bool]:
-    """What `ApiServer.denies` may be, so that the double allows no more than these rules."""
+    """Return a function for `ApiServer.denies` that forbids accesses without a rule."""
 
     def forbidden(use: Access) -> bool:
         return not any(rule.grants(use) for rule in granted)
@@ -236,7 +235,7 @@ def forbids(granted: Sequence[Rule]) -> Callable[[Access], bool]:
 
 
 def needed(uses: Iterable[Access]) -> list[dict[str, Any]]:
-    """The `rules` of the smallest role that allows all uses, without regard to namespaces."""
+    """Return the rules of the smallest role that allows all uses, ignoring namespaces."""
     verbs: dict[tuple[str, str], set[str]] = {}
     for use in uses:
         verbs.setdefault((use.group, use.resource), set()).add(use.verb)
@@ -247,7 +246,7 @@ def needed(uses: Iterable[Access]) -> list[dict[str, Any]]:
 
 
 def _once(uses: Iterable[Access]) -> Iterator[Access]:
-    """Requests that differ in the object's name alone, once."""
+    """Return accesses without duplicates that differ only in the object's name."""
     seen = set()
     for use in uses:
         key = (use.group, use.resource, use.verb, use.namespace)
@@ -264,7 +263,7 @@ def _covers(granted: str, asked: str) -> bool:
 
 
 def _selected_name(selector: str) -> str:
-    """The name in a field selector; authorization sees it as the request's."""
+    """Return the name in a field selector, which authorization uses as the request's name."""
     for part in selector.split(","):
         if part.startswith("metadata.name="):
             return part.removeprefix("metadata.name=").removeprefix("=")

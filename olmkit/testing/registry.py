@@ -1,8 +1,7 @@
-"""A real registry on loopback for tests: docker-registry, started here and ended by its id.
+"""A real registry on loopback for tests: docker-registry, stopped by its process id.
 
-Everything it keeps is in a folder that the caller names. With users it requests
-basic credentials, with a certificate it uses TLS, with a token server it wants
-tokens.
+It stores its data in the caller's folder. With users it requires basic authentication, with a
+certificate it uses TLS, and with a token server it requires tokens.
 """
 
 from __future__ import annotations
@@ -21,16 +20,16 @@ from types import TracebackType
 from typing import Any, Self
 
 PROGRAM = "docker-registry"
-_START = 20.0  # seconds; two busy cores need some of them
+_START = 20.0  # seconds; enough for a busy machine
 
 
 def program() -> str | None:
-    """Where docker-registry is, if it is here (Debian's package `docker-registry`)."""
+    """Return the path of docker-registry (Debian's package `docker-registry`), or None."""
     return shutil.which(PROGRAM, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
 
 
 def free_port() -> int:
-    """A TCP port on 127.0.0.1 that is free at this moment."""
+    """Return a TCP port on 127.0.0.1 that is free now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -43,25 +42,25 @@ class RegistryServer:
     folder: Path
     users: Mapping[str, str] = field(default_factory=dict)
     certificate: tuple[Path, Path] | None = None  # certificate, key
-    token: Mapping[str, str] | None = None  # docker-registry's own words for a token server
+    token: Mapping[str, str] | None = None  # docker-registry's configuration of a token server
     port: int = field(default_factory=free_port)
     _process: subprocess.Popen[bytes] | None = field(default=None, init=False)
 
     @property
     def host(self) -> str:
-        """Its name in references."""
+        """Return the registry's name in image references."""
         return f"127.0.0.1:{self.port}"
 
     @property
     def storage(self) -> Path:
-        """The folder in which the registry keeps its blobs."""
+        """Return the folder in which the registry stores its blobs."""
         return self.folder / "storage"
 
     def __enter__(self) -> Self:
         found = program()
         if found is None:
             raise FileNotFoundError(PROGRAM)
-        with socket.socket() as probe:  # otherwise another server would answer in its place
+        with socket.socket() as probe:  # otherwise another server would answer
             if probe.connect_ex(("127.0.0.1", self.port)) == 0:
                 raise RuntimeError(f"{PROGRAM} does not start: port {self.port} is taken")
         self.folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""A manager, or a whole operator with its webhooks, in a task of a test."""
+"""Run a manager, or a whole operator with its webhooks, in a task of a test."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ class Running:
 
 @asynccontextmanager
 async def running(manager: Manager) -> AsyncIterator[Running]:
-    """The manager in a task, from when it is ready until the block ends; then it is stopped.
+    """Run the manager in a task within the block, which starts when the manager is ready.
 
-    Raises what ended the manager early.
+    Raises the error that ended the manager early.
     """
     task = asyncio.create_task(manager.run(), name=f"manager {manager.name}")
 
@@ -72,11 +72,11 @@ async def running_operator(
     environment: Mapping[str, str] | None = None,
     config: Path | None = None,
 ) -> AsyncIterator[Running]:
-    """The operator as its process starts it, without probes, metrics and leader election.
+    """Run the operator like its process, without probes, metrics and leader election.
 
-    `words` are flags, `environment` is that of the pod. Webhooks are served on loopback when
-    `config` is given: the server calls them as the manifests in that folder say, until the
-    block ends. Raises `ConfigurationError` for webhooks without the extra `certificates`.
+    `words` are flags, `environment` is that of the pod. With `config`, webhooks are served on
+    loopback, and the server calls them according to the manifests in that folder until the block
+    ends. Raises `ConfigurationError` for webhooks without the extra `certificates`.
     """
     hooks = _Hooks(operator)
     with tempfile.TemporaryDirectory() as folder:
@@ -112,7 +112,7 @@ def _certify(folder: Path) -> Endpoint:
 
 
 class _Hooks:
-    """The webhooks of an operator, and what it converts."""
+    """The webhooks and conversions of an operator."""
 
     def __init__(self, operator: Operator) -> None:
         self._conversions: Conversions | None = None
@@ -126,12 +126,12 @@ class _Hooks:
         self.noted = dataclasses.replace(operator, add_webhooks=noted if add else None)
 
     def converts(self, conversions: Conversions) -> None:
-        """Note what the operator converts."""
+        """Record the conversions of the operator."""
         self._conversions = conversions
 
     @asynccontextmanager
     async def called(self, server: Server, config: Path, endpoint: Endpoint) -> AsyncIterator[None]:
-        """While the block lasts, the server calls the webhooks."""
+        """Make the server call the webhooks within the block."""
         several = [one for one in installing.crds(config) if self._is_converted(one)]
         configurations = installing.webhooks(config)
         if isinstance(server, ApiServer):
@@ -165,7 +165,7 @@ class _Hooks:
 
 
 class _Noting:
-    """A webhook server, whose conversions are noted on their way."""
+    """A wrapper of a webhook server that records its conversions."""
 
     def __init__(self, server: WebhookServer, hooks: _Hooks) -> None:
         self._server = server
@@ -175,7 +175,7 @@ class _Noting:
         return getattr(self._server, name)
 
     def add_conversions(self, conversions: Conversions, *path: str) -> None:
-        """As the server's own."""
+        """Record the conversions and add them to the server."""
         self._hooks.converts(conversions)
         self._server.add_conversions(conversions, *path)
 
@@ -184,7 +184,7 @@ _MANAGER = "olmkit-testing"
 
 
 async def _restore(client: Client, calling: list[Manifest], crds: list[Manifest]) -> None:
-    """The server as it was before the webhooks: they will no longer answer."""
+    """Restore the server's state from before the webhooks, which no longer respond."""
     await installing.uninstall(client, calling)
     for crd in crds:
         await client.apply(crd, force=True)

@@ -1,4 +1,4 @@
-"""Waiting in tests for what happens in other tasks."""
+"""Wait in tests for other tasks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar, overload
 
 T = TypeVar("T")
-_PAUSE = 0.02  # seconds; between requests to a real server long enough, and short for a person
+_PAUSE = 0.02  # seconds; short, and long enough between requests to a real server
 
 
 @overload
@@ -22,11 +22,11 @@ async def until(condition: Callable[[], T], *, seconds: float = 20.0, what: str 
 
 
 async def until(condition: Callable[[], Any], *, seconds: float = 20.0, what: str = "") -> Any:
-    """Call `condition`, which may be async, until it is true; what it returned then.
+    """Call `condition`, which may be async, until its result is true, and return the result.
 
-    An `AssertionError` or `LookupError` of the condition counts as not yet, so that a condition
-    may look into objects that are not complete. Raises `AssertionError` with `what` is missing and
-    what was seen last when it is not true after `seconds`.
+    An `AssertionError` or `LookupError` of the condition counts as not true, so that a condition
+    may read incomplete objects. After `seconds`, raises `AssertionError` with `what` and the last
+    result.
     """
     loop = asyncio.get_running_loop()
     end = loop.time() + seconds

@@ -158,7 +158,7 @@ def test_server_that_cannot_be_reached_is_reported_and_ends_the_life_of_the_proc
             await running.until(lambda: running.said("cannot reach the API server at"))
             assert await running.probe("/healthz") == 200
             await running.until_probe("/healthz", 500)
-        assert len(running.said("cannot check for the kind")) == 4, "once a kind"
+        assert len(running.said("cannot discover the kind")) == 4, "once a kind"
 
     play(work)
 
@@ -228,7 +228,7 @@ def test_watch_that_is_refused_ends_the_life_of_the_process(tmp_path: Path, how:
                 await running.until(lambda: running.said("the watch was"))
                 assert await running.probe("/healthz") == 200
                 await running.until_probe("/healthz", 500)
-                await running.until(lambda: running.said("not kept for 3 s"))
+                await running.until(lambda: running.said("failing for 3 s"))
                 server.denies, server.plan = (lambda _: False), None
                 server.put("memcacheds", {"metadata": {"name": "m"}, "spec": {"size": 1}})
                 await running.until(lambda: server.get("deployments", "m"))
@@ -410,7 +410,7 @@ def test_object_that_breaks_the_schema_is_reported_in_its_status(tmp_path: Path,
                 await running.until(lambda: condition(server, "Degraded").get("status") == "True")
                 assert condition(server, "Degraded")["reason"] == "InvalidSpec"
                 assert "size" in condition(server, "Degraded")["message"]
-                await running.until(lambda: running.said("reconcile failed for good"))
+                await running.until(lambda: running.said("reconcile failed, terminal error"))
                 await asyncio.sleep(0.5)
                 assert len(running.said("reconcile failed")) == 1
                 assert await running.probe("/healthz") == 200

@@ -80,7 +80,7 @@ def merge(destination: Schema, source: Schema, *, is_same: bool = False) -> None
 
 
 def _stays(key: str, old: Any, new: Any, *, is_same: bool) -> bool:
-    """Whether the destination's value stays and the source's goes."""
+    """Return whether the destination's value stays and the source's goes."""
     if key == "enum":
         return True
     if key == "default":
@@ -90,7 +90,7 @@ def _stays(key: str, old: Any, new: Any, *, is_same: bool) -> bool:
 
 
 def merge_reference(type_schema: Schema, field_schema: Schema) -> Schema:
-    """The schema of a field whose type is declared elsewhere; the field's texts win.
+    """Return the schema of a field whose type is declared elsewhere; the field's texts win.
 
     What is below the top level is shared with the schemas that are given.
     """

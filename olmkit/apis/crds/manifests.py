@@ -42,7 +42,7 @@ class KindVersion:
 
 
 def versions(sources: Sources, findings: Findings) -> Mapping[KindKey, tuple[KindVersion, ...]]:
-    """The kinds of a project, each with its versions sorted by name."""
+    """Return the kinds of a project, each with its versions sorted by name."""
     found: dict[KindKey, dict[str, KindVersion]] = {}
     for package in sources.packages:
         kinds = package.kinds()

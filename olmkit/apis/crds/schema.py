@@ -87,7 +87,7 @@ class SchemaBuilder:
     _open: list[Named] = field(default_factory=list)
 
     def kind(self, kind: Struct) -> Schema:
-        """The schema of a kind, as it is in a CRD."""
+        """Return the schema of a kind, as it is in a CRD."""
         schema = self._like(kind, kind.like) if kind.like else self._struct(kind, is_root=True)
         properties = dict(schema.get("properties", {}))
         if not kind.declares_metadata:
@@ -256,7 +256,7 @@ class SchemaBuilder:
     def _with_parts(
         self, struct: Struct, own: Schema, parts: list[Schema], *, is_root: bool
     ) -> Schema:
-        """What is merged into a type goes before the type's own keys, except in a kind."""
+        """Return what is merged into a type goes before the type's own keys, except in a kind."""
         if not parts:
             return own
         first, *others = [own, *parts] if is_root else [*parts, own]
@@ -288,7 +288,7 @@ class SchemaBuilder:
             yield one
 
     def is_required(self, struct: Struct, one: Field) -> bool:
-        """Whether a field must be given; markers win over the presence of a default."""
+        """Return whether a field must be given; markers win over the presence of a default."""
         names = {marker.name for marker in one.markers}
         for optional, required in zip(
             (_OPTIONAL[:1], _OPTIONAL[1:]), (_REQUIRED[:1], _REQUIRED[1:]), strict=True
@@ -380,7 +380,7 @@ class SchemaBuilder:
     # Type expressions
 
     def _see(self, kind: TypeExpression, at: Location) -> tuple[Schema, Schema | None]:
-        """What markers of a field see of its type, and the whole of a declared one."""
+        """Return what markers of a field see of its type, and the whole of a declared one."""
         match kind:
             case Constrained(base=base):
                 return self._see(base, at)
@@ -428,7 +428,7 @@ class SchemaBuilder:
                 assert_never(kind)
 
     def _inner(self, kind: TypeExpression, at: Location) -> Schema:
-        """An item of a list, a value of a map: the whole type with its constraints."""
+        """Return an item of a list, a value of a map: the whole type with its constraints."""
         seen, whole = self._see(kind, at)
         if isinstance(kind, Untyped) and kind.reason:
             self.findings.add(
@@ -550,7 +550,7 @@ def _is_of_type(value: Any, kind: str) -> bool:
 
 
 def _size(schema: Any) -> int:
-    """How many fields a schema has, all in all."""
+    """Return how many fields a schema has, all in all."""
     count = 0
     waiting = [schema]
     while waiting:

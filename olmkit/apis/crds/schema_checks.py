@@ -53,7 +53,7 @@ def check(
 
 
 def _path(keys: Keys) -> str:
-    """The field that a schema is of: `spec.parts[].name`."""
+    """Return the field that a schema is of: `spec.parts[].name`."""
     path, rest = "", list(keys)
     while len(rest) > 1:
         match rest.pop(0):

@@ -108,12 +108,12 @@ def _effect(*names: str) -> Callable[[Effect], Effect]:
 
 
 def is_numeric(schema: Schema) -> bool:
-    """Whether the schema is of type `integer` or `number`."""
+    """Return whether the schema is of type `integer` or `number`."""
     return schema.get("type") in ("integer", "number")
 
 
 def is_textual(schema: Schema) -> bool:
-    """Whether values may be strings: of type `string`, or int-or-string."""
+    """Return whether values may be strings: of type `string`, or int-or-string."""
     return schema.get("type") == "string" or bool(schema.get("x-kubernetes-int-or-string"))
 
 
@@ -165,12 +165,12 @@ def _size(keyword: str, fits: Callable[[Schema], bool], what: str) -> Effect:
 
 
 def is_list(schema: Schema) -> bool:
-    """Whether the schema is of type `array`."""
+    """Return whether the schema is of type `array`."""
     return schema.get("type") == "array"
 
 
 def is_object(schema: Schema) -> bool:
-    """Whether the schema is of type `object`."""
+    """Return whether the schema is of type `object`."""
     return schema.get("type") == "object"
 
 

@@ -111,7 +111,7 @@ class _Walk:
 
 
 def _types(sources: Sources, kind: TypeExpression) -> Iterator[TypeExpression]:
-    """A type and what it is built on, as far as names lead."""
+    """Yield a type and what it is built on, as far as names lead."""
     seen: set[Named] = set()
     while True:
         yield kind
@@ -141,7 +141,7 @@ def _declarations(sources: Sources, kind: TypeExpression) -> Iterator[Declaratio
 def _field(
     sources: Sources, kind: TypeExpression, name: str, seen: frozenset[Named] = frozenset()
 ) -> Field | None:
-    """A field of a type, of what is inlined in it, or of its base classes."""
+    """Return a field of a type, of what is inlined in it, or of its base classes."""
     for struct in _declarations(sources, kind):
         if not isinstance(struct, Struct) or struct.name in seen:
             continue

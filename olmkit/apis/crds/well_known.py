@@ -142,5 +142,5 @@ EMBEDDED_OBJECT_META: dict[str, Any] = {
 
 
 def schema(name: str) -> dict[str, Any]:
-    """A fresh copy of the schema of a well-known type."""
+    """Return a fresh copy of the schema of a well-known type."""
     return copy.deepcopy(SCHEMAS[name])

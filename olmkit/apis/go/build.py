@@ -32,7 +32,7 @@ _TOKEN = re.compile(r"&&|\|\||[!()]|[\w.]+")
 
 
 def is_built(name: str, data: bytes) -> bool:
-    """Whether a file of this name and content is part of the package."""
+    """Return whether a file of this name and content is part of the package."""
     if not name.endswith(".go") or name.endswith("_test.go") or name[0] in "_.":
         return False
     if not _name_fits(name.removesuffix(".go")):
@@ -44,7 +44,7 @@ def is_built(name: str, data: bytes) -> bool:
 
 
 def _constraints(data: bytes) -> tuple[str | None, list[str]]:
-    """The `//go:build` expression above the package, and the `+build` lines that count.
+    """Return the `//go:build` expression above the package, and the `+build` lines that count.
 
     Those count that a blank line follows, before the first text that is not a line comment.
     """

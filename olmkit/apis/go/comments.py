@@ -30,7 +30,7 @@ class GoComment:
     end_line: int
 
     def marker(self, path: str) -> Comment | None:
-        """The marker that this comment is, if it is one."""
+        """Return the marker that this comment is, if it is one."""
         if not self.text.startswith("//"):
             return None
         rest = self.text[2:]
@@ -55,7 +55,7 @@ class GoComment:
         return self.text.startswith("/*")
 
     def lines(self) -> Iterator[str]:
-        """The text without delimiters, directives and white space at ends of lines."""
+        """Yield the text without delimiters, directives and white space at ends of lines."""
         if self.is_block:
             for line in self.text[2:-2].split("\n"):
                 yield line.rstrip(_SPACE)
@@ -79,7 +79,7 @@ class GoGroup:
         return self.comments[-1].end_line
 
     def documents(self, line: int) -> bool:
-        """Whether it is the documentation of a declaration that begins on `line`."""
+        """Return whether it is the documentation of a declaration that begins on `line`."""
         return self.end_line == line - 1 and not self.is_trailing
 
     def markers(self, path: str) -> Iterator[Comment]:
@@ -89,7 +89,7 @@ class GoGroup:
                 yield marker
 
     def doc(self) -> str:
-        """The documentation text: no markers, no notes.
+        """Return the documentation text: no markers, no notes.
 
         Next to a block comment, whose lines are indented as they please, no line is.
         """

@@ -28,7 +28,7 @@ _TOO_DEEP = 60
 
 
 def declaration(file: GoFile, name: str) -> GoDeclaration:
-    """The declared type `name`, which must be in `file.types`."""
+    """Return the declared type `name`, which must be in `file.types`."""
     node, above, is_alias = file.types[name]
     body = node.child_by_field_name("type")
     name_node = node.child_by_field_name("name")

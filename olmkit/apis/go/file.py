@@ -47,7 +47,7 @@ class GoFile:
     _lines: list[bytes] | None = None
 
     def at(self, node: Node) -> Location:
-        """Where a node is, columns in characters."""
+        """Return where a node is, columns in characters."""
         line, column = node.start_point
         end_line, end = node.end_point
         return Location(
@@ -70,7 +70,7 @@ class GoFile:
         return GoComment(text, line + 1, self._column(line, column), node.end_point[0] + 1)
 
     def imported(self, local: str) -> str:
-        """The path that a package's local name refers to, or an empty string."""
+        """Return the path that a package's local name refers to, or an empty string."""
         if local in self.imports:
             return self.imports[local]
         guessed: list[str] = []
@@ -132,7 +132,7 @@ def _kept(waiting: list[GoComment], line: int, before: str) -> list[GoGroup]:
 
 
 def string_value(literal: str) -> str:
-    """The text of a Go string literal; one with a broken escape is kept as written."""
+    """Return the text of a Go string literal; one with a broken escape is kept as written."""
     if literal.startswith("`"):
         return literal[1:-1].replace("\r", "")
     try:
@@ -142,7 +142,7 @@ def string_value(literal: str) -> str:
 
 
 def json_tag(tag: str | None) -> str | None:
-    """The value of the key `json` in a struct tag, as Go's `reflect.StructTag` finds it."""
+    """Return the value of the key `json` in a struct tag, as Go's `reflect.StructTag` finds it."""
     rest = (tag or "").lstrip(" ")
     while rest:
         key, quote, rest = rest.partition(':"')
@@ -160,5 +160,5 @@ def json_tag(tag: str | None) -> str | None:
 
 
 def text_of(node: Node) -> str:
-    """The source text of a node of the syntax tree, decoded."""
+    """Return the source text of a node of the syntax tree, decoded."""
     return (node.text or b"").decode("utf-8", "replace")

@@ -26,7 +26,7 @@ class ModFile:
     replacements: dict[GoModule, GoModule] = field(default_factory=dict)
 
     def resolve(self, path: str) -> GoModule | None:
-        """The module that provides a required path."""
+        """Return the module that provides a required path."""
         version = self.requirements.get(path, "")
         for key in (GoModule(path, version), GoModule(path)):
             if key in self.replacements:
@@ -34,7 +34,7 @@ class ModFile:
         return GoModule(path, version) if version else None
 
     def module_of(self, package: str) -> str:
-        """The longest module path that an import path is in, or an empty text."""
+        """Return the longest module path that an import path is in, or an empty text."""
         known = {*self.requirements, *(key.path for key in self.replacements)}
         while package:
             if package in known:
@@ -62,7 +62,7 @@ def parse(text: str) -> ModFile:
 
 
 def used_folders(text: str) -> tuple[str, ...]:
-    """The folders of the modules that a `go.work` puts together."""
+    """Return the folders of the modules that a `go.work` puts together."""
     return tuple(words[0] for verb, words in _directives(text) if verb == "use" and words)
 
 

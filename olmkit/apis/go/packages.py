@@ -34,7 +34,7 @@ class Modules(Protocol):
         ...
 
     def version(self, module: str) -> str:
-        """The version of a module that the project depends on, or an empty text."""
+        """Return the version of a module that the project depends on, or an empty text."""
         ...
 
 
@@ -84,7 +84,7 @@ class Library:
     _known: dict[str, GoPackage | None] = field(default_factory=dict)
 
     def package(self, path: str) -> GoPackage | None:
-        """The package of an import path; None when it is not available."""
+        """Return the package of an import path; None if it is not available."""
         if path in self.own:
             return self.own[path]
         if path not in self._known:
@@ -114,7 +114,7 @@ def read_package(
     is_own: bool,
     names: dict[str, str] | None = None,
 ) -> GoPackage | None:
-    """One package from its files; None when none of them is part of the build.
+    """Return one package from its files; None if none of them is part of the build.
 
     `names`: of all packages that are read, by import path. The package's own is put there;
     those of its imports are looked up there when its types are read, so after all packages.
@@ -199,6 +199,6 @@ def _check_type_names(files: list[GoFile], findings: Findings) -> None:
 
 
 def _belongs_to_package(marker: Comment) -> bool:
-    """Whether a marker above a type has a meaning for its package only."""
+    """Return whether a marker above a type has a meaning for its package only."""
     is_on_type = REGISTRY.find(marker.text, MarkerLevel.TYPE) is not None
     return not is_on_type and REGISTRY.find(marker.text, MarkerLevel.PACKAGE) is not None

@@ -67,7 +67,7 @@ def parse(
 
 
 def _first_problem(root: Node) -> Node | None:
-    """The first place outside of function bodies where the text is not Go."""
+    """Return the first place outside of function bodies where the text is not Go."""
     waiting = [root]
     while waiting:
         node = waiting.pop()
@@ -177,7 +177,7 @@ def _imports(file: GoFile, node: Node) -> None:
 
 
 def _marshals(node: Node) -> bool:
-    """Whether a method takes nothing and gives bytes and an error, as marshallers do."""
+    """Return whether a method takes nothing and gives bytes and an error, as marshallers do."""
     taken, given = node.child_by_field_name("parameters"), node.child_by_field_name("result")
     if taken is None or given is None or _types_of(taken):
         return False
@@ -185,7 +185,7 @@ def _marshals(node: Node) -> bool:
 
 
 def _types_of(parameters: Node) -> list[str]:
-    """The types of parameters, each as often as there are names for it."""
+    """Return the types of parameters, each as often as there are names for it."""
     return [
         text_of(kind)
         for one in parameters.named_children
@@ -195,7 +195,7 @@ def _types_of(parameters: Node) -> list[str]:
 
 
 def _receiver(node: Node) -> str:
-    """The type of `(x *T)`, `(T[K])` and the like."""
+    """Return the type of `(x *T)`, `(T[K])` and the like."""
     waiting = [node]
     while waiting:
         one = waiting.pop(0)

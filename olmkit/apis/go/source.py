@@ -61,7 +61,7 @@ def read(
     prefix: str = "",
     options: GoOptions | None = None,
 ) -> Sources:
-    """All `.go` files of a tree as one project's sources.
+    """Return all `.go` files of a tree as one project's sources.
 
     `module` is the module path that the tree's root has, `modules` where other packages
     are found; `prefix` is put before paths in findings. What is wrong goes into
@@ -254,7 +254,7 @@ class _Reader:
     def _enumeration(
         self, named: Named, declaration: GoDeclaration, scope: TypeScope
     ) -> TypeExpression:
-        """The constants of exactly this type; what is none is refused by the marker."""
+        """Return the constants of exactly this type; what is none is refused by the marker."""
         values = scope.package.constants.get(named.name, ())
         is_text = self.types.is_basic(declaration.type, scope) == "string"
         if is_text and values:

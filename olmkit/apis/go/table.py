@@ -61,19 +61,19 @@ def package(path: str, version_of: Callable[[str], str]) -> GoPackage | None:
 
 
 def module_of(path: str) -> str:
-    """The module of a package in the table, or an empty text."""
+    """Return the module of a package in the table, or an empty text."""
     found = _table()["packages"].get(path)
     return found["module"] if found else ""
 
 
 def is_near(version: str, release: str) -> bool:
-    """Whether a version belongs to a minor release; an unknown version does."""
+    """Return whether a version belongs to a minor release; an unknown version does."""
     match = _MINOR.match(version)
     return match is None or release == f"v0.{match.group(1)}"
 
 
 def releases(module: str) -> tuple[str, ...]:
-    """The minor releases of a module that the table holds: `v0.36`, `v0.37`."""
+    """Return the minor releases of a module that the table holds: `v0.36`, `v0.37`."""
     return tuple(
         dict.fromkeys(
             release
@@ -128,7 +128,7 @@ class _Declarations(Mapping[str, GoDeclaration]):
 
 
 def encode(declaration: GoDeclaration) -> list[Any]:
-    """A declaration as plain data: documentation, markers, type, whether it is an alias.
+    """Return a declaration as plain data: documentation, markers, type, whether it is an alias.
 
     Of a field's tag only what is for JSON is kept.
     """
@@ -137,7 +137,7 @@ def encode(declaration: GoDeclaration) -> list[Any]:
 
 
 def decode(name: str, form: list[Any], at: Location) -> GoDeclaration:
-    """The declaration that `encode` made the data of."""
+    """Return the declaration that `encode` made the data of."""
     doc, markers, kind, is_alias = form
     return GoDeclaration(
         name=name,

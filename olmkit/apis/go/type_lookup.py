@@ -106,7 +106,7 @@ class TypeResolver:
     # Names
 
     def find(self, name: Name, scope: TypeScope) -> Named | None:
-        """The declared type of a name; None for what is built in or unknown."""
+        """Return the declared type of a name; None for what is built in or unknown."""
         if name.package:
             return Named(name.package, name.name)
         if name.name in scope.package.declarations:
@@ -118,7 +118,7 @@ class TypeResolver:
         return None
 
     def declaration(self, named: Named) -> tuple[GoDeclaration, TypeScope] | None:
-        """A declaration and its scope of names; None when it is not available."""
+        """Return a declaration and its scope of names; None if it is not available."""
         package = self.library.package(named.module)
         if package is None or named.name not in package.declarations:
             return None
@@ -139,14 +139,14 @@ class TypeResolver:
         return kind, scope
 
     def is_basic(self, kind: GoType, scope: TypeScope) -> str:
-        """The name of the basic type that a type is built on, or an empty text."""
+        """Return the name of the basic type that a type is built on, or an empty text."""
         under, _ = self.underlying(kind, scope)
         if isinstance(under, Name) and not under.package and under.name in _BASICS:
             return under.name
         return ""
 
     def methods(self, named: Named, depth: int = 0) -> frozenset[str]:
-        """Names of the methods of a type, with those that embedded types lend it."""
+        """Return names of the methods of a type, with those that embedded types lend it."""
         if named in _MARSHALERS:
             return _MARSHALERS[named]
         package = self.library.package(named.module)
@@ -174,7 +174,7 @@ class TypeResolver:
     # Expressions
 
     def resolve(self, kind: GoType, scope: TypeScope, at: Location) -> TypeExpression:
-        """The type in the model; what has no form becomes `Untyped` and a finding."""
+        """Return the type in the model; what has no form becomes `Untyped` and a finding."""
         self.depth += 1
         try:
             if self.depth > _TOO_DEEP:
@@ -268,7 +268,7 @@ class TypeResolver:
     def _reference(
         self, to: Named | WellKnown, name: Name, scope: TypeScope, *, is_local: bool
     ) -> TypeReference:
-        """A named type with what markers of a field see of it."""
+        """Return a named type with what markers of a field see of it."""
         under, inner = self.underlying(name, scope)
         match under:
             case Slice():
@@ -326,7 +326,7 @@ class TypeResolver:
 
 
 def field_words(one: GoField) -> str:
-    """How a field is called in a finding."""
+    """Return how a field is called in a finding."""
     if one.names:
         return f"`{', '.join(one.names)}`"
     return f"`{one.embedded.name}`" if one.embedded else "of an embedded type"

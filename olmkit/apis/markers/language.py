@@ -125,7 +125,7 @@ class MarkerRegistry:
         return frozenset(name for names in self._by_level.values() for name in names)
 
     def find(self, text: str, level: MarkerLevel) -> MarkerDefinition | None:
-        """The definition of a marker's text on this level, if there is one."""
+        """Return the definition of a marker's text on this level, if there is one."""
         names = self._by_level[level]
         left, equals, _ = text.partition("=")
         if left in names:
@@ -134,16 +134,16 @@ class MarkerRegistry:
         return names.get(short) if equals else None
 
     def name(self, text: str) -> str:
-        """The name of a marker without its arguments, as its author knows it."""
+        """Return the name of a marker without its arguments, as its author knows it."""
         found = (self.find(text, level) for level in MarkerLevel)
         return next((one.name for one in found if one), marker_name(text))
 
     def levels(self, text: str) -> tuple[MarkerLevel, ...]:
-        """The levels on which the marker is known."""
+        """Return the levels on which the marker is known."""
         return tuple(level for level in MarkerLevel if self.find(text, level))
 
     def suggestion(self, text: str) -> str:
-        """The name that was probably meant by an unknown one, or an empty text."""
+        """Return the name that was probably meant by an unknown one, or an empty text."""
         import difflib
 
         name = marker_name(text)
@@ -162,12 +162,12 @@ class MarkerRegistry:
 
 
 def marker_name(text: str) -> str:
-    """The text of a marker before its first `=`."""
+    """Return the text of a marker before its first `=`."""
     return text.partition("=")[0].strip()
 
 
 def is_ours(text: str) -> bool:
-    """Whether the marker is under a prefix that is known here."""
+    """Return whether the marker is under a prefix that is known here."""
     return text.startswith(PREFIXES)
 
 

@@ -75,7 +75,7 @@ class MarkerRow:
 
 
 def rows() -> tuple[MarkerRow, ...]:
-    """All markers, by name."""
+    """Return all markers, by name."""
     return tuple(sorted(_rows(), key=lambda row: (not row.is_used, row.name, row.levels)))
 
 
@@ -105,21 +105,21 @@ def _kind(kind: ValueType) -> str:
 
 
 def listing() -> str:
-    """All markers as text, each with its levels and what it does."""
+    """Return all markers as text, each with its levels and what it does."""
     return "\n".join(
         f"{row.form}\n    on {_and(row.levels)}: {row.doc}" for row in rows() if row.is_used
     )
 
 
 def page() -> str:
-    """The reference page."""
+    """Return the reference page."""
     lines = [_HEAD, "", "| marker | applies to | effect |", "| --- | --- | --- |"]
     lines += [f"| `{row.form}` | {_and(row.levels)} | {row.doc} |" for row in rows()]
     return "\n".join(lines) + "\n"
 
 
 def findings_page() -> str:
-    """The reference page of what can be found wrong."""
+    """Return the reference page of what can be found wrong."""
     lines = [
         _FINDINGS_HEAD,
         "",

@@ -16,7 +16,7 @@ from olmkit.base.diagnostics import Location
 
 
 def read_marker(comment: Comment, level: MarkerLevel, findings: Findings) -> Marker | None:
-    """The marker that a comment is on a level; what is odd about it goes into `findings`."""
+    """Return the marker that a comment is on a level; what is odd about it goes into `findings`."""
     definition = REGISTRY.find(comment.text, level)
     if definition:
         try:

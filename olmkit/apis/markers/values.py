@@ -104,7 +104,7 @@ class Reader:
             self.position += 1
 
     def peek(self) -> str:
-        """The next character that is not a space, or an empty string at the end."""
+        """Return the next character that is not a space, or an empty string at the end."""
         self.skip_space()
         return self.text[self.position : self.position + 1]
 
@@ -172,7 +172,7 @@ class Reader:
     # Values
 
     def value(self, kind: ValueType, *, in_list: bool = False, in_key: bool = False) -> Any:
-        """One value of a declared type, leaving the reader behind it."""
+        """Return one value of a declared type, leaving the reader behind it."""
         self.depth += 1
         if self.depth > _MAX_DEPTH:
             raise MarkerError("values are nested too deep", self.position)
@@ -305,7 +305,7 @@ class Reader:
         return found
 
     def _guess(self, *, may_be_list: bool) -> ValueType:
-        """The type of an undeclared value, as the reference guesses it."""
+        """Return the type of an undeclared value, as the reference guesses it."""
         if may_be_list:
             item = self._guess(may_be_list=False)
             ahead = self._lookahead()
@@ -361,7 +361,7 @@ _SCALARS: Mapping[ValueType, Callable[[Reader], Any]] = {
 
 
 def parse_float(text: str, offset: int = 0) -> int | float:
-    """A number as Go reads floats: signs, underscores, hex with an exponent, `Inf`.
+    """Return a number as Go reads floats: signs, underscores, hex with an exponent, `Inf`.
 
     Whole numbers come back as `int`, rounded as a double is. Raises `MarkerError` at `offset`
     for a text that is not a number, or one beyond a double.
@@ -428,7 +428,7 @@ _ESCAPE = re.compile(
 
 
 def unquote(text: str, offset: int = 0) -> str:
-    """The content of a double-quoted literal with Go's escapes.
+    """Return the content of a double-quoted literal with Go's escapes.
 
     `offset` is where the literal begins. Raises `MarkerError` at an escape that Go does not
     have.

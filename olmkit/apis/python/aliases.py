@@ -66,7 +66,7 @@ def of_class(
     ancestry: Iterator[tuple[Module, ast.ClassDef]],
     findings: Findings,
 ) -> Renaming:
-    """What renames the fields of a class; `ancestry` begins with it, then come its bases.
+    """Return what renames the fields of a class; `ancestry` begins with it, then come its bases.
 
     API006 at what is not supported, and at a class that names its fields in another
     way than its bases do, since that would rename theirs too.
@@ -104,7 +104,7 @@ def _fields(node: ast.ClassDef) -> Iterator[str]:
 
 
 def _said(names: Names, module: Module, node: ast.ClassDef) -> tuple[str, Module, ast.expr] | None:
-    """The keyword that a class itself renames fields with, and its value."""
+    """Return the keyword that a class itself renames fields with, and its value."""
     for keyword in (*node.keywords, *_configuration(names, module, node)):
         if keyword.arg in _KEYWORDS:
             return keyword.arg, module, keyword.value
@@ -112,7 +112,7 @@ def _said(names: Names, module: Module, node: ast.ClassDef) -> tuple[str, Module
 
 
 def _configuration(names: Names, module: Module, node: ast.ClassDef) -> Iterator[ast.keyword]:
-    """What pydantic's `model_config` or `class Config` say, as keywords."""
+    """Yield what pydantic's `model_config` or `class Config` say, as keywords."""
     for statement in node.body:
         match statement:
             case (
@@ -129,7 +129,7 @@ def _configuration(names: Names, module: Module, node: ast.ClassDef) -> Iterator
 
 
 def _assigned(names: Names, module: Module, value: ast.expr) -> ast.expr:
-    """The settings themselves, where a name refers to them."""
+    """Return the settings themselves, where a name refers to them."""
     declared = names.declared(names.dotted(module, value))
     if declared is None:
         return value

@@ -174,7 +174,7 @@ class TypeReader:
         return self.names.dotted(self.module, expression)
 
     def is_skipped(self, annotation: ast.expr) -> bool:
-        """Whether an annotation says that the attribute is not a field."""
+        """Return whether an annotation says that the attribute is not a field."""
         if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
             annotation = _parsed(annotation.value) or annotation
         head = annotation.value if isinstance(annotation, ast.Subscript) else annotation
@@ -320,7 +320,7 @@ class TypeReader:
         )
 
     def _pydantic(self, expression: ast.expr) -> str:
-        """The name of something of pydantic's, else an empty text."""
+        """Return the name of something of pydantic's, else an empty text."""
         module, _, name = self.dotted(expression).rpartition(".")
         return name if module in _PYDANTIC else ""
 
@@ -395,7 +395,7 @@ class TypeReader:
         return MapType(self.read(items[1]))
 
     def _is_text(self, key: TypeExpression) -> bool:
-        """Whether a type is a text, also one that is declared elsewhere."""
+        """Return whether a type is a text, also one that is declared elsewhere."""
         base = key.base if isinstance(key, (Constrained, Choice)) else key
         if isinstance(base, Choice):
             base = base.base
@@ -473,12 +473,12 @@ def import_hint(name: str) -> str:
 
 
 def aliased(value: ast.expr) -> ast.expr:
-    """What an alias means: the second argument of `NewType`, else the value itself."""
+    """Return what an alias means: the second argument of `NewType`, else the value itself."""
     return value.args[1] if isinstance(value, ast.Call) and len(value.args) > 1 else value
 
 
 def _parsed(text: str) -> ast.expr | None:
-    """An annotation that is written as text."""
+    """Return an annotation that is written as text."""
     try:
         return ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):

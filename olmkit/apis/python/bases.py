@@ -84,7 +84,7 @@ def member(
 
 
 def bases(names: Names, module: Module, node: ast.ClassDef) -> frozenset[str]:
-    """The dotted names of all classes that a class derives from, near or far."""
+    """Return the dotted names of all classes that a class derives from, near or far."""
     return frozenset(
         names.dotted(owner, base)
         for owner, current in ancestry(names, module, node)
@@ -100,7 +100,7 @@ def _is_model(names: Names, module: Module, node: ast.ClassDef) -> bool:
 
 
 def is_mixin(names: Names, declared: Named) -> bool:
-    """Whether a class and those that it derives from have methods alone, and no fields."""
+    """Return whether a class and those that it derives from have methods alone, and no fields."""
     module = names.modules[declared.module]
     node = module.classes.get(declared.name)
     if node is None:
@@ -136,7 +136,7 @@ def _has_base(names: Names, module: Module, node: ast.ClassDef, wanted: frozense
 def ancestry(
     names: Names, module: Module, node: ast.ClassDef
 ) -> Iterator[tuple[Module, ast.ClassDef]]:
-    """The class and all classes of the sources that it derives from, near or far."""
+    """Yield the class and all classes of the sources that it derives from, near or far."""
     seen: set[tuple[str, str]] = set()
     waiting = [(module, node)]
     while waiting:

@@ -178,7 +178,7 @@ class ModuleReader:
         self._declare(node, Named(self.module.name, node.name), sort, doc, found)
 
     def _of(self, name: Named) -> ModuleReader:
-        """The reader of one declaration: what it finds about types is kept for later."""
+        """Return the reader of one declaration: what it finds about types is kept for later."""
         others = self.type_findings.setdefault(name, [])
         return replace(self, findings=self.findings.setting_apart(_ABOUT_TYPES, others))
 
@@ -575,7 +575,7 @@ class ModuleReader:
 
 
 def _without_default(one: Field) -> Field:
-    """The field of a kind; a status has no default, since the operator writes it."""
+    """Return the field of a kind; a status has no default, since the operator writes it."""
     return replace(one, default=MISSING) if one.json_name == "status" else one
 
 

@@ -29,11 +29,11 @@ class Line:
     column: int
 
     def words(self) -> str:
-        """The text without one space before it."""
+        """Return the text without one space before it."""
         return self.text.removeprefix(":").removeprefix(" ")
 
     def marker(self, path: str) -> Comment | None:
-        """The marker on this line, if it is one."""
+        """Return the marker on this line, if it is one."""
         text = self.words().lstrip()
         if not text.startswith("+"):
             return None
@@ -71,7 +71,7 @@ class Group:
                 yield marker
 
     def doc(self) -> str:
-        """The words of the lines that are not markers."""
+        """Return the words of the lines that are not markers."""
         words = (line.words() for line in self.lines)
         return "\n".join(text for text in words if not text.lstrip().startswith("+"))
 
@@ -117,7 +117,7 @@ class Comments:
             self.groups.append(Group(tuple(run)))
 
     def claim(self, start: int, column: int, after: int, *, inner: range = range(0)) -> Claim:
-        """The groups of a declaration that starts on line `start`, below line `after`.
+        """Return the groups of a declaration that starts on line `start`, below line `after`.
 
         They are not indented deeper: such ones belong to what is above. `inner` are
         further lines whose groups document it: between decorators and class.

@@ -238,7 +238,7 @@ class FactReader:
         return ""
 
     def _choices(self, value: ast.expr) -> tuple[str, ...]:
-        """One name, or those of `AliasChoices`."""
+        """Return one name, or those of `AliasChoices`."""
         is_choice = isinstance(value, ast.Call) and self._dotted(value.func).endswith(
             ".AliasChoices"
         )

@@ -15,7 +15,7 @@ from olmkit.apis.python.names import Module, imported_from
 
 
 def early_imports(modules: Mapping[str, Module]) -> Imports:
-    """The imports of Python modules that fail when they are part of a circle."""
+    """Return the imports of Python modules that fail when they are part of a circle."""
     wanted = {name: dict(_wanted(module, modules)) for name, module in modules.items()}
     return {
         name: {

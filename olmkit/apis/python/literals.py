@@ -33,11 +33,11 @@ class Literals:
     names: Names
 
     def value(self, expression: ast.expr) -> Any:
-        """The value of a literal, or of a constant of the sources; `MISSING` for others."""
+        """Return the value of a literal, or of a constant of the sources; `MISSING` for others."""
         return _plain(self, expression)
 
     def default_value(self, expression: ast.expr) -> Any:
-        """The value of a default; None for none and for an empty list or mapping.
+        """Return the value of a default; None for none and for an empty list or mapping.
 
         A model without arguments is `{}`: the API server fills it with the defaults of its
         fields, as the model does. `MISSING` for what the source does not show.
@@ -49,7 +49,7 @@ class Literals:
         return None if isinstance(value, (list, dict)) and not value else value
 
     def made_by(self, factory: ast.expr) -> Any:
-        """What a `default_factory` makes, as `default_value` has it."""
+        """Return what a `default_factory` makes, as `default_value` has it."""
         if isinstance(factory, ast.Lambda):
             takes_nothing = not ast.unparse(factory.args)
             return self.default_value(factory.body) if takes_nothing else MISSING
@@ -65,7 +65,7 @@ class Literals:
         return {} if is_model else MISSING
 
     def resolved(self, expression: ast.expr) -> tuple[Module, ast.expr]:
-        """The expression that a name means in the end, and the module that contains it."""
+        """Return the expression that a name means in the end, and the module that contains it."""
         module = self.module
         for _ in range(_TOO_DEEP):
             found = Literals(module, self.names).constant(expression)
@@ -141,7 +141,7 @@ def _computed(operator: Callable[[int, int], int], left: Any, right: Any) -> Any
 
 
 def _is_json(value: object) -> bool:
-    """Whether JSON, in UTF-8, can hold a value without parts."""
+    """Return whether JSON, in UTF-8, can hold a value without parts."""
     match value:
         case str():
             return is_text(value)
@@ -152,7 +152,7 @@ def _is_json(value: object) -> bool:
 
 
 def is_text(value: str) -> bool:
-    """Whether UTF-8 has a form of a text: there is none of half a surrogate pair."""
+    """Return whether UTF-8 has a form of a text: there is none of half a surrogate pair."""
     return not any("\ud800" <= character <= "\udfff" for character in value)
 
 
@@ -161,7 +161,7 @@ def _all(items: list[Any]) -> Any:
 
 
 def shown(expression: ast.expr) -> str:
-    """The text of an expression for messages, cut when it is long."""
+    """Return the text of an expression for messages, cut when it is long."""
     try:
         text = ast.unparse(expression)
     except RecursionError:

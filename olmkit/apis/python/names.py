@@ -42,7 +42,7 @@ class Module:
     _lines: list[str] | None = None
 
     def has(self, name: str) -> bool:
-        """Whether the module itself defines or imports a name."""
+        """Return whether the module itself defines or imports a name."""
         return name in self.classes or name in self.assigned or name in self.imports
 
     def lacks(self, name: str) -> bool:
@@ -50,7 +50,7 @@ class Module:
         return name not in _BUILTINS and not self.has(name) and not self.stars
 
     def at(self, node: ast.AST) -> Location:
-        """Where a node is; columns count characters, the syntax tree counts bytes."""
+        """Return where a node is; columns count characters, the syntax tree counts bytes."""
         line = getattr(node, "lineno", 1)
         end_line = getattr(node, "end_lineno", None) or line
         column = self._column(line, getattr(node, "col_offset", 0))
@@ -133,7 +133,7 @@ def _statements(
 
 
 def imported_from(module: Module, statement: ast.ImportFrom) -> str:
-    """The full name of the module that a `from … import` names, dots or no dots."""
+    """Return the full name of the module that a `from … import` names, dots or no dots."""
     origin = statement.module or ""
     if statement.level:
         parts = module.name.split(".")
@@ -175,7 +175,7 @@ class Names:
         return self._follow(name)
 
     def declared(self, dotted: str) -> Named | None:
-        """The class or assignment of the sources that a dotted name leads to."""
+        """Return the class or assignment of the sources that a dotted name leads to."""
         module_name, _, name = dotted.rpartition(".")
         module = self.modules.get(module_name)
         if module and (name in module.classes or name in module.assigned):
@@ -211,7 +211,7 @@ class Names:
         return dotted
 
     def _origin(self, module: Module, name: str, seen: set[str]) -> str:
-        """Where a module has a name from, one import on; empty if it does not have it."""
+        """Return where a module has a name from, one import on; empty if it does not have it."""
         if name in module.classes or name in module.assigned:
             return f"{module.name}.{name}"
         if name in module.imports:

@@ -32,7 +32,7 @@ _KNOWN = bases.KNOWN | field_constraints.KNOWN | aliases.KNOWN | python_annotati
 
 
 def read(tree: Tree, findings: Findings, *, prefix: str = "") -> Sources:
-    """All `.py` files of a tree as one project's sources.
+    """Return all `.py` files of a tree as one project's sources.
 
     `prefix` is put before paths in findings. What is wrong goes into `findings`;
     everything else is read all the same.

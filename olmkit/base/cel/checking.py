@@ -73,7 +73,7 @@ def check(
     functions: Mapping[str, tuple[int, Type]] | None = None,
     objects: Mapping[str, Mapping[str, Type]] | None = None,
 ) -> Type:
-    """The type of the expression's result.
+    """Return the type of the expression's result.
 
     `functions` are additional ones: how many arguments (below 0: any), and the type of the
     result. `objects` has the fields of types that are objects, by the name of the type.
@@ -182,7 +182,7 @@ class _Checker:
 
 
 def _operator(name: str, types: list[Type]) -> Type | None:
-    """The result of an operator, or `None` where it does not take such operands."""
+    """Return the result of an operator, or `None` where it does not take such operands."""
     first, last = types[0], types[-1]
     match name:
         case "_||_" | "_&&_":
@@ -231,5 +231,5 @@ def _fit(left: Type, right: Type) -> bool:
 
 
 def _joined(types: list[Type]) -> Type:
-    """The one type of all, or `dyn`."""
+    """Return the one type of all, or `dyn`."""
     return types[0] if types and all(found == types[0] for found in types) else DYN

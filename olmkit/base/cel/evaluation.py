@@ -20,7 +20,7 @@ Functions = Mapping[str, Callable[..., Any]]
 
 
 def evaluate(expr: Expr, variables: Mapping[str, Any], functions: Functions | None = None) -> Any:
-    """The value of the expression.
+    """Return the value of the expression.
 
     `cel_values` says what values are. `functions` are additional ones: they get values and
     give one, or raise `EvaluationError`. Raises that error for whatever CEL has no value for

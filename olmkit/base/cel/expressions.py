@@ -51,12 +51,12 @@ TYPE_NAMES: Final = frozenset(
 
 
 def list_of(element: Type) -> Type:
-    """The CEL type of lists whose items have the type `element`."""
+    """Return the CEL type of lists whose items have the type `element`."""
     return Type("list", (element,))
 
 
 def map_of(key: Type, value: Type) -> Type:
-    """The CEL type of maps with such keys and values."""
+    """Return the CEL type of maps with such keys and values."""
     return Type("map", (key, value))
 
 
@@ -109,7 +109,7 @@ class _Token:
 
 
 def parse(text: str) -> Expr:
-    """The expression in `text`; `CelError` when it is none."""
+    """Return the expression in `text`; raise `CelError` if it is none."""
     if len(text) > MAX_LENGTH:
         raise CelError("the expression is too long", 0)
     parser = _Parser(_tokens(text))

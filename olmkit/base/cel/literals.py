@@ -50,7 +50,7 @@ def number(kind: str, text: str) -> int | float:
 
 
 def string(text: str) -> str | bytes:
-    """The value of a string with its prefix and quotes; `ValueError` for a bad escape."""
+    """Return the value of a string with its prefix and quotes; `ValueError` for a bad escape."""
     prefix = re.split("['\"]", text, maxsplit=1)[0].lower()
     body = text[len(prefix) :]
     width = 3 if len(body) >= 6 and body.startswith(("'''", '"""')) else 1

@@ -54,7 +54,7 @@ def text_of(value: Any) -> str:
 
 
 def _weight(value: Any) -> int:
-    """The steps that reading or making a value costs."""
+    """Return the steps that reading or making a value costs."""
     if isinstance(value, (str, bytes)):
         return len(value) // 16
     return len(value) if type(value) is list else 0
@@ -100,7 +100,7 @@ def _ratio(left: float, right: float) -> float:
 
 
 def _whole_numbers(function: Callable[[int, int], int]) -> dict[tuple[type, ...], Any]:
-    """The overloads of an operator for the two types of whole numbers."""
+    """Return the overloads of an operator for the two types of whole numbers."""
     return {
         (int, int): lambda left, right: _int(function(left, right)),
         (Uint, Uint): lambda left, right: _uint(function(int(left), int(right))),

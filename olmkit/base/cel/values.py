@@ -74,7 +74,7 @@ def no_overload(function: str, *values: Any) -> EvaluationError:
 
 
 def equal(left: Any, right: Any, budget: Budget) -> bool:
-    """Whether two values are the same; those of different types are not, except numbers."""
+    """Return whether two values are the same; those of different types are not, except numbers."""
     budget.spend(1)
     kind = type(left)
     if kind in _NUMBERS and type(right) in _NUMBERS:
@@ -123,7 +123,7 @@ def element(container: Any, key: Any) -> Any:
 
 
 def contains_key(container: dict[Any, Any], key: Any) -> bool:
-    """Whether a map has the key; lists and maps are never keys."""
+    """Return whether a map has the key; lists and maps are never keys."""
     try:
         return key in container
     except TypeError:  # lists and maps are not keys

@@ -16,7 +16,7 @@ EXACT: Final = 2**53
 
 
 def normal(value: float) -> int | float:
-    """The number that JSON text makes of a double: one without a fraction is an integer.
+    """Return the number that JSON text makes of a double: one without a fraction is an integer.
 
     So `1.0` becomes 1, as on the way through Go's `encoding/json`. What is written with an
     exponent stays a float, and so does `-0`.

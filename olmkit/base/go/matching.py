@@ -53,7 +53,7 @@ class PatternError(ValueError):
 
 
 def matches(pattern: str, text: str, spend: Callable[[int], None]) -> bool:
-    """Whether the pattern matches somewhere in `text`; `PatternError` when it is none.
+    """Return whether the pattern matches somewhere in `text`; raise `PatternError` if it is none.
 
     `spend` is called for each step of work, and may raise.
     """
@@ -120,7 +120,7 @@ class _States:
         return reached
 
     def after(self, states: set[int], char: str) -> set[int]:
-        """The states that follow the character."""
+        """Return the states that follow the character."""
         found: set[int] = set()
         for state in states:
             test = self.tests[state]
@@ -138,7 +138,7 @@ class _Reader:
     flags: frozenset[str] = frozenset()
 
     def alternatives(self) -> Part:
-        """The parts up to the end of the group, or of the pattern."""
+        """Return the parts up to the end of the group, or of the pattern."""
         branches = [self._sequence()]
         while self.text.startswith("|", self.at):
             self.at += 1
@@ -156,7 +156,7 @@ class _Reader:
         return _in_turn(parts)
 
     def _limits(self) -> tuple[int, int | None] | None:
-        """The repetition here, if there is one."""
+        """Return the repetition here, if there is one."""
         sign = self.text[self.at]
         limits: tuple[int, int | None] | None = None
         if sign in "*+?":

@@ -23,7 +23,7 @@ _MASK: Final = 2**64 - 1
 
 
 def sort_slice(items: Iterable[T], key: Callable[[T], Any]) -> list[T]:
-    """The items by `key`, equal ones in the order in which `sort.Slice` leaves them."""
+    """Return the items by `key`, equal ones in the order in which `sort.Slice` leaves them."""
     values = list(items)
     keys = [key(value) for value in values]
     if len(values) <= _INSERTION or len(set(keys)) == len(keys):

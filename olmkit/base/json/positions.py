@@ -26,7 +26,7 @@ _LITERALS: Final = (b"true", b"false", b"null")
 
 
 def compose(data: bytes, start: int = 0) -> YamlNode:
-    """The places of the JSON value that begins at `start`, as if the text began there.
+    """Return the places of the JSON value that begins at `start`, as if the text began there.
 
     Raises `JsonError` with the offset of the first byte that cannot be.
     """
@@ -34,7 +34,7 @@ def compose(data: bytes, start: int = 0) -> YamlNode:
 
 
 def explain(data: bytes, start: int = 0) -> JsonError | None:
-    """What is wrong with the JSON value that begins at `start`; None when nothing is."""
+    """Return what is wrong with the JSON value that begins at `start`; None if nothing is."""
     try:
         compose(data, start)
     except JsonError as error:
@@ -60,7 +60,7 @@ class _Scanner:
         self._ascii = data.isascii()
 
     def value(self) -> YamlNode:
-        """The first value; what follows it is not looked at."""
+        """Return the first value; what follows it is not looked at."""
         stack: list[_Open] = []
         while True:
             self._skip()

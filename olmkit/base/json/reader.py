@@ -41,22 +41,22 @@ class JsonError(Exception):
 
 
 def read(data: bytes) -> Any:
-    """The only value of a text; integers of up to 64 bits stay exact."""
+    """Return the only value of a text; integers of up to 64 bits stay exact."""
     return _read(data, _exact if _has_big(data) else None)
 
 
 def read_doubles(data: bytes) -> Any:
-    """The only value of a text, each number having passed through a double."""
+    """Return the only value of a text, each number having passed through a double."""
     return _read(data, _doubles if has_odd_numbers(data) else None)
 
 
 def has_odd_numbers(data: bytes) -> bool:
-    """Whether a number may change when it passes through a double."""
+    """Return whether a number may change when it passes through a double."""
     return _has_big(data) or _MINUS_ZERO.search(data) is not None or data.startswith(b"-0")
 
 
 def _has_big(data: bytes) -> bool:
-    """Whether a number, or what looks like one in a string, begins with many digits."""
+    """Return whether a number, or what looks like one in a string, begins with many digits."""
     digits = data.translate(_DIGITS)
     found = digits.find(b"0" * _LONG)
     while found >= 0:
@@ -73,13 +73,13 @@ def _has_big(data: bytes) -> bool:
 
 
 def skip_space(data: bytes | bytearray, start: int) -> int:
-    """The offset of the first byte from `start` that is not white space."""
+    """Return the offset of the first byte from `start` that is not white space."""
     match = _SPACE.match(data, start)
     return match.end() if match else start
 
 
 def read_stream(data: bytes, start: int, *, doubles: bool = True) -> Iterator[tuple[Any, int, int]]:
-    """The values that are one after the other from `start`: value, where it begins and ends.
+    """Yield the values that are one after the other from `start`: value, where it begins and ends.
 
     The slow and exact way, for a stream in which the ends of values are not known. With `doubles`,
     each number passes through a double.

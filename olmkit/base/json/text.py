@@ -26,7 +26,7 @@ _as_is: Final = msgspec.json.Encoder()
 
 
 def compact(value: Any, *, escape_html: bool = True, sort: bool = True) -> bytes:
-    """One line without spaces; keys sorted, or in the order of the mappings."""
+    """Return one line without spaces; keys sorted, or in the order of the mappings."""
     encoder = _sorted if sort else _as_is
     data = encoder.encode(value)
     if _WHOLE.search(data) or _EXPONENT.search(data):

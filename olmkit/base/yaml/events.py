@@ -58,7 +58,7 @@ class YamlError(Exception):
 
 
 def events(data: bytes) -> Iterator[Any]:
-    """The events of the text; errors of the parser turned into `YamlError`."""
+    """Yield the events of the text; errors of the parser turned into `YamlError`."""
     mark = _misplaced_mark(data)
     limit = None if mark is None else len(decoded(data[:mark]))
     opened: list[Any] = []
@@ -97,14 +97,14 @@ def read(data: bytes, reader: Callable[[bytes], T]) -> T:
 
 
 def decoded(data: bytes) -> str:
-    """The characters as the parser counts them, without a byte order mark."""
+    """Return the characters as the parser counts them, without a byte order mark."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16", "replace")
     return data.decode("utf-8-sig", "replace")
 
 
 def error_at(event: Any, message: str, *, hint: str = "") -> YamlError:
-    """The error that something is wrong with the meaning of an event."""
+    """Return the error that something is wrong with the meaning of an event."""
     mark = event.start_mark
     return YamlError(message, line=mark.line, column=mark.column, hint=hint)
 
@@ -124,7 +124,7 @@ def _repaired(data: bytes, error: YamlError) -> bytes:
 
 
 def _misplaced_mark(data: bytes) -> int | None:
-    """Where a byte order mark is that the parser ignores and Go takes for text."""
+    """Return where a byte order mark is that the parser ignores and Go takes for text."""
     if data.startswith((b"\xff\xfe\xff\xfe", b"\xfe\xff\xfe\xff")):
         return 2
     match = _MARK.search(data) if b"\xef\xbb\xbf" in data else None
@@ -132,7 +132,7 @@ def _misplaced_mark(data: bytes) -> int | None:
 
 
 def _problem(error: YAMLError, data: bytes, opened: Any | None) -> YamlError:
-    """The error in our words. `opened` is the innermost collection that has not ended."""
+    """Return the error in our words. `opened` is the innermost collection that has not ended."""
     if isinstance(error, yaml_stream.ReaderError):
         reason = str(error.reason)
         problem = problems.describe(reason)
@@ -180,6 +180,6 @@ def _invalid(
 
 
 def _character(data: bytes, line: int, column: int) -> str:
-    """The character of a place, empty after the end of its line."""
+    """Return the character of a place, empty after the end of its line."""
     lines = data.split(b"\n", line + 1)
     return lines[line].decode("utf-8", "replace")[column : column + 1] if line < len(lines) else ""

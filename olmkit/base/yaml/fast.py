@@ -83,7 +83,7 @@ _IN_FLOW: Final = (
 
 
 def read(data: bytes) -> Any:
-    """The value of a text with one document, or `REFUSED`."""
+    """Return the value of a text with one document, or `REFUSED`."""
     if yamlrocks is None:
         return REFUSED
     text = _plain_text(data)
@@ -101,7 +101,7 @@ def read(data: bytes) -> Any:
 
 
 def _plain_text(data: bytes) -> bytes | None:
-    """The text without what is before its document; None when a rare form may be in it."""
+    """Return the text without what is before its document; None if a rare form may be in it."""
     unusual = data.translate(None, _USUAL)
     if unusual:
         if unusual.strip(b"\r") or data.count(b"\r\n") != len(unusual):
@@ -134,7 +134,7 @@ def _plain_text(data: bytes) -> bytes | None:
 
 
 def _has_flow(data: bytes) -> bool:
-    """Whether a collection in brackets may begin somewhere."""
+    """Return whether a collection in brackets may begin somewhere."""
     return any(
         _may_begin(data, match.start()) for opener in _OPENERS for match in opener.finditer(data)
     )
@@ -156,7 +156,7 @@ def _may_begin(data: bytes, position: int) -> bool:
 
 
 def _outside_blocks(data: bytes) -> Iterator[bytes]:
-    """The text without the contents of block scalars, which mean nothing but themselves."""
+    """Yield the text without the contents of block scalars, which mean nothing but themselves."""
     position = 0
     for header in _BLOCK.finditer(data):
         start = header.start()
@@ -174,7 +174,7 @@ _LESS_INDENTED: Final[dict[int, re.Pattern[bytes]]] = {}
 
 
 def _less_indented(indent: int) -> re.Pattern[bytes]:
-    """A line with text that is indented by fewer spaces."""
+    """Return a line with text that is indented by fewer spaces."""
     pattern = _LESS_INDENTED.get(indent)
     if pattern is None:
         pattern = re.compile(rb"^ {0,%d}[^ \n]" % (indent - 1), re.MULTILINE)

@@ -102,7 +102,7 @@ class Lines:
         return self._place(value, position, end, indent)
 
     def _collection(self, value: Any, position: int, end: int, indent: int) -> dict[Key, _Entry]:
-        """The entries of a block collection that starts at or after `position`."""
+        """Return the entries of a block collection that starts at or after `position`."""
         known = self._entries.get((position, end))
         if known is None:
             first = self._first(position, end)
@@ -114,7 +114,7 @@ class Lines:
         return known
 
     def _first(self, position: int, end: int) -> int:
-        """The first character that is neither white space nor in a comment."""
+        """Return the first character that is neither white space nor in a comment."""
         data = self._data
         if position and data[position - 1 : position] != b"\n":
             while data[position : position + 1] == b" ":
@@ -183,7 +183,7 @@ class Lines:
         return (*self._line(first), *self._line(self._scalar_end(value, first, end, indent)))
 
     def _end(self, value: Any, position: int, end: int, indent: int) -> tuple[int, int]:
-        """Where a block collection ends: with its last entry."""
+        """Return where a block collection ends: with its last entry."""
         while isinstance(value, Mapping | list) and value:
             last = next(reversed(value)) if isinstance(value, Mapping) else len(value) - 1
             entry = self._collection(value, position, end, indent)[last]
@@ -214,7 +214,7 @@ class Lines:
         return stop
 
     def _block_end(self, position: int, end: int, indent: int) -> int:
-        """The start of the first line that is neither blank nor part of a block scalar."""
+        """Return the start of the first line that is neither blank nor part of a block scalar."""
         data = self._data
         while position < end:
             line_end = data.find(b"\n", position) + 1
@@ -235,7 +235,7 @@ _AT: Final[dict[int, re.Pattern[bytes]]] = {}
 
 
 def _lines_at(column: int) -> re.Pattern[bytes]:
-    """What is in exactly this column at the beginning of a line; comments do not."""
+    """Return what is in exactly this column at the beginning of a line; comments do not."""
     pattern = _AT.get(column)
     if pattern is None:
         pattern = _AT[column] = re.compile(rb"\n {%d}(?=[^ #\n])" % column)

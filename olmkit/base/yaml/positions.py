@@ -44,7 +44,7 @@ def compose(data: bytes, *, index: int = 0) -> YamlNode | None:
 
 
 def literal_lines(data: bytes) -> set[int] | None:
-    """The lines, from 0, of literal and folded texts; None when the text is not YAML."""
+    """Return the lines, from 0, of literal and folded texts; None if the text is not YAML."""
     try:
         return yaml_events.read(data, _literal_lines)
     except YamlError:

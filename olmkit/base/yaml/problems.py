@@ -162,7 +162,7 @@ _UNKNOWN: Final = YamlProblem(
 
 
 def describe(reason: str, character: str = "") -> YamlProblem:
-    """What libyaml's `reason` means; `character` is the one at its place."""
+    """Return what libyaml's `reason` means; `character` is the one at its place."""
     if reason == _START:
         if character == "\t":
             return YamlProblem("a tab indents this line", _SPACES)
@@ -178,5 +178,5 @@ def describe(reason: str, character: str = "") -> YamlProblem:
 
 
 def unclosed(*, is_list: bool) -> YamlProblem:
-    """An open bracket or brace, at whose place the fault is."""
+    """Return an open bracket or brace, at whose place the fault is."""
     return _OPEN[is_list]

@@ -56,7 +56,7 @@ def read(data: bytes) -> YamlReading:
 
 
 def read_all(data: bytes, plain: Plain = scalars.plain) -> list[YamlReading]:
-    """Every document; `plain` gives the value of an unquoted scalar."""
+    """Return every document; `plain` gives the value of an unquoted scalar."""
     return yaml_events.read(
         data, lambda text: list(_from_events(yaml_events.events(text), text, plain))
     )
@@ -186,7 +186,7 @@ class _Builder:
         return value
 
     def _source(self) -> str:
-        """The whole text: a copy of its rest for each event would take quadratic time."""
+        """Return the whole text: a copy of its rest for each event would take quadratic time."""
         if self._text is None:
             self._text = yaml_events.decoded(self._data)
         return self._text

@@ -61,7 +61,7 @@ class ScalarError(ValueError):
 
 
 def plain(text: str) -> Scalar:
-    """The value of an unquoted scalar without a tag."""
+    """Return the value of an unquoted scalar without a tag."""
     if text and text[0] not in _FIRST:
         return text
     if text in WORDS:
@@ -125,7 +125,7 @@ def tagged(tag: str | None, text: str) -> Scalar:
 
 
 def key(value: Scalar) -> str:
-    """The value of a mapping's key as the string that JSON has in its place.
+    """Return the value of a mapping's key as the string that JSON has in its place.
 
     Raises `ScalarError` for null and for integers beyond 64 bits.
     """

@@ -58,7 +58,7 @@ class UnwritableError(ValueError):
 
 
 def write(value: Any) -> str:
-    """The text of one document. Raises `UnwritableError`."""
+    """Return the text of one document. Raises `UnwritableError`."""
     parts: list[str] = []
     if type(value) is dict and value:
         _mapping(parts, value, 0, inline=False)
@@ -112,7 +112,7 @@ def _below(parts: list[str], value: Any, indent: int) -> None:
 
 
 def _scalar(value: Any, column: int, indent: int) -> str:
-    """A scalar or an empty collection, and its line end."""
+    """Return a scalar or an empty collection, and its line end."""
     match value:
         case str():
             return _string(_passed(value), column, indent)
@@ -140,7 +140,7 @@ def _scalar(value: Any, column: int, indent: int) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def _key(key: str) -> str | None:
-    """A key as written on one line; None when it has to follow a question mark."""
+    """Return a key as written on one line; None if it has to follow a question mark."""
     if "\x85" in key or len(key) * _LONGEST_ESCAPE > _LONGEST_JSON_KEY:
         # As JSON text it would go over two lines, or too far, for a reader to find its colon.
         text = json_text.compact(key, escape_html=False).decode()
@@ -182,7 +182,7 @@ def _is_refused(write: Callable[[str], str | None], text: str) -> bool:
 
 
 def _passed(text: str) -> str:
-    """A string after the passage through JSON text that is read as YAML."""
+    """Return a string after the passage through JSON text that is read as YAML."""
     if text.isascii():
         if "\x7f" in text:
             raise UnwritableError("control characters are not allowed")
@@ -200,7 +200,7 @@ def _folded(match: re.Match[str]) -> str:
 
 
 def _string(text: str, column: int, indent: int) -> str:
-    """A string that starts at a column, its further lines indented, and its line end."""
+    """Return a string that starts at a column, its further lines indented, and its line end."""
     if _SAFE.fullmatch(text) and text not in scalars.WORDS:
         return text + "\n"
     if "\n" in text:
@@ -221,7 +221,7 @@ def _string(text: str, column: int, indent: int) -> str:
 
 
 def _is_special(text: str) -> bool:
-    """Whether a character is in the text that needs an escape."""
+    """Return whether a character is in the text that needs an escape."""
     pattern = _SPECIAL if text.isascii() else _any_special()
     return pattern.search(text) is not None
 
@@ -239,7 +239,7 @@ def _any_escaped() -> re.Pattern[str]:
 
 
 def _inline(text: str) -> str:
-    """A string without folding: plain, or in the quotes that it needs."""
+    """Return a string without folding: plain, or in the quotes that it needs."""
     if not _is_string(text):
         return _double(text)
     if not (
@@ -252,7 +252,7 @@ def _inline(text: str) -> str:
 
 
 def _is_string(text: str) -> bool:
-    """Whether a reader takes the text for a string when it has no quotes."""
+    """Return whether a reader takes the text for a string when it has no quotes."""
     if type(scalars.plain(text)) is not str:
         return False
     if text[0] not in "+-0123456789":
@@ -374,7 +374,7 @@ def _compare(left: str, right: str) -> int:
 
 
 def _in_number(text: str, position: int) -> bool:
-    """Whether digits other than zero are right before a position."""
+    """Return whether digits other than zero are right before a position."""
     while position > 0 and text[position - 1].isdecimal():
         position -= 1
         if text[position] != "0":

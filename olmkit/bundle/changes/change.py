@@ -100,7 +100,7 @@ class BundleDifference:
 
 
 def for_generations(changes: Iterable[BundleChange], olm: Iterable[str]) -> Iterator[BundleChange]:
-    """The changes as some generations of OLM see them; what no other sees is left out."""
+    """Yield the changes as some generations of OLM see them; what no other sees is left out."""
     wanted = tuple(olm)
     for one in changes:
         left = tuple(name for name in one.olm if name in wanted)
@@ -111,5 +111,5 @@ def for_generations(changes: Iterable[BundleChange], olm: Iterable[str]) -> Iter
 
 
 def ordered(changes: Iterable[BundleChange]) -> tuple[BundleChange, ...]:
-    """What blocks first, then by area; otherwise in the order in which they were found."""
+    """Return what blocks first, then by area; otherwise in the order in which they were found."""
     return tuple(sorted(changes, key=lambda one: one.sort_key))

@@ -25,7 +25,7 @@ Owned = frozenset[tuple[str, str]]
 def of_manifests(
     old: Iterable[Manifest], new: Iterable[Manifest], *, owned: Owned = frozenset()
 ) -> Iterator[BundleChange]:
-    """The changes of all CRDs. `owned`: what the old CSV owns."""
+    """Yield the changes of all CRDs. `owned`: what the old CSV owns."""
     olds, news = _by_name(old), _by_name(new)
     for name, before in olds.items():
         if name in news:
@@ -45,7 +45,7 @@ def of_manifests(
 def of_crd(
     old: Manifest, new: Manifest, *, owned: Owned = frozenset(), examples: bool = True
 ) -> Iterator[BundleChange]:
-    """The changes of one CRD."""
+    """Yield the changes of one CRD."""
     is_converted = definitions.converts(new)
     shared = {one.name for one in definitions.versions(new) if one.is_served} & {
         one.name for one in definitions.versions(old) if one.is_served
@@ -56,7 +56,7 @@ def of_crd(
 
 
 def refused_by_v1(old: Manifest, new: Manifest) -> tuple[BundleChange, ...]:
-    """The changes of one CRD that OLM v1 refuses whatever objects there are."""
+    """Return the changes of one CRD that OLM v1 refuses whatever objects there are."""
     return tuple(
         one
         for one in of_crd(old, new, examples=False)

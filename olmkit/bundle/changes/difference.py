@@ -23,7 +23,7 @@ def of_bundles(old: Bundle, new: Bundle, *, olm: Iterable[str] = GENERATIONS) ->
 
 
 def owned_versions(found: BundleSummary) -> crds.Owned:
-    """The CRDs and versions that a CSV owns."""
+    """Return the CRDs and versions that a CSV owns."""
     return frozenset((one.name, one.version) for one in found.provided if not one.is_api_service)
 
 

@@ -48,7 +48,7 @@ def of_summaries(old: BundleSummary, new: BundleSummary) -> Iterator[BundleChang
 
 
 def _merged(atoms: Atoms) -> Iterator[tuple[GrantTarget, frozenset[str]]]:
-    """The permissions without those that a wider one among them covers."""
+    """Yield the permissions without those that a wider one among them covers."""
     for target, verbs in atoms.items():
         covered = {
             verb

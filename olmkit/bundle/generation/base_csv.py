@@ -27,7 +27,7 @@ def choose(
     stored: Document | None,
     note: Callable[[Diagnostic], None],
 ) -> ClusterServiceVersion | None:
-    """The base CSV of a package, from the input or else the stored one; None for neither.
+    """Return the base CSV of a package, from the input or else the stored one; None for neither.
 
     When the input has CSVs of other packages only, the stored one does not count either.
     Raises `InputError` when there are two.
@@ -70,7 +70,7 @@ def choose(
 
 
 def default(package: str) -> Manifest:
-    """The base of a project that has none."""
+    """Return the base of a project that has none."""
     title = names.display_name(package)
     return copy.deepcopy(
         {

@@ -83,7 +83,7 @@ def subject(resource: BundleObject) -> str:
 
 
 def served_versions(crd: CustomResourceDefinition) -> Iterator[str]:
-    """The names of the served versions, in the order of the definition."""
+    """Yield the names of the served versions, in the order of the definition."""
     for version in crd.versions:
         if version.get("served") is True:
             yield objects.text(version.get("name"))

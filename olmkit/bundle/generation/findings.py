@@ -60,6 +60,6 @@ def found(
 
 
 def refusal(message: str, *, at: Location | None = None, hint: str = "") -> InputError:
-    """The error for input from which no bundle can be made."""
+    """Return the error for input from which no bundle can be made."""
     diagnostic = found("PRJ101", message, at=at, hint=hint)
     return InputError(message, hint, (diagnostic,))

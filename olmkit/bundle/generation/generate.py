@@ -105,7 +105,7 @@ class BundleDraft:
     builder: _CsvBuilder
 
     def unpinned(self) -> tuple[str, ...]:
-        """The images of the CSV that are named without a digest."""
+        """Return the images of the CSV that are named without a digest."""
         found = images.pullspecs(serialise.csv_manifest(self.csv))
         return tuple(dict.fromkeys(item.image for item in found if "@" not in item.image))
 
@@ -117,7 +117,7 @@ def generate(
     stored_base: Document | None = None,
     previous: Mapping[str, Any] | None = None,
 ) -> GeneratedBundle:
-    """The objects of a bundle.
+    """Return the objects of a bundle.
 
     `stored_base` is the project's base CSV, used when the input has none;
     `previous` is the CSV that an earlier run left. Raises `InputError` when the
@@ -129,7 +129,7 @@ def generate(
 def draft(
     request: GenerateRequest, inputs: Iterable[Document], *, stored_base: Document | None = None
 ) -> BundleDraft:
-    """All of a bundle but the digests of its images. Raises as `generate` does."""
+    """Return all of a bundle but the digests of its images. Raises as `generate` does."""
     check_version(request.version)
     collection = collect.collect(inputs)
     builder = _CsvBuilder(request=request, collection=collection, notes=list(collection.findings))
@@ -143,7 +143,7 @@ def finish(
     digests: Mapping[str, str] | None = None,
     previous: Mapping[str, Any] | None = None,
 ) -> GeneratedBundle:
-    """The bundle of a draft; with `digests` every image of its CSV is pinned and related.
+    """Return the bundle of a draft; with `digests` every image of its CSV is pinned and related.
 
     A draft is finished once.
     """
@@ -214,7 +214,7 @@ class _CsvBuilder:
         return csv
 
     def pinned(self, csv: Manifest, digests: Mapping[str, str] | None) -> Manifest:
-        """The CSV as it is written, by digests if there are some."""
+        """Return the CSV as it is written, by digests if there are some."""
         if digests is not None:
             csv = images.pin(csv, digests)
             self._from("spec.relatedImages", "every image of the CSV")
@@ -496,7 +496,7 @@ class _CsvBuilder:
             self._from(f"metadata.annotations.{CREATED_AT}", "the last run")
 
     def written(self) -> Iterator[Manifest]:
-        """The objects that are separate files, in the order in which they are named."""
+        """Yield the objects that are separate files, in the order in which they are named."""
         yield from map(serialise.manifest, _crds(self.collection.crds))
         yield from map(serialise.manifest, self.collection.services)
         for other in self.collection.others:
@@ -584,7 +584,7 @@ def _same_name(manifest: Manifest) -> Diagnostic:
 
 
 def file_name(manifest: Manifest) -> str:
-    """The file of a bundle that holds an object."""
+    """Return the file of a bundle that holds an object."""
     api = objects.gvk(manifest)
     if api.kind == "CustomResourceDefinition":
         spec = objects.mapping(manifest.get("spec"))

@@ -18,7 +18,7 @@ _DIGEST_LENGTH = 64
 
 
 def text(files: Mapping[str, bytes]) -> bytes:
-    """The record of `files`."""
+    """Return the record of `files`."""
     lines = [f"{_digest(data)}  {path}\n" for path, data in sorted(files.items())]
     return "".join(lines).encode()
 

@@ -35,7 +35,7 @@ class VariableImage:
 def related(
     deployments: Iterable[BundleObject], note: Callable[[Diagnostic], None]
 ) -> tuple[VariableImage, ...]:
-    """The images that the variables of the deployments' containers name."""
+    """Return the images that the variables of the deployments' containers name."""
     found: list[VariableImage] = []
     for deployment in deployments:
         for image in _of_deployment(deployment):
@@ -126,7 +126,7 @@ class Pullspec:
 
 
 def pullspecs(csv: Mapping[str, Any]) -> tuple[Pullspec, ...]:
-    """Every image that a CSV names, in a fixed order, each name and image once."""
+    """Return every image that a CSV names, in a fixed order, each name and image once."""
     return tuple(dict.fromkeys(_pullspecs(csv)))
 
 
@@ -158,13 +158,13 @@ def _pullspecs(csv: Mapping[str, Any]) -> Iterator[Pullspec]:
 
 
 def without_tag(image: str) -> str:
-    """The name of an image as it is written, without tag and digest."""
+    """Return the name of an image as it is written, without tag and digest."""
     folder, slash, last = image.partition("@")[0].rpartition("/")
     return folder + slash + last.partition(":")[0]
 
 
 def pin(csv: Mapping[str, Any], digests: Mapping[str, str]) -> dict[str, Any]:
-    """The CSV with every image replaced by its pinned reference, and all of them related.
+    """Return the CSV with every image replaced by its pinned reference, and all of them related.
 
     `digests` maps an image as written to `name@sha256:…`. Raises `InputError`
     when one name would refer to two images.
@@ -214,7 +214,7 @@ def _containers(spec: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _annotation_texts(value: Any) -> Iterator[str]:
-    """The annotations of the CSV and of every object inside it."""
+    """Yield the annotations of the CSV and of every object inside it."""
     if isinstance(value, Mapping):
         yield from objects.annotations_of(value).values()
         for item in value.values():

@@ -40,7 +40,7 @@ class AccountAccess:
 
 
 def operator_accounts(deployments: Iterable[BundleObject], extra: Iterable[str]) -> tuple[str, ...]:
-    """The names of the accounts that OLM will create, in the order of their appearance."""
+    """Return the names of the accounts that OLM will create, in the order of their appearance."""
     names = [
         objects.text(objects.pod_spec(deployment.value).get("serviceAccountName")) or "default"
         for deployment in deployments
@@ -101,7 +101,7 @@ def _stays(
 
 
 def _bound_role(binding: BundleObject, collection: CollectedObjects) -> BundleObject | None:
-    """The role that a binding refers to, when it is in the input."""
+    """Return the role that a binding refers to, when it is in the input."""
     reference = objects.mapping(binding.value.get("roleRef"))
     if reference.get("apiGroup") not in (None, "", RBAC_GROUP):
         return None
@@ -119,7 +119,7 @@ def _bound_role(binding: BundleObject, collection: CollectedObjects) -> BundleOb
 
 
 def _account(item: Any) -> str:
-    """The name of a subject that is a service account, else an empty text."""
+    """Return the name of a subject that is a service account, else an empty text."""
     value = objects.mapping(item)
     return objects.text(value.get("name")) if value.get("kind") == "ServiceAccount" else ""
 
@@ -222,7 +222,7 @@ def _without_rules(collection: CollectedObjects, granted: set[str]) -> Iterator[
 
 
 def _bound(bindings: Iterable[BundleObject]) -> set[str]:
-    """The accounts that bindings name."""
+    """Return the accounts that bindings name."""
     return {
         _account(item)
         for binding in bindings

@@ -67,7 +67,7 @@ def checked(resource: BundleObject, type_name: str, *keys: Key) -> Any:
 
 
 def manifest(resource: BundleObject) -> Manifest:
-    """An object as a bundle holds it: without namespace, and without what a cluster adds."""
+    """Return an object as a bundle holds it: without namespace, and without what a cluster adds."""
     gvk = resource.gvk
     is_typed = (gvk.group, gvk.kind) in _TYPED and (gvk.version != "v1beta1")
     value: Manifest = checked(resource, gvk.kind) if is_typed else dict(resource.value)
@@ -81,19 +81,19 @@ def manifest(resource: BundleObject) -> Manifest:
 
 
 def examples(custom_resources: list[Manifest]) -> str:
-    """The text of `alm-examples`: a JSON list as Go's indenting writer puts it."""
+    """Return the text of `alm-examples`: a JSON list as Go's indenting writer puts it."""
     text = documents.dump_json(custom_resources, indent=2).decode()
     # Outside of strings these characters do not occur in JSON.
     return text.rstrip("\n").translate(_GO_ESCAPES)
 
 
 def yaml(value: Mapping[str, Any]) -> bytes:
-    """A manifest as YAML, as `olmkit.base.documents` writes it."""
+    """Return a manifest as YAML, as `olmkit.base.documents` writes it."""
     return documents.dump(value)
 
 
 def parsed_examples(text: str) -> list[Manifest]:
-    """The objects of an `alm-examples` text; none when it is not a JSON list of objects."""
+    """Return the objects of an `alm-examples` text; none when it is not a JSON list of objects."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):

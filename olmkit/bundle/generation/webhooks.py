@@ -33,7 +33,7 @@ class WebhookDefinition:
 def define(
     collection: CollectedObjects, note: Callable[[Diagnostic], None]
 ) -> tuple[WebhookDefinition, ...]:
-    """The webhook definitions, sorted by name; what is lost or missing goes to `note`."""
+    """Return the webhook definitions, sorted by name; what is lost or missing goes to `note`."""
     validating = [hook for hook in collection.webhooks if not hook.mutating]
     mutating = [hook for hook in collection.webhooks if hook.mutating]
     definitions = [_admission(hook, collection, note) for hook in (*validating, *mutating)]
@@ -155,7 +155,7 @@ def _selects(service: BundleObject) -> bool:
 
 
 def _deployment(service: BundleObject, deployments: Iterable[BundleObject]) -> BundleObject | None:
-    """The first Deployment whose pods carry all labels that the service selects."""
+    """Return the first Deployment whose pods carry all labels that the service selects."""
     if not _selects(service):
         return None
     wanted = objects.mapping(service.spec.get("selector")).items()

@@ -55,7 +55,7 @@ class Configuration(NamedTuple):
 
 
 def path_of(bundle: Bundle) -> str:
-    """Where the configuration of a bundle is, relative to the bundle.
+    """Return where the configuration of a bundle is, relative to the bundle.
 
     The folder of the annotation counts only with the media type of the scorecard.
     Raises `InputError` for a folder outside of the bundle.
@@ -161,7 +161,7 @@ class _Reader:
 
 
 def _entry(holder: Mapping[str, Any], name: str) -> tuple[str, Any]:
-    """The key as written and its value; the exact key before one in another case."""
+    """Return the key as written and its value; the exact key before one in another case."""
     if name in holder:
         return name, holder[name]
     for key, value in holder.items():

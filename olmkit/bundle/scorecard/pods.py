@@ -58,7 +58,7 @@ class PodSettings(NamedTuple):
 
 
 def config_map(tree: Tree, name: str, namespace: str) -> Manifest:
-    """The ConfigMap with the files of the bundle; `InputError` when they do not fit."""
+    """Return the ConfigMap with the files of the bundle; raise `InputError` if they do not fit."""
     archive = layer.write(tree).data
     if len(archive) > MAX_ARCHIVE:
         raise InputError(
@@ -75,7 +75,7 @@ def config_map(tree: Tree, name: str, namespace: str) -> Manifest:
 
 
 def pod(test: ScorecardTest, name: str, owner: Manifest, settings: PodSettings) -> Manifest:
-    """The pod of one test; `owner` is the ConfigMap as the API server returned it."""
+    """Return the pod of one test; `owner` is the ConfigMap as the API server returned it."""
     run = objects.name(owner)
     containers = [_test_container(test, settings)]
     volumes: list[dict[str, Any]] = [

@@ -38,12 +38,12 @@ class ScorecardOutcome(NamedTuple):
 
 
 def failure(message: str, log: str = "") -> tuple[ScorecardResult, ...]:
-    """The result of a test that could not run or did not report."""
+    """Return the result of a test that could not run or did not report."""
     return (ScorecardResult(state=FAIL, errors=(message,), log=log),)
 
 
 def parse(log: str) -> tuple[ScorecardResult, ...]:
-    """The results in the log of a test; one that failed when the log is not such a report.
+    """Return the results in the log of a test; one that failed when the log is not such a report.
 
     A report without results is an error: a test that checks nothing must not count as passed.
     """
@@ -87,7 +87,7 @@ def _get(holder: Mapping[str, Any], name: str) -> Any:
 
 
 def _of(value: Any, kind: type, what: str) -> Any:
-    """The value, empty for null; `ValueError` when it has a different type."""
+    """Return the value, empty for null; raise `ValueError` if it has a different type."""
     if value is None:
         return {} if kind is Mapping else []
     if not isinstance(value, kind):

@@ -13,7 +13,7 @@ from olmkit.oci.limits import ReadBudget
 
 
 def read(archive: bytes, folder: str) -> Tree:
-    """The regular files of an archive of `folder`, by their paths below it.
+    """Return the regular files of an archive of `folder`, by their paths below it.
 
     Links and devices are left out, since they would lead elsewhere on this machine. Raises
     `InputError` for an archive that is damaged or holds anything outside of the folder.

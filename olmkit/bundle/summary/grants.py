@@ -94,7 +94,7 @@ class GrantTarget(NamedTuple):
         return f"{what} in {where}"
 
     def covers(self, other: GrantTarget) -> bool:
-        """Whether who may do something here may do it there, too."""
+        """Return whether who may do something here may do it there, too."""
         if self.url or other.url:
             prefix = self.url.removesuffix("*")
             is_part = self.url.endswith("*") and other.url.startswith(prefix)
@@ -112,7 +112,7 @@ Atoms = Mapping[GrantTarget, frozenset[str]]
 
 
 def of_csv(csv: Mapping[str, Any]) -> Iterator[Grant]:
-    """Each rule that OLM makes a role of, those of the whole cluster first."""
+    """Yield each rule that OLM makes a role of, those of the whole cluster first."""
     install = mapping(mapping(mapping(csv.get("spec")).get("install")).get("spec"))
     for part, scope in (("clusterPermissions", CLUSTER), ("permissions", NAMESPACES)):
         for permission in map(mapping, sequence(install.get(part))):
@@ -123,7 +123,7 @@ def of_csv(csv: Mapping[str, Any]) -> Iterator[Grant]:
 
 
 def of_roles(manifests: Iterable[Manifest]) -> Iterator[Grant]:
-    """The rules of the roles among the manifests that a binding among them binds."""
+    """Yield the rules of the roles among the manifests that a binding among them binds."""
     listed = list(manifests)
     roles = {(objects.kind(one), objects.name(one)): one for one in listed}
     for binding in listed:
@@ -140,7 +140,7 @@ def of_roles(manifests: Iterable[Manifest]) -> Iterator[Grant]:
 
 
 def atoms(grants: Iterable[Grant]) -> Atoms:
-    """What all service accounts together may do."""
+    """Return what all service accounts together may do."""
     found: dict[GrantTarget, set[str]] = {}
     for grant in grants:
         for target in itertools.islice(_targets(grant), _MAX_ATOMS):
@@ -149,7 +149,7 @@ def atoms(grants: Iterable[Grant]) -> Atoms:
 
 
 def beyond(wanted: Atoms, known: Atoms) -> Atoms:
-    """The permissions of `wanted` that `known` does not cover."""
+    """Return the permissions of `wanted` that `known` does not cover."""
     found = {}
     for target, verbs in wanted.items():
         covered: set[str] = set()
@@ -164,7 +164,7 @@ def beyond(wanted: Atoms, known: Atoms) -> Atoms:
 
 
 def in_words(verbs: Iterable[str]) -> str:
-    """What may be done: `create, delete and patch`, or `do anything with`."""
+    """Return what may be done: `create, delete and patch`, or `do anything with`."""
     listed = sorted(verbs)
     if "*" in listed:
         return "do anything with"
@@ -172,7 +172,7 @@ def in_words(verbs: Iterable[str]) -> str:
 
 
 def is_far_reaching(target: GrantTarget, verbs: Iterable[str]) -> bool:
-    """Whether a permission lets the operator take what it was not given."""
+    """Return whether a permission lets the operator take what it was not given."""
     listed = tuple(verbs)
     return Grant(
         account="",

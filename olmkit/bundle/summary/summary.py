@@ -107,7 +107,7 @@ class BundleSummary:
 
 
 def of_bundle(bundle: Bundle) -> BundleSummary:
-    """The summary of a bundle; `InputError` when it has no ClusterServiceVersion."""
+    """Return the summary of a bundle; raise `InputError` if it has no ClusterServiceVersion."""
     csv = require_csv(bundle)
     manifests = manifests_of(bundle)
     workloads = tuple(_workloads(csv))
@@ -150,7 +150,7 @@ def of_bundle(bundle: Bundle) -> BundleSummary:
 
 
 def require_csv(bundle: Bundle) -> ClusterServiceVersion:
-    """The CSV of a bundle; `InputError` when there is none that can be read."""
+    """Return the CSV of a bundle; raise `InputError` if there is none that can be read."""
     if bundle.csv is not None:
         return bundle.csv
     diagnostics = tuple(one for bad in bundle.unreadable for one in bad.error.diagnostics)
@@ -162,7 +162,7 @@ def require_csv(bundle: Bundle) -> ClusterServiceVersion:
 
 
 def manifests_of(bundle: Bundle) -> tuple[Manifest, ...]:
-    """The objects of a bundle, the CSV among them."""
+    """Return the objects of a bundle, the CSV among them."""
     return tuple(one.value for one in bundle.manifests if isinstance(one.value, dict))
 
 
@@ -229,7 +229,7 @@ def _webhooks(csv: ClusterServiceVersion) -> Iterator[WebhookSummary]:
 
 
 def _ruled(webhook: Mapping[str, Any]) -> Iterator[str]:
-    """What a webhook is called for: `create, update: memcacheds.cache.example.com`."""
+    """Yield what a webhook is called for: `create, update: memcacheds.cache.example.com`."""
     for rule in map(mapping, sequence(webhook.get("rules"))):
         verbs = ", ".join(one.lower() for one in _texts(rule.get("operations")))
         for group in _texts(rule.get("apiGroups")) or ("",):

@@ -76,7 +76,7 @@ class Blob:
 
     @classmethod
     def of(cls, value: dict[str, Any], *, path: str = "") -> Blob:
-        """A blob made of a value. Raises `InputError` when it cannot be one."""
+        """Return a blob made of a value. Raises `InputError` when it cannot be one."""
         data = json_text.compact(value, escape_html=False)
         part = Part(value=value, path=path, index=0, data=b"", start=0, end=0, json=True)
         schema, package, name = identify(part)
@@ -139,7 +139,7 @@ class Blob:
         )
 
     def without_place(self) -> Blob:
-        """The blob without its file, whose bytes it holds otherwise."""
+        """Return the blob without its file, whose bytes it holds otherwise."""
         return Blob(
             schema=self.schema,
             package=self.package,
@@ -150,7 +150,7 @@ class Blob:
         )
 
     def at(self, *keys: Key) -> Location:
-        """Where the value under `keys` is; where it is missing, its nearest ancestor."""
+        """Return where the value under `keys` is; where it is missing, its nearest ancestor."""
         return self.document.at(*keys)
 
     def __eq__(self, other: object) -> bool:
@@ -164,7 +164,7 @@ class Blob:
 
 
 def of_part(part: Part, *, settle: bool = False) -> Blob:
-    """The blob that a document is. Raises `InputError` when it is none that OLM can read.
+    """Return the blob that a document is. Raises `InputError` when it is none that OLM can read.
 
     With `settle`, JSON is brought into the form of `raw` too, in which it is read fastest.
     """
@@ -263,7 +263,7 @@ def _check(blob: Blob, value: dict[str, Any]) -> None:
 
 
 def _fits(record: Record | None) -> bool:
-    """Whether no field needs another look; an inlined manifest does."""
+    """Return whether no field needs another look; an inlined manifest does."""
     if isinstance(record, records.Bundle):
         return all(item.type != _OBJECT for item in record.properties)
     return record is not None
@@ -283,7 +283,7 @@ def known_fields(blob: Blob, value: dict[str, Any]) -> dict[str, Any]:
 
 
 def bundle_object(blob: Blob, fields: dict[str, Any], index: int) -> bytes:
-    """The JSON text of the manifest inlined in the property number `index` of a bundle.
+    """Return the JSON text of the manifest inlined in the property number `index` of a bundle.
 
     Raises `InputError` when it is neither JSON nor YAML.
     """

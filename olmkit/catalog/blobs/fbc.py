@@ -60,7 +60,7 @@ def load(
 def load_stream(
     data: bytes, path: str, *, report: Report | None = None, settle: bool = False
 ) -> Iterator[Blob]:
-    """The blobs of one file."""
+    """Yield the blobs of one file."""
     for part in stream.read(data, path, check=blobs_.identify, report=report or _ignore):
         yield blobs_.of_part(part, settle=settle)
 
@@ -84,7 +84,7 @@ class _Group:
 
 
 def ordered(blobs: Iterable[Blob]) -> Iterator[Blob]:
-    """The blobs in the order in which they are written; those of no package are left out."""
+    """Yield the blobs in the order in which they are written; those of no package are left out."""
     groups, rest = _grouped(blobs)
     for name in sorted(groups):
         yield from groups[name]
@@ -92,12 +92,12 @@ def ordered(blobs: Iterable[Blob]) -> Iterator[Blob]:
 
 
 def dump(blobs: Iterable[Blob], form: Form, *, keep_unknown: bool = False) -> bytes:
-    """The text of a catalog; with `keep_unknown` more than the reference writes."""
+    """Return the text of a catalog; with `keep_unknown` more than the reference writes."""
     return b"".join(pieces(blobs, form, keep_unknown=keep_unknown))
 
 
 def pieces(blobs: Iterable[Blob], form: Form, *, keep_unknown: bool = False) -> Iterator[bytes]:
-    """The text of `dump` one document after the other, for a catalog that is large."""
+    """Return the text of `dump` one document after the other, for a catalog that is large."""
     return (dump_blob(blob, form, keep_unknown=keep_unknown) for blob in ordered(blobs))
 
 
@@ -121,7 +121,7 @@ def dump_tree(blobs: Iterable[Blob], form: Form) -> Tree:
 
 
 def dump_blob(blob: Blob, form: Form, *, keep_unknown: bool = False) -> bytes:
-    """One document, with `---` before it in YAML and a line end after it."""
+    """Return one document, with `---` before it in YAML and a line end after it."""
     if blob.rendered:
         if form == "yaml":
             return b"---\n" + documents.dump(json_reader.read(blob.text))

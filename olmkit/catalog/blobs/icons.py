@@ -50,7 +50,7 @@ def of_data(data: bytes, media_type: str) -> Icon:
 
 
 def detect(data: bytes) -> str:
-    """The media type of an image; empty when it is none that is known."""
+    """Return the media type of an image; empty if it is none that is known."""
     for magic, media_type in _MAGIC:
         if data.startswith(magic):
             return media_type
@@ -61,7 +61,7 @@ def detect(data: bytes) -> str:
 
 
 def is_svg(data: bytes) -> bool:
-    """Whether the text is an SVG image and nothing else."""
+    """Return whether the text is an SVG image and nothing else."""
     head = data[:24] if len(data) >= 24 else b""
     if any(byte >= 0x80 or byte <= 8 for byte in head):
         return False

@@ -45,7 +45,7 @@ class Pattern:
         )
 
     def matches(self, path: Sequence[str]) -> bool:
-        """Whether a file (not a folder) is meant."""
+        """Return whether a file (not a folder) is meant."""
         depth = len(self.domain)
         if len(path) <= depth or tuple(path[:depth]) != self.domain:
             return False
@@ -87,7 +87,7 @@ class Pattern:
 
 
 def catalog_files(tree: Tree, root: str = "") -> Iterator[str]:
-    """The paths below `root` that are read as catalog files, in the order of a walk.
+    """Yield the paths below `root` that are read as catalog files, in the order of a walk.
 
     `root` is empty or ends in a slash.
     """
@@ -104,7 +104,7 @@ def catalog_files(tree: Tree, root: str = "") -> Iterator[str]:
 
 
 def patterns(data: bytes, domain: tuple[str, ...]) -> Iterator[Pattern]:
-    """The patterns of one file, in order."""
+    """Yield the patterns of one file, in order."""
     for line in data.decode("utf-8", "surrogateescape").split("\n"):
         text = line.strip(SPACE)
         if text and not text.startswith("#"):
@@ -112,7 +112,7 @@ def patterns(data: bytes, domain: tuple[str, ...]) -> Iterator[Pattern]:
 
 
 def is_ignored(path: Sequence[str], found: Sequence[Pattern]) -> bool:
-    """Whether the last pattern that means the file hides it."""
+    """Return whether the last pattern that means the file hides it."""
     for pattern in reversed(found):
         if pattern.matches(path):
             return not pattern.include
@@ -126,7 +126,7 @@ def _match(pattern: str, name: str) -> bool:
 
 @functools.lru_cache(maxsize=256)
 def _compile(pattern: str) -> re.Pattern[str] | None:
-    """The pattern of Go's `path.Match` as a regular expression; None when it is malformed."""
+    """Return the pattern of Go's `path.Match` as a regular expression; None if it is malformed."""
     text = ""
     position = 0
     while position < len(pattern):
@@ -152,7 +152,7 @@ def _compile(pattern: str) -> re.Pattern[str] | None:
 
 
 def _class(pattern: str, position: int) -> tuple[str, int]:
-    """The class that follows a `[`, and where it ends; -1 when it is malformed."""
+    """Return the class that follows a `[`, and where it ends; -1 when it is malformed."""
     negated = pattern[position : position + 1] == "^"
     position += negated
     ranges = ""

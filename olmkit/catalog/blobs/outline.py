@@ -37,7 +37,7 @@ class BlobPlace(Protocol):
         """The number of the blob in its file."""
 
     def at(self, *keys: Key) -> Location:
-        """Where the value under `keys` is."""
+        """Return where the value under `keys` is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +130,7 @@ class Files:
         self._document: Document | None = None
 
     def document(self, place: FilePlace) -> Document:
-        """The document there; the last one is kept, since findings come in clusters."""
+        """Return the document there; the last one is kept, since findings come in clusters."""
         if self._where != place or self._document is None:
             self._where = place
             self._document = Document(None, path=place.path, data=self.text(place))
@@ -164,7 +164,7 @@ class FilePlace:
         )
 
     def blob(self) -> Blob:
-        """The blob itself, read again."""
+        """Return the blob itself, read again."""
         text = self.files.text(self)
         part = next(stream.read(text, self.path, check=blobs_.identify, report=lambda _: None))
         return blobs_.of_part(part)
@@ -176,7 +176,7 @@ def _moved(line: int, column: int | None, by: int) -> int | None:
 
 
 def blob_at(place: BlobPlace) -> Blob:
-    """The blob there."""
+    """Return the blob there."""
     match place:
         case Blob():
             return place
@@ -191,7 +191,7 @@ def of_blobs(blobs: Iterable[Blob]) -> Iterator[Outline]:
 
 
 def of_blob(blob: Blob, place: BlobPlace | None = None) -> Outline:
-    """The outline of one blob, which is at `place` unless it knows that itself.
+    """Return the outline of one blob, which is at `place` unless it knows that itself.
 
     Raises `InputError` when a field has a wrong type.
     """

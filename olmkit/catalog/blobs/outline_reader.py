@@ -51,7 +51,7 @@ def load(
     faults: list[Diagnostic],
     keep: bool = False,
 ) -> Iterator[Outline]:
-    """The outlines of all files below `prefix`, in the order of the reference's walk.
+    """Yield the outlines of all files below `prefix`, in the order of the reference's walk.
 
     With `keep`, what the exact reader has read is in the blob itself, for those who will
     want more of it and should not read it a second time.
@@ -135,7 +135,7 @@ def _fast(chunks: Iterable[bytes], path: str, files: Files) -> Iterator[Outline]
 
 
 def _objects(chunks: Iterable[bytes]) -> Iterator[tuple[bytes, int, int, int]]:
-    """The objects of a JSON stream, and where they begin: byte, line, column, from 0.
+    """Yield the objects of a JSON stream, and where they begin: byte, line, column, from 0.
 
     A pretty one ends at the first closing brace that starts a line, a compact one with its line.
     A wrong cut gives text that is not JSON, which the decoder notices.
@@ -177,7 +177,7 @@ def _objects(chunks: Iterable[bytes]) -> Iterator[tuple[bytes, int, int, int]]:
 
 
 def _end(buffer: bytearray, position: int, searched: int) -> int:
-    """The end of the object that begins at `position`; -1 when it is beyond the buffer."""
+    """Return the end of the object that begins at `position`; -1 when it is beyond the buffer."""
     if len(buffer) - position < 2:
         return -1
     if buffer[position + 1] in b"\r\n":
@@ -219,7 +219,7 @@ def _outline(text: bytes, place: FilePlace) -> Outline:
 
 
 def _blob_of(text: bytes) -> Blob:
-    """A blob with fields that the records do not know, of a custom schema perhaps."""
+    """Return a blob with fields that the records do not know, of a custom schema perhaps."""
     try:
         value = json_reader.read_doubles(text)
     except JsonError:

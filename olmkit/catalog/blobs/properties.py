@@ -214,7 +214,7 @@ def _requirement_value(one: PackageRequirement) -> dict[str, str]:
 
 
 def _compact(text: ValueText) -> bytes:
-    """A value of an unknown type, as the reference keeps it."""
+    """Return a value of an unknown type, as the reference keeps it."""
     if text is None:
         raise ShapeError("unexpected end of JSON input", ())
     try:
@@ -240,7 +240,7 @@ def _requirement(text: ValueText, index: int) -> PackageRequirement:
 
 
 def _texts(kind: str, text: ValueText) -> tuple[str, ...]:
-    """The fields of a type that has texts only, in their order."""
+    """Return the fields of a type that has texts only, in their order."""
     if text is not None:
         try:
             value = _fast[kind].decode(text)
@@ -254,7 +254,7 @@ def _texts(kind: str, text: ValueText) -> tuple[str, ...]:
 
 
 def _read(kind: str, text: ValueText) -> Any:
-    """The value as a struct of the fast decoder, or as a mapping."""
+    """Return the value as a struct of the fast decoder, or as a mapping."""
     if text is not None:
         try:
             return _fast[kind].decode(text)
@@ -264,14 +264,14 @@ def _read(kind: str, text: ValueText) -> Any:
 
 
 def _minimum(metadata: Any) -> str:
-    """The `minKubeVersion` in what `_read` gives."""
+    """Return the `minKubeVersion` in what `_read` gives."""
     if isinstance(metadata, dict):
         return str(metadata.get("minKubeVersion") or "")
     return str(getattr(metadata, "minKubeVersion", None) or "")
 
 
 def _read_exactly(kind: str, text: ValueText) -> dict[str, Any]:
-    """The slow way, which knows Go's rules for capitals, nulls and duplicates."""
+    """Return the slow way, which knows Go's rules for capitals, nulls and duplicates."""
     if text is None:
         raise ShapeError("unexpected end of JSON input", ())
     try:
@@ -408,7 +408,7 @@ SHAPES: Final = {
 
 
 def _fast_type(shape: shapes.Shape) -> Any:
-    """A type for the fast decoder that takes what the shape takes, or less."""
+    """Return a type for the fast decoder that takes what the shape takes, or less."""
     match shape:
         case Text():
             return str | None

@@ -82,7 +82,7 @@ _encoder: Final = msgspec.json.Encoder()
 
 
 def read(text: bytes) -> Record | None:
-    """The record of a blob; None for a blob of another form, which may be right as well."""
+    """Return the record of a blob; None for a blob of another form, which may be right as well."""
     try:
         record: Record = _decoder.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -91,5 +91,5 @@ def read(text: bytes) -> Record | None:
 
 
 def written(record: Record) -> bytes:
-    """The blob as one line of JSON, with its fields in the order of writing."""
+    """Return the blob as one line of JSON, with its fields in the order of writing."""
     return json_text.escape_separators(_encoder.encode(record))

@@ -139,7 +139,7 @@ Shape = Text | Anything | Bytes | Truth | Whole | TextMap | ListOf | Object
 
 
 def fold(name: str) -> str:
-    """The form in which Go compares field names: simple case folding."""
+    """Return the form in which Go compares field names: simple case folding."""
     if name.isascii():
         return name.lower()
     # The only other letters that fold onto ASCII ones: the Kelvin sign and the long s.
@@ -147,7 +147,7 @@ def fold(name: str) -> str:
 
 
 def read(shape: Object, value: Any) -> dict[str, Any]:
-    """The fields of `value`, all of them, empty ones too. Raises `ShapeError`."""
+    """Return the fields of `value`, all of them, empty ones too. Raises `ShapeError`."""
     reader = _Reader()
     result = reader.value(shape, value, ABSENT, ())
     if reader.error is not None:
@@ -159,7 +159,7 @@ def read(shape: Object, value: Any) -> dict[str, Any]:
 def written(
     shape: Object, state: Mapping[str, Any], *, anything: Callable[[Any], Any] | None = None
 ) -> dict[str, Any]:
-    """What is written of the fields that `read` gave: in order, empty ones left out.
+    """Return what is written of the fields that `read` gave: in order, empty ones left out.
 
     `anything` turns a value of no known shape into what is written of it.
     """
@@ -337,7 +337,7 @@ def _empty_fields(shape: Object) -> dict[str, Any]:
 
 
 def kind(value: Any) -> str:
-    """What Go calls the type of a JSON value."""
+    """Return what Go calls the type of a JSON value."""
     if value is None:
         return "null"
     if value is None:
@@ -357,7 +357,7 @@ _BASE64: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxy
 
 
 def decode_base64(text: str) -> bytes | int:
-    """The bytes, or the offset of the first byte that Go's decoder refuses."""
+    """Return the bytes, or the offset of the first byte that Go's decoder refuses."""
     try:
         return base64.b64decode(text.encode("ascii"), validate=True)
     except (binascii.Error, UnicodeEncodeError):

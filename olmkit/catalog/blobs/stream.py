@@ -48,7 +48,7 @@ class Part:
 
 
 def read(data: bytes, path: str, *, check: Check, report: Report) -> Iterator[Part]:
-    """The documents of a file, in order.
+    """Yield the documents of a file, in order.
 
     `check` raises `InputError` for a document that is not a blob: while JSON may still turn into
     YAML, such a document is read again as YAML, as the reference does. Raises `InputError` at
@@ -61,7 +61,7 @@ def read(data: bytes, path: str, *, check: Check, report: Report) -> Iterator[Pa
 
 
 def looks_like_json(data: bytes) -> bool:
-    """Whether the first character that is not white space is an opening brace."""
+    """Return whether the first character that is not white space is an opening brace."""
     match = _SPACES.match(data)
     begin = match.end() if match else 0
     return data[begin : begin + 1] == b"{"
@@ -100,7 +100,7 @@ def _json_then_yaml(data: bytes, path: str, check: Check, report: Report) -> Ite
 
 
 def json_values(data: bytes) -> Iterator[tuple[Any, int, int]]:
-    """The JSON values of a stream, each with where it begins and ends.
+    """Yield the JSON values of a stream, each with where it begins and ends.
 
     Ends are guessed from the two usual layouts, which is right whenever the bytes up to the
     guess are one value; the first wrong guess switches to the slow and exact method.

@@ -37,7 +37,7 @@ Parts = Sequence[bytes]
 
 
 def fields(text: bytes) -> Mapping[str, Parts]:
-    """The parts of an object by folded name. `null` counts as empty."""
+    """Return the parts of an object by folded name. `null` counts as empty."""
     found: dict[str, msgspec.Raw] | None = _decode(text, dict[str, msgspec.Raw] | None)
     parts: dict[str, list[bytes]] = {}
     for key, value in (found or {}).items():
@@ -46,7 +46,7 @@ def fields(text: bytes) -> Mapping[str, Parts]:
 
 
 def texts(parts: Parts, names: Sequence[str], *, lenient: bool = False) -> dict[str, str]:
-    """The fields `names` of an object of texts, each empty when it is not there."""
+    """Return the fields `names` of an object of texts, each empty when it is not there."""
     found = dict.fromkeys(names, "")
     for part in parts:
         given = fields(part)
@@ -56,7 +56,7 @@ def texts(parts: Parts, names: Sequence[str], *, lenient: bool = False) -> dict[
 
 
 def text_of(parts: Parts, old: str = "", *, lenient: bool = False) -> str:
-    """A text; null leaves the old one."""
+    """Return a text; null leaves the old one."""
     for part in parts:
         if lenient and part[:1] not in (b'"', b"{", b"[", b"n"):
             old = _scalar_text(json_reader.read(part))
@@ -67,7 +67,7 @@ def text_of(parts: Parts, old: str = "", *, lenient: bool = False) -> str:
 
 
 def entries(parts: Parts, *, lenient: bool = False) -> tuple[Member, ...]:
-    """A list of `{type, value}`; null is an empty one."""
+    """Return a list of `{type, value}`; null is an empty one."""
     found: tuple[Member, ...] = ()
     for part in parts:
         found = tuple(_entry(item, lenient=lenient) for item in _members(part))
@@ -75,7 +75,7 @@ def entries(parts: Parts, *, lenient: bool = False) -> tuple[Member, ...]:
 
 
 def entries_that_fit(text: bytes) -> tuple[tuple[Member, ...], str]:
-    """What can be had of a list of `{type, value}`, and what is wrong with the rest.
+    """Return what can be had of a list of `{type, value}`, and what is wrong with the rest.
 
     A misfit leaves its field, or its entry, empty; a text that is not JSON gives nothing.
     """

@@ -31,5 +31,5 @@ def found(code: str, message: str, *, at: Location | None = None, hint: str = ""
 
 
 def refusal(faults: Sequence[Diagnostic], notes: Sequence[Diagnostic] = ()) -> InputError:
-    """The error for a bundle that cannot be rendered, with what was noticed on the way."""
+    """Return the error for a bundle that cannot be rendered, with what was noticed on the way."""
     return InputError(faults[0].message, faults[0].hint, (*notes, *faults))

@@ -21,7 +21,7 @@ _UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
 
 
 def read(data: bytes, path: str) -> Document:
-    """The first document. Raises `InputError` with a place when there is none."""
+    """Return the first document. Raises `InputError` with a place when there is none."""
     text = json_text_of(data)
     if text:
         return Document(json_reader.read(text), path=path, data=data)
@@ -34,7 +34,7 @@ def read(data: bytes, path: str) -> Document:
 
 
 def json_text_of(data: bytes) -> bytes:
-    """The text of the JSON value with which a file begins; empty when it does not."""
+    """Return the text of the JSON value with which a file begins; empty if it does not."""
     if not data[:_PEEK].lstrip().startswith(b"{"):
         return b""
     try:

@@ -39,7 +39,7 @@ _DESCRIPTORS: Final = ("specDescriptors", "statusDescriptors", "actionDescriptor
 
 
 def migrate(bundle: RenderedBundle, level: Level, root: str = "") -> RenderedBundle:
-    """The bundle in the form of `level`; `root` is how messages name where it comes from.
+    """Return the bundle in the form of `level`; `root` is how messages name where it comes from.
 
     Raises `InputError` when its ClusterServiceVersion does not fit its type.
     """
@@ -120,7 +120,7 @@ def _description(api: Any) -> Any:
 
 
 def _csv(bundle: RenderedBundle, root: str) -> Document | None:
-    """The first ClusterServiceVersion among the inlined manifests."""
+    """Return the first ClusterServiceVersion among the inlined manifests."""
     for index, item in enumerate(bundle.properties):
         if item.type != OBJECT:
             continue

@@ -28,7 +28,7 @@ class ManifestPackage:
 
 
 def read(tree: Tree, root: str) -> ManifestPackage:
-    """The package in a folder; `root` is how messages call it.
+    """Return the package in a folder; `root` is how messages call it.
 
     Raises `InputError` when it is not a folder of package manifests, and for a version that no
     catalog can have.
@@ -98,6 +98,6 @@ def _placed(found: Diagnostic, where: str) -> Diagnostic:
 
 
 def _own_path(path: str, where: str) -> str:
-    """The path of a file in the folder of a version, which has no `manifests/`."""
+    """Return the path of a file in the folder of a version, which has no `manifests/`."""
     prefix = f"{where}/{source_bundle.MANIFESTS}"
     return where + path.removeprefix(prefix) if path.startswith(prefix) else path

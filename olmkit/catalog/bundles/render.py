@@ -82,7 +82,7 @@ class RenderedBundle:
 
     @classmethod
     def of(cls, blob: Blob) -> RenderedBundle:
-        """The bundle that a blob of a catalog holds."""
+        """Return the bundle that a blob of a catalog holds."""
         record = blob.record if blob.settled else None
         if isinstance(record, records.Bundle):
             return cls(
@@ -119,7 +119,7 @@ class RenderedBundle:
         )
 
     def text(self) -> bytes:
-        """The blob as one line of JSON."""
+        """Return the blob as one line of JSON."""
         parts = [b'{"schema":"olm.bundle"']
         if self.name:
             parts.append(b'"name":' + _text(self.name))
@@ -160,7 +160,7 @@ def render(bundle: SourceBundle, image: str = "") -> tuple[RenderedBundle, tuple
 
 
 def arranged(bundle: RenderedBundle) -> RenderedBundle:
-    """The bundle with its bulky properties at the end, and its images sorted."""
+    """Return the bundle with its bulky properties at the end, and its images sorted."""
     bulky = (OBJECT, CSV_METADATA)
     return replace(
         bundle,
@@ -207,7 +207,7 @@ def _properties(bundle: SourceBundle, notes: list[Diagnostic]) -> Iterator[Membe
 
 
 def _annotated(bundle: SourceBundle, notes: list[Diagnostic]) -> tuple[Member, ...]:
-    """The properties in the CSV's annotation; of what does not fit, the parts that do."""
+    """Return the properties in the CSV's annotation; of what does not fit, the parts that do."""
     text = bundle.csv_annotations.get(PROPERTIES_ANNOTATION)
     if text is None:
         return ()
@@ -251,7 +251,7 @@ def _texts(bundle: SourceBundle, item: Member, names: tuple[str, ...]) -> list[s
 
 
 def object_text(value: Any) -> bytes:
-    """A manifest as the compact JSON that is put into a catalog."""
+    """Return a manifest as the compact JSON that is put into a catalog."""
     text = json_text.compact(value)
     if _BIG.search(text):
         text = json_text.compact(_int64_or_double(value))
@@ -291,7 +291,7 @@ def listed_images(csv: Document, spec: Mapping[str, Any]) -> Sequence[RelatedIma
 
 
 def operator_images(csv: Document, spec: Mapping[str, Any]) -> Iterable[str]:
-    """The images of the CSV's deployments, each once. Raises `InputError` for a misfit."""
+    """Return the images of the CSV's deployments, each once. Raises `InputError` for a misfit."""
     install = source_bundle.shaped(csv, _INSTALL, spec, "spec")["install"]
     images: dict[str, None] = {}
     for index, item in enumerate(install["spec"]["deployments"] or ()):

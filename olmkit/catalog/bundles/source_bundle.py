@@ -99,13 +99,13 @@ class SourceBundle:
 
 
 def is_bundle(tree: Tree) -> bool:
-    """Whether a folder counts as a bundle: it has `manifests/` and `metadata/`."""
+    """Return whether a folder counts as a bundle: it has `manifests/` and `metadata/`."""
     folders = {path.partition("/")[0] for path in tree if "/" in path}
     return MANIFESTS in folders and METADATA in folders
 
 
 def read(tree: Tree, root: str = "") -> SourceBundle:
-    """The bundle in `tree`, whose places begin with `root`.
+    """Return the bundle in `tree`, whose places begin with `root`.
 
     Raises `InputError` when no catalog can have it, with all that is known about why.
     """
@@ -239,7 +239,7 @@ class _Reader:
         return self._first(section, entries)
 
     def _first(self, section: str, decode: Callable[..., tuple[T, ...]]) -> tuple[T, ...]:
-        """What the first file of `metadata/` has that decodes to something."""
+        """Return what the first file of `metadata/` has that decodes to something."""
         for path in _files_in(self._tree, METADATA, hidden=True):
             problem: Exception | None = None
             for text, lenient in self._texts(path, section):
@@ -262,7 +262,7 @@ class _Reader:
         return ()
 
     def _texts(self, path: str, section: str) -> Iterator[tuple[bytes, bool]]:
-        """The file as JSON text, as both readers have it; the second, of YAML, is lenient."""
+        """Yield the file as JSON text, as both readers have it; the second, of YAML, is lenient."""
         data = self._tree.data(path)
         raw = first_document.json_text_of(data)
         if raw:
@@ -333,7 +333,7 @@ def conforming(
 def _misfits(
     type_name: str, differences: tuple[TypeDifference, ...], *, any_case: bool
 ) -> list[TypeDifference]:
-    """What ends the work: a key in wrong capitals hides all below it unless it counts."""
+    """Return what ends the work: a key in wrong capitals hides all below it unless it counts."""
     hidden = [
         found.keys for found in differences if not any_case and found.misfit is TypeMisfit.CASE
     ]
@@ -347,7 +347,7 @@ def _misfits(
 
 
 def _is_passed_over(type_name: str, found: TypeDifference) -> bool:
-    """Whether a schema or a list may be there; the reader takes neither."""
+    """Return whether a schema or a list may be there; the reader takes neither."""
     forms = typed.choice(typed.kind_at(type_name, found.keys))
     return "[]" in forms or "[]s" in forms
 
@@ -418,7 +418,7 @@ Described = list[tuple[Api, Keys]]
 
 
 def described_apis(csv: Document, spec: Mapping[str, Any], section: str) -> dict[str, Described]:
-    """The owned and required APIs of a section of the CSV, each with its place."""
+    """Return the owned and required APIs of a section of the CSV, each with its place."""
     value = _mapping(csv, spec.get(section), "spec", section)
     read = shaped(csv, _DEFINITIONS, value, "spec", section)
     return {
@@ -463,7 +463,7 @@ def _check_owned(csv: Document, name: str, owned: Described, provided: set[Api])
 
 
 def _near(api: Api, provided: set[Api]) -> str:
-    """What to do about an owned CRD that the bundle lacks."""
+    """Return what to do about an owned CRD that the bundle lacks."""
     versions = sorted(
         found.version
         for found in provided
@@ -517,7 +517,7 @@ def _is(document: Document, kind: str) -> bool:
 
 
 def _no_object(document: Document) -> str:
-    """Why a document is not a Kubernetes object; empty when it is one."""
+    """Return why a document is not a Kubernetes object; empty if it is one."""
     value = document.value
     if value is None:
         return "its first document is empty"
@@ -540,7 +540,7 @@ def _files_in(tree: Tree, folder: str, *, hidden: bool) -> Iterator[str]:
 
 
 def _spellings(value: Mapping[str, Any], name: str) -> list[str]:
-    """The keys that mean the field `name`, in the order in which they are read."""
+    """Return the keys that mean the field `name`, in the order in which they are read."""
     return sorted(key for key in value if shapes.fold(key) == shapes.fold(name))
 
 

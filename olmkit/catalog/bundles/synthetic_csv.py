@@ -103,7 +103,7 @@ def csv_text(
     package_icon: Mapping[str, Any] | None,
     related_images: Sequence[Mapping[str, Any]],
 ) -> bytes:
-    """The JSON text of the ClusterServiceVersion.
+    """Return the JSON text of the ClusterServiceVersion.
 
     `metadata` is the value of the `olm.csv.metadata` property. Values of a wrong type, which
     validation refuses, count as empty.

@@ -52,7 +52,7 @@ class NewEntry:
     skip_range: str = ""
 
     def value(self) -> dict[str, Any]:
-        """The entry as it is written, empty fields left out."""
+        """Return the entry as it is written, empty fields left out."""
         fields = {
             "name": self.name,
             "replaces": self.replaces,
@@ -78,7 +78,7 @@ def add(
     *,
     file: str = "",
 ) -> Addition:
-    """The catalog in `tree` with one more bundle. New blobs go to `file`, or where they fit.
+    """Return the catalog in `tree` with one more bundle. New blobs go to `file`, or where they fit.
 
     Raises `InputError` when the bundle is there already, or when it is unclear what it follows.
     """
@@ -160,17 +160,17 @@ def _entry(
 
 
 def csv_edges(source: SourceBundle) -> tuple[str, tuple[str, ...]]:
-    """What the CSV replaces and skips."""
+    """Return what the CSV replaces and skips."""
     return _text(source.spec.get("replaces")), _texts(source.spec.get("skips"))
 
 
 def csv_skip_range(source: SourceBundle) -> str:
-    """The range of versions that the CSV skips."""
+    """Return the range of versions that the CSV skips."""
     return source.csv_annotations.get("olm.skipRange", "")
 
 
 def _replaced_head(source: SourceBundle, channel: Channel) -> str:
-    """The head of the channel, which an upgrade replaces."""
+    """Return the head of the channel, which an upgrade replaces."""
     head = graph.head(channel)
     if head is None:
         return ""
@@ -196,7 +196,7 @@ def _replaced_head(source: SourceBundle, channel: Channel) -> str:
 def package_blob(
     source: SourceBundle, package: str, default_channel: str, *, described: bool = True
 ) -> Blob:
-    """A package with the icon, and if `described` the description, of one of its bundles."""
+    """Return a package with the icon, and if `described` the description, of one of its bundles."""
     value: dict[str, Any] = {
         "schema": wire.PACKAGE,
         "name": package,
@@ -241,7 +241,7 @@ def _with_entry(channel: Blob, entry: NewEntry) -> Blob:
 
 
 def _is_there(blobs: Iterable[Blob], bundle: RenderedBundle) -> bool:
-    """Whether the bundle is in the catalog; under its name there must be nothing else."""
+    """Return whether the bundle is in the catalog; under its name there must be nothing else."""
     for blob in blobs:
         if (blob.schema, blob.package, blob.name) == (wire.BUNDLE, bundle.package, bundle.name):
             if blob == bundle.blob():
@@ -255,7 +255,7 @@ def _is_there(blobs: Iterable[Blob], bundle: RenderedBundle) -> bool:
 
 
 def _home(blobs: Sequence[Blob], package: str) -> str:
-    """The file where new blobs of the package belong."""
+    """Return the file where new blobs of the package belong."""
     for schema in (wire.BUNDLE, wire.CHANNEL):
         paths = [b.path for b in blobs if (b.schema, b.package) == (schema, package)]
         if paths:

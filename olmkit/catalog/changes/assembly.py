@@ -43,7 +43,7 @@ class Assembled:
 
 
 def of_bundles(members: Sequence[Member]) -> Assembled:
-    """The catalog of bundles that name their channels; edges are those of the CSVs.
+    """Return the catalog of bundles that name their channels; edges are those of the CSVs.
 
     Raises `InputError` for a bundle without a channel or a version, and for two of one name.
     """
@@ -65,7 +65,7 @@ def of_bundles(members: Sequence[Member]) -> Assembled:
 def of_heads(
     package: str, default_channel: str, heads: Mapping[str, str], members: Sequence[Member]
 ) -> Assembled:
-    """The catalog of a package whose channels are known by their newest bundles.
+    """Return the catalog of a package whose channels are known by their newest bundles.
 
     A channel has the bundles that its head replaces or skips, one after the other. Bundles in none
     of them are left out. Raises `InputError` as `of_bundles`, and for a head that does not exist.
@@ -84,7 +84,7 @@ def of_heads(
 
 
 def _ordered(members: Iterable[Member]) -> list[Member]:
-    """The bundles of a package by version."""
+    """Return the bundles of a package by version."""
     named: dict[str, Member] = {}
     for member in members:
         other = named.setdefault(member.name, member)
@@ -118,7 +118,7 @@ def _channels(source: SourceBundle) -> tuple[str, ...]:
 
 
 def _default_channel(ordered: Sequence[Member]) -> str:
-    """The default channel of the newest bundle that names one; else its first channel."""
+    """Return the default channel of the newest bundle that names one; else its first channel."""
     named = [m.source.default_channel for m in ordered if m.source.default_channel]
     return named[-1] if named else _channels(ordered[-1].source)[0]
 
@@ -148,7 +148,7 @@ def _package(
     *,
     described: bool,
 ) -> list[Blob]:
-    """The blobs of a package and its channels."""
+    """Return the blobs of a package and its channels."""
     heads = channels.get(default_channel) or next(iter(channels.values()))
     return [
         addition.package_blob(heads[-1].source, package, default_channel, described=described),

@@ -72,7 +72,7 @@ class Difference:
 
 
 def of_catalogs(old: Catalog, new: Catalog) -> Iterator[Difference]:
-    """What differs, by package and name: a package, then its channels, then its bundles."""
+    """Yield what differs, by package and name: a package, then its channels, then its bundles."""
     for name, before, now in _pairs(old.packages, new.packages):
         change = _change(before, now, _package)
         if change is not None:
@@ -126,7 +126,7 @@ def _pairs(old: Mapping[str, T], new: Mapping[str, T]) -> Iterator[tuple[str, T 
 def _change(
     old: T | None, new: T | None, fields: Callable[[T], dict[str, str]]
 ) -> tuple[Kind, tuple[Field, ...]] | None:
-    """How something differs, and in which fields; None when it does not."""
+    """Return how something differs, and in which fields; None if it does not."""
     before = {} if old is None else fields(old)
     now = {} if new is None else fields(new)
     found = tuple(

@@ -23,7 +23,7 @@ _INDENT: Final = 4
 def written(
     data: bytes, path: str, old: Sequence[tuple[Blob, Blob | None]], new: Sequence[Blob]
 ) -> bytes:
-    """The file with some of its blobs changed and with `new` ones.
+    """Return the file with some of its blobs changed and with `new` ones.
 
     `old` has each blob of it with what it becomes, or None where it stays; a change is one more
     entry in a channel. Raises `InputError` for a channel in which none can be written.
@@ -41,7 +41,7 @@ def written(
 
 
 def _with_changed(data: bytes, old: Blob, new: Blob) -> bytes:
-    """The file with one more entry in a channel, as few other bytes changed as possible."""
+    """Return the file with one more entry in a channel, as few other bytes changed as possible."""
     place = old.place
     if place is None:  # pragma: no cover - it was read from this file
         return data
@@ -55,7 +55,7 @@ def _with_changed(data: bytes, old: Blob, new: Blob) -> bytes:
 
 
 def _reads_as(data: bytes, old: Blob, new: Blob) -> bool:
-    """Whether the file has the new blob in the place of the old one."""
+    """Return whether the file has the new blob in the place of the old one."""
     try:
         found = list(fbc.load_stream(data, old.path))
     except InputError:
@@ -64,7 +64,7 @@ def _reads_as(data: bytes, old: Blob, new: Blob) -> bool:
 
 
 def _with_line(data: bytes, old: Blob, new: Blob) -> bytes | None:
-    """The entry's lines behind those of the last entry; None where entries have no lines."""
+    """Return the entry's lines behind those of the last entry; None where entries have no lines."""
     place = old.place
     key = next((key for key in old.value if key.casefold() == "entries"), "")
     entries = old.value.get(key) or ()
@@ -93,12 +93,12 @@ def _with_line(data: bytes, old: Blob, new: Blob) -> bytes | None:
 
 
 def _belongs(line: bytes, column: int) -> bool:
-    """Whether a line belongs to an item whose text begins in that column."""
+    """Return whether a line belongs to an item whose text begins in that column."""
     return not line.strip() or len(line) - len(line.lstrip(b" ")) >= column
 
 
 def _anew(data: bytes, old: Blob, new: Blob) -> bytes | None:
-    """The document of the channel written again."""
+    """Return the document of the channel written again."""
     place = old.place
     if place is None:  # pragma: no cover - it was read from this file
         return None

@@ -109,7 +109,7 @@ def read(document: Document, reference: str) -> tuple[Wanted, ...]:
 def _operator(
     document: Document, listed: Sequence[Mapping[str, Any]], reference: str
 ) -> Mapping[str, Any]:
-    """The entry for the catalog, which is the only one or has that name."""
+    """Return the entry for the catalog, which is the only one or has that name."""
     named = [one for one in listed if one.get("catalog") == reference]
     if len(named) > 1:
         raise InputError(f"{document.at()}: catalog `{reference}` is listed more than once")

@@ -48,7 +48,7 @@ class Part:
 
 
 def parts(catalog: Catalog, wanted: Iterable[Wanted]) -> dict[str, Part]:
-    """What is kept, by package.
+    """Return what is kept, by package.
 
     Raises `InputError` for a package, channel or bundle that is not there, for a channel that
     has no order, and when no default channel is left.
@@ -61,7 +61,7 @@ def parts(catalog: Catalog, wanted: Iterable[Wanted]) -> dict[str, Part]:
 
 
 def kept(blobs: Iterable[Blob], by_package: Mapping[str, Part]) -> Iterator[Blob]:
-    """The blobs of the parts; blobs of no package stay."""
+    """Yield the blobs of the parts; blobs of no package stay."""
     for blob in blobs:
         package = blob.name if blob.schema == "olm.package" else blob.package
         part = by_package.get(package)
@@ -131,7 +131,7 @@ def _only_head(channel: Channel) -> Entry:
 def _in_range(
     channel: Channel, range_: VersionConstraint
 ) -> tuple[frozenset[str], tuple[str, ...]]:
-    """The entries that are kept of a range, and those among them that are not in it."""
+    """Return the entries that are kept of a range, and those among them that are not in it."""
 
     def is_in(entry: Entry) -> bool:
         return entry.bundle is not None and entry.version.version in range_
@@ -161,7 +161,7 @@ def _in_range(
 
 
 def _chain(channel: Channel) -> list[Entry]:
-    """The entries from the head down by `replaces`, through what is skipped."""
+    """Return the entries from the head down by `replaces`, through what is skipped."""
     place = f"channel `{channel.name}` of package `{channel.package}`"
     return list(upgrades.chain(channel.entries, _only_head(channel), place))
 

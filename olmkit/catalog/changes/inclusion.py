@@ -58,7 +58,7 @@ class Inclusion:
 
 
 def parts(catalog: Catalog, wanted: Inclusion) -> dict[str, Part]:
-    """What is kept, by package.
+    """Return what is kept, by package.
 
     Raises `InputError` with all packages, channels and versions that are not there.
     """
@@ -121,7 +121,7 @@ def _named(versions: Versions) -> set[str]:
 
 
 def _entries(channel: Channel, wanted: Versions) -> tuple[set[str], list[str]]:
-    """The entries of a channel that are taken, and what of `wanted` it does not have."""
+    """Return the entries of a channel that are taken, and what of `wanted` it does not have."""
     there = [entry for entry in channel.entries.values() if entry.bundle is not None]
     if wanted.range is not None:
         names = {one.name for one in there if one.version.version in wanted.range}
@@ -138,7 +138,7 @@ def _entries(channel: Channel, wanted: Versions) -> tuple[set[str], list[str]]:
 
 
 def _with_upgrades(channel: Channel, entries: Iterable[Entry]) -> Iterator[str]:
-    """The entries, and those through which each is upgraded up to the head."""
+    """Yield the entries, and those through which each is upgraded up to the head."""
     head = links.head(channel)
     above: dict[str, list[str]] = {}
     for entry in channel.entries.values():
@@ -153,7 +153,7 @@ def _with_upgrades(channel: Channel, entries: Iterable[Entry]) -> Iterator[str]:
 def _between(
     channel: Channel, start: Entry, head: Entry, above: Mapping[str, Sequence[str]]
 ) -> Iterator[str]:
-    """What is above the entry where the paths down from `start` and `head` meet."""
+    """Yield what is above the entry where the paths down from `start` and `head` meet."""
     own = list(_down(channel, start))
     crossing = next((name for name in _down(channel, head) if name in own), "")
     if not crossing:
@@ -171,7 +171,7 @@ def _between(
 
 
 def _down(channel: Channel, entry: Entry) -> Iterator[str]:
-    """The names down the chain of `replaces`, the last of which may be no entry."""
+    """Yield the names down the chain of `replaces`, the last of which may be no entry."""
     seen: set[str] = set()
     name = entry.name
     while name and name not in seen:

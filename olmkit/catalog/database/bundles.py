@@ -33,7 +33,7 @@ def convert(
     images: Sequence[str],
     path: str,
 ) -> RenderedBundle:
-    """The bundle as it is in a catalog.
+    """Return the bundle as it is in a catalog.
 
     `images` are those that the database knows; of those that the CSV lists, the CSV has the
     names. Raises `InputError` for values of a wrong type.
@@ -101,14 +101,14 @@ def _members(
 
 
 def _objects(text: str) -> Iterator[tuple[bytes, Document]]:
-    """The manifests, each as it is written and as a value."""
+    """Yield the manifests, each as it is written and as a value."""
     data = text.encode("utf-8", "replace")
     for value, start, end in json_reader.read_stream(data, 0, doubles=False):
         yield data[start:end], Document(value, path="")
 
 
 def _csv(objects: Sequence[tuple[bytes, Document]]) -> Document | None:
-    """The first ClusterServiceVersion that has a name."""
+    """Return the first ClusterServiceVersion that has a name."""
     for _, document in objects:
         value = document.value
         if not isinstance(value, dict) or not isinstance(value.get("kind"), str):

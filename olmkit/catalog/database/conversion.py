@@ -51,14 +51,14 @@ class Converted:
 
 
 def tree(tables: IndexTables, path: str) -> Tree:
-    """The catalog as one file, for what reads files. Raises as `convert` does."""
+    """Return the catalog as one file, for what reads files. Raises as `convert` does."""
     made = convert(tables, path)
     blobs = (*made.blobs, *(bundle.blob() for bundle in made.bundles))
     return Tree({CATALOG_FILE: fbc.dump(blobs, "json")})
 
 
 def convert(tables: IndexTables, path: str) -> Converted:
-    """The catalog that the tables hold; `path` is how messages call the database.
+    """Return the catalog that the tables hold; `path` is how messages call the database.
 
     Raises `InputError` when a row refers to something that is not there or has a wrong value.
     """
@@ -115,7 +115,7 @@ class _Conversion:
                 )
 
     def _row(self, node: Node) -> BundleRow | None:
-        """The row of a bundle in a channel; None when it does not count."""
+        """Return the row of a bundle in a channel; None if it does not count."""
         row = self._rows.get(node.bundle)
         if row is None:
             return None  # an entry for an edge to a bundle that no longer exists
@@ -167,7 +167,7 @@ class _Conversion:
         return Blob.of(value)
 
     def _icon(self, channel: ChannelRow) -> Mapping[str, str] | None:
-        """The icon in the CSV of the channel's head."""
+        """Return the icon in the CSV of the channel's head."""
         head = self._rows.get(channel.head)
         within = f"package `{channel.package}`, channel `{channel.name}`"
         if head is None:

@@ -32,7 +32,7 @@ class Links:
 
 
 def links(entries: Sequence[EntryRow]) -> dict[Node, Links]:
-    """The links of each bundle in each channel, in the order of their first rows."""
+    """Return the links of each bundle in each channel, in the order of their first rows."""
     by_id = {entry.id: entry for entry in entries}
     chain = _chain(entries, by_id)
     replaces: dict[Node, str] = {}

@@ -19,7 +19,7 @@ KINDS: Final[Mapping[str, tuple[str, Severity]]] = {
 
 
 def found(code: str, message: str, *, path: str, subject: str = "", hint: str = "") -> Diagnostic:
-    """One finding about the database in the file `path`."""
+    """Return one finding about the database in the file `path`."""
     name, severity = KINDS[code]
     at = Location(path=path)
     return Diagnostic(
@@ -34,5 +34,5 @@ def found(code: str, message: str, *, path: str, subject: str = "", hint: str = 
 
 
 def refusal(message: str, *, path: str, subject: str = "", hint: str = "") -> InputError:
-    """The error for a database that no catalog can be made of."""
+    """Return the error for a database that no catalog can be made of."""
     return InputError.of(found(UNREADABLE, message, path=path, subject=subject, hint=hint))

@@ -27,7 +27,7 @@ _SKIP_RANGE = "olm.skipRange"
 
 
 def completed(tables: IndexTables) -> IndexTables:
-    """The tables with every part that their form lacks."""
+    """Return the tables with every part that their form lacks."""
     if not tables.has_images:
         tables = replace(
             tables,

@@ -18,7 +18,7 @@ _VERBS = {EdgeKind.SKIPS: "skip", EdgeKind.REPLACES: "replace"}
 
 
 def mermaid(packages: Sequence[Package], *, v0: bool = False) -> str:
-    """A flow chart with a box for each package and channel.
+    """Return a flow chart with a box for each package and channel.
 
     With `v0`, bundles that OLM v0 skips and edges that it never follows are marked.
     """
@@ -94,7 +94,7 @@ def _mermaid_label(edge: Edge, entry: Entry) -> str:
 
 
 def dot(packages: Sequence[Package]) -> str:
-    """A directed graph for Graphviz."""
+    """Return a directed graph for Graphviz."""
     lines = ["digraph catalog {", "  rankdir=LR", "  node [shape=box]"]
     for package in packages:
         lines.append(f"  subgraph {_dot(f'cluster {package.name}')} {{")
@@ -131,7 +131,7 @@ def _dot(text: str) -> str:
 
 
 def lines(packages: Sequence[Package]) -> str:
-    """Each channel from its head down, with what each entry upgrades from."""
+    """Return each channel from its head down, with what each entry upgrades from."""
     text: list[str] = []
     for package in packages:
         default = f" (default channel {package.default_channel})" if package.default_channel else ""

@@ -47,29 +47,29 @@ class Chain:
 
 
 def heads(channel: Channel) -> tuple[str, ...]:
-    """The entries that nothing in the channel replaces or skips, sorted."""
+    """Return the entries that nothing in the channel replaces or skips, sorted."""
     incoming = replaced(channel) | skipped(channel)
     return tuple(sorted(name for name in channel.entries if name not in incoming))
 
 
 def head(channel: Channel) -> Entry | None:
-    """The only head; None when there are none or several."""
+    """Return the only head; None if there are none or several."""
     found = heads(channel)
     return channel.entries[found[0]] if len(found) == 1 else None
 
 
 def replaced(channel: Channel) -> frozenset[str]:
-    """Every name that an entry replaces."""
+    """Return every name that an entry replaces."""
     return frozenset(entry.replaces for entry in channel.entries.values() if entry.replaces)
 
 
 def skipped(channel: Channel) -> frozenset[str]:
-    """Every name that an entry skips."""
+    """Return every name that an entry skips."""
     return frozenset(name for entry in channel.entries.values() for name in entry.skips)
 
 
 def chain(channel: Channel, start: Entry) -> Chain:
-    """The way down from `start`, which ends before a name that is skipped."""
+    """Return the way down from `start`, which ends before a name that is skipped."""
     passed_over = skipped(channel)
     names = [start.name]
     visited = {start.name}
@@ -87,12 +87,12 @@ def chain(channel: Channel, start: Entry) -> Chain:
 
 
 def stranded(channel: Channel, reached: Chain) -> tuple[str, ...]:
-    """The entries that no chain and no skip leads to, sorted."""
+    """Return the entries that no chain and no skip leads to, sorted."""
     return tuple(sorted(channel.entries.keys() - set(reached.names) - skipped(channel)))
 
 
 def edges(channel: Channel) -> Iterator[Edge]:
-    """Every upgrade the channel offers, entry by entry: skips, skip range, replaces.
+    """Yield every upgrade the channel offers, entry by entry: skips, skip range, replaces.
 
     A skip range gives an edge for each entry of the channel whose version is in it; one that
     does not read gives none.
@@ -102,7 +102,7 @@ def edges(channel: Channel) -> Iterator[Edge]:
 
 
 def edges_to(channel: Channel, entry: Entry) -> Iterator[Edge]:
-    """The upgrades that end at `entry`."""
+    """Yield the upgrades that end at `entry`."""
     for name in entry.skips:
         yield Edge(name, entry.name, EdgeKind.SKIPS)
     wanted = skip_range(entry)
@@ -115,7 +115,7 @@ def edges_to(channel: Channel, entry: Entry) -> Iterator[Edge]:
 
 
 def skip_range(entry: Entry) -> VersionRange | None:
-    """The entry's skip range; None when it has none that reads."""
+    """Return the entry's skip range; None if it has none that reads."""
     return _range(entry.skip_range) if entry.skip_range else None
 
 
@@ -128,6 +128,6 @@ def _range(text: str) -> VersionRange | None:
 
 
 def by_descending_version(entries: Mapping[str, Entry]) -> tuple[Entry, ...]:
-    """The entries from the newest to the oldest; of equal ones by name."""
+    """Return the entries from the newest to the oldest; of equal ones by name."""
     ordered = sorted(entries.values(), key=lambda entry: entry.name)
     return tuple(sorted(ordered, key=lambda entry: entry.version.key, reverse=True))

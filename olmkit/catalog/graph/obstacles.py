@@ -31,7 +31,7 @@ def of_entry(entry: Entry) -> str:
 
 
 def of_bundle(bundle: Bundle) -> str:
-    """The reason against a bundle; empty for none."""
+    """Return the reason against a bundle; empty for none."""
     listed = bundle.properties
     return reason(
         apis=[str(api) for api in listed.provided],
@@ -41,7 +41,7 @@ def of_bundle(bundle: Bundle) -> str:
 
 
 def reason(*, apis: Sequence[str], packages: Sequence[str], is_deprecated: bool) -> str:
-    """The reason against a bundle of these APIs and packages; empty for none."""
+    """Return the reason against a bundle of these APIs and packages; empty for none."""
     if is_deprecated:
         return "is deprecated (property `olm.deprecated`)"
     for noun, values in (("API", apis), ("package", packages)):

@@ -70,7 +70,7 @@ class _Row:
 
 
 def svg(packages: Sequence[Package]) -> str:
-    """One picture with the packages below each other."""
+    """Return one picture with the packages below each other."""
     drawings = [_Drawing(package) for package in packages]
     width = max([_WIDTH, *(drawing.width for drawing in drawings)])
     body: list[str] = []
@@ -95,7 +95,7 @@ def svg(packages: Sequence[Package]) -> str:
 
 
 def inline(package: Package) -> str:
-    """The picture of one package for a page that has the style itself (class `picture`).
+    """Return the picture of one package for a page that has the style itself (class `picture`).
 
     The page has its facts as text too, so that it is hidden from screen readers.
     """
@@ -108,7 +108,7 @@ def inline(package: Package) -> str:
 
 
 def is_folded(package: Package) -> bool:
-    """Whether `inline` folds the older patch versions of a package."""
+    """Return whether `inline` folds the older patch versions of a package."""
     return len(package.bundles) >= _FOLDED
 
 
@@ -199,7 +199,7 @@ class _Drawing:
             )
 
     def _is_visible(self, entry: Entry) -> bool:
-        """Whether both ends of what an entry replaces are in separate rows."""
+        """Return whether both ends of what an entry replaces are in separate rows."""
         place = self._places[entry.name]
         return place != self._places[entry.replaces] or not self._rows[place].folded
 
@@ -285,7 +285,7 @@ class _Drawing:
 
 
 def _rows(package: Package) -> list[_Row]:
-    """Every bundle that a channel has or names, from the newest to the oldest."""
+    """Return every bundle that a channel has or names, from the newest to the oldest."""
     found: dict[str, dict[str, Entry]] = {}
     for _, channel in sorted(package.channels.items()):
         for name, entry in channel.entries.items():
@@ -301,7 +301,7 @@ def _rows(package: Package) -> list[_Row]:
 
 
 def _lost(channel: Channel) -> frozenset[str]:
-    """The bundles without a way to the head; none in a channel that OLM v0 refuses."""
+    """Return the bundles without a way to the head; none in a channel that OLM v0 refuses."""
     try:
         return upgrades.stranded(channel)
     except upgrades.BrokenChannelError:
@@ -309,7 +309,7 @@ def _lost(channel: Channel) -> frozenset[str]:
 
 
 def _merged(rows: Sequence[_Row]) -> Iterator[_Row]:
-    """The rows with those of bundles that are only named in one, if there are many."""
+    """Yield the rows with those of bundles that are only named in one, if there are many."""
     named = [row for row in rows if not row.is_bundle and not row.folded]
     for row in rows:
         if row.is_bundle or row.folded or len(named) < _MANY:
@@ -319,7 +319,7 @@ def _merged(rows: Sequence[_Row]) -> Iterator[_Row]:
 
 
 def _fold(rows: Sequence[_Row], package: Package) -> Iterator[_Row]:
-    """The rows with the older patch versions of each minor version in one, but for heads."""
+    """Yield the rows with the older patch versions of each minor version in one, but for heads."""
     heads = {name for channel in package.channels.values() for name in links.heads(channel)}
     hidden: list[_Row] = []
     minor = ""
@@ -370,7 +370,7 @@ def _row(name: str, entries: Mapping[str, Entry], lost: Mapping[str, frozenset[s
 
 
 def _plain(row: _Row) -> str:
-    """A text that is about as wide as the row's label."""
+    """Return a text that is about as wide as the row's label."""
     if row.folded:
         return _folded_words(row)
     ranges = dict.fromkeys(entry.skip_range for entry in row.entries.values())

@@ -107,7 +107,7 @@ class UpgradeQuery:
 
 
 def order(channel: Channel) -> tuple[Entry, ...]:
-    """The entries that OLM v0 chooses from, the head first. Raises `BrokenChannelError`."""
+    """Return the entries that OLM v0 chooses from, the head first. Raises `BrokenChannelError`."""
     if "/" in channel.name:
         # OLM splits an identifier of catalog, namespace, channel and name at each slash.
         raise BrokenChannelError(
@@ -120,7 +120,7 @@ def order(channel: Channel) -> tuple[Entry, ...]:
 
 
 def order_of(entries: Iterable[L], package: str, channel: str) -> tuple[L, ...]:
-    """The entries in the one chain from head to tail.
+    """Return the entries in the one chain from head to tail.
 
     What is skipped is gone through and left out; what no `replaces` leads to is not in it.
     Raises `BrokenChannelError` unless there is exactly one chain.
@@ -146,12 +146,12 @@ def order_of(entries: Iterable[L], package: str, channel: str) -> tuple[L, ...]:
 
 
 def newest(ordered: Iterable[Entry]) -> Entry | None:
-    """The first of the entries that OLM v0 can select."""
+    """Return the first of the entries that OLM v0 can select."""
     return next((one for one in ordered if not obstacles.of_entry(one)), None)
 
 
 def followers(entries: Iterable[Entry], start: Start) -> Iterator[Hop]:
-    """The entries that can follow what is installed, in their order."""
+    """Yield the entries that can follow what is installed, in their order."""
     version = start.version.version if start.version else None
     for entry in entries:
         by = edge(entry, links.skip_range(entry), start.name, version)
@@ -179,7 +179,7 @@ def edge(
 
 
 def upgrade_path(channel: Channel, start: Start) -> UpgradePath:
-    """The upgrade path of OLM v0 in a channel from what is installed.
+    """Return the upgrade path of OLM v0 in a channel from what is installed.
 
     As if all that its bundles need were there. Raises `BrokenChannelError`.
     """
@@ -188,7 +188,7 @@ def upgrade_path(channel: Channel, start: Start) -> UpgradePath:
 
 
 def upgrade_paths(channel: Channel, starts: Iterable[Start]) -> list[UpgradePath]:
-    """The same from each of several. Raises `BrokenChannelError`."""
+    """Return the same from each of several. Raises `BrokenChannelError`."""
     ordered = order(channel)
     head = newest(ordered)
     tops = _tops(ordered)
@@ -211,7 +211,7 @@ def upgrade_paths(channel: Channel, starts: Iterable[Start]) -> list[UpgradePath
 
 
 def stranded(channel: Channel) -> frozenset[str]:
-    """The entries with a bundle from which OLM v0 does not get to the newest one.
+    """Return the entries with a bundle from which OLM v0 does not get to the newest one.
 
     Raises `BrokenChannelError`.
     """
@@ -239,7 +239,7 @@ def _tops(ordered: Sequence[Entry]) -> frozenset[str]:
 
 
 def offers_of_v1(package: Package, query: UpgradeQuery) -> tuple[Bundle, ...]:
-    """What OLM v1 may take of a package, the best first.
+    """Return what OLM v1 may take of a package, the best first.
 
     That is the highest version, and what is deprecated last. The installed bundle is
     among them, or another of the same version.
@@ -263,7 +263,7 @@ def offers_of_v1(package: Package, query: UpgradeQuery) -> tuple[Bundle, ...]:
 
 
 def path_of_v1(package: Package, channels: Sequence[str], start: Start) -> UpgradePath:
-    """The way that OLM v1 goes from what is installed, in those channels or in all.
+    """Return the way that OLM v1 goes from what is installed, in those channels or in all.
 
     Raises `InputError` when they hold no bundle.
     """
@@ -298,7 +298,7 @@ def paths_of_v1(
 
 
 def start_of(entries: Mapping[str, Entry], name: str, version: Version | None = None) -> Start:
-    """What is installed under that name; `version` where it is no longer an entry."""
+    """Return what is installed under that name; `version` where it is no longer an entry."""
     entry = entries.get(name)
     if entry is not None and entry.bundle is not None:
         return Start(name, entry.version)
@@ -326,7 +326,7 @@ def _walk(
 
 
 def chain(by_name: Mapping[str, L], head: L, place: str) -> Iterator[L]:
-    """The entries from a head down by `replaces`, through what is skipped.
+    """Yield the entries from a head down by `replaces`, through what is skipped.
 
     Raises `BrokenChannelError` when one comes twice; `place` says in words where that is.
     """
@@ -344,7 +344,7 @@ def chain(by_name: Mapping[str, L], head: L, place: str) -> Iterator[L]:
 
 
 def _by_name(package: Package, channels: Sequence[str]) -> dict[str, list[Entry]]:
-    """The entries of each bundle in some channels, or in all."""
+    """Return the entries of each bundle in some channels, or in all."""
     found: dict[str, list[Entry]] = {}
     for name, channel in package.channels.items():
         if not channels or name in channels:
@@ -358,7 +358,7 @@ def _rank(bundle: Bundle) -> tuple[object, ...]:
 
 
 def _build(version: VersionRelease) -> tuple[object, ...]:
-    """What OLM v1 compares: without a release the build metadata counts as one."""
+    """Return what OLM v1 compares: without a release the build metadata counts as one."""
     if version.release is None:
         with contextlib.suppress(InvalidVersionError):
             version = VersionRelease.of_rebuild(version.version)

@@ -32,7 +32,7 @@ def checksum(pieces: Iterable[bytes]) -> int:
 
 
 def write(tree: Tree) -> Iterator[bytes]:
-    """The archive of a folder that has the files of `tree` with the modes of a layer."""
+    """Yield the archive of a folder that has the files of `tree` with the modes of a layer."""
     yield _header(".", _FOLDER_MODE, 0, folder=True)
     known: set[str] = set()
     # Names are compared folder by folder: `a/b` comes before `a.b`.

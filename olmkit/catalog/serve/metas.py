@@ -92,12 +92,12 @@ def encode(metas: Metas) -> bytes:
 
 
 def decode(data: bytes) -> Metas:
-    """The index of `encode`; `ValueError` when `data` is something else."""
+    """Return the index of `encode`; raise `ValueError` if `data` is something else."""
     return msgspec.msgpack.decode(data, type=Metas)
 
 
 def parse_query(given: Sequence[tuple[str, str]]) -> Query:
-    """The query that parameters make; of one that is given twice, the first counts.
+    """Return the query that parameters make; of one that is given twice, the first counts.
 
     Raises `BadQueryError` for a parameter that the API does not have.
     """
@@ -125,7 +125,7 @@ class LineIndex:
                 found.setdefault(value, []).append(number)
 
     def select(self, query: Query) -> list[Span]:
-        """Where the lines are, in the order of the catalog; neighbours are joined."""
+        """Return where the lines are, in the order of the catalog; neighbours are joined."""
         asked = [(by, value) for by, value in zip(self._by, query, strict=True) if value]
         if not asked:
             return [self._all] if self._all.length else []

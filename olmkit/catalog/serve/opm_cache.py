@@ -53,7 +53,7 @@ _LISTS: Final = frozenset({5, 7, 8, 11, 12, 14})
 def build(
     catalog: Tree, packages: Iterable[PackageRecord], registry: RegistryApi, blobs: Iterable[Blob]
 ) -> Tree:
-    """The files of the cache folder for the files of a valid catalog.
+    """Return the files of the cache folder for the files of a valid catalog.
 
     `packages` and `registry` are made of the same catalog, as are `blobs`. Raises `InputError` for
     names that opm cannot keep in a file.
@@ -92,7 +92,7 @@ def build(
 
 
 def _bundle(data: bytes) -> dict[str, Any]:
-    """A `Bundle` message as Go writes it: fields by number, empty ones left out."""
+    """Return a `Bundle` message as Go writes it: fields by number, empty ones left out."""
     found: dict[int, Any] = {}
     for number, value in fields(data):
         _, inner = _BUNDLE[number]

@@ -111,7 +111,7 @@ class RegistryApi:
         )
 
     def get_bundle(self, package: str, channel: str, name: str) -> bytes:
-        """One `Bundle`."""
+        """Return one `Bundle`."""
         entry = self._channel(package, channel).entries.get(name)
         if entry is None:
             raise NotFoundError(
@@ -120,12 +120,12 @@ class RegistryApi:
         return self._whole(entry)
 
     def get_bundle_for_channel(self, package: str, channel: str) -> bytes:
-        """The `Bundle` at the head of a channel."""
+        """Return the `Bundle` at the head of a channel."""
         found = self._channel(package, channel)
         return self._whole(found.entries[found.record.head])
 
     def get_bundle_that_replaces(self, name: str, package: str, channel: str) -> bytes:
-        """A `Bundle` whose `replaces` or `skips` names the requested one."""
+        """Return a `Bundle` whose `replaces` or `skips` names the requested one."""
         if package not in self._packages:
             raise NotFoundError(f"package {package} not found")
         for entry in self._channel(package, channel).entries.values():
@@ -134,14 +134,14 @@ class RegistryApi:
         raise NotFoundError(f'no entry found for package "{package}", channel "{channel}"')
 
     def channel_entries_that_replace(self, name: str) -> list[bytes]:
-        """A `ChannelEntry` for each bundle that replaces `name`, and for each skip of it."""
+        """Return a `ChannelEntry` for each bundle that replaces `name`, and for each skip of it."""
         found = self._replacing.get(name)
         if not found:
             raise NotFoundError(f"no channel entries found that replace {name}")
         return [_channel_entry(entry, entry.record.replaces) for entry in found]
 
     def channel_entries_that_provide(self, api: API) -> list[bytes]:
-        """A `ChannelEntry` for each provider of an API, and one for each of its skips."""
+        """Return a `ChannelEntry` for each provider of an API, and one for each of its skips."""
         found = self._providers.get(api)
         if not found:
             raise _no_provider(api)
@@ -152,7 +152,7 @@ class RegistryApi:
         ]
 
     def latest_channel_entries_that_provide(self, api: API) -> list[bytes]:
-        """The same for heads of channels; only skips of bundles that are in the channel."""
+        """Return the same for heads of channels; only skips of bundles that are in the channel."""
         found = self._heads_that_provide(api)
         answers: list[bytes] = []
         for entry in found:
@@ -192,7 +192,7 @@ class RegistryApi:
             yield entry.package.name, entry.channel.name, entry.bundle.name, data
 
     def list_custom_blobs(self, schema: str, package: str) -> Iterator[bytes]:
-        """A `Struct` for each blob of a schema that is not OLM's own."""
+        """Yield a `Struct` for each blob of a schema that is not OLM's own."""
         if not schema:
             raise BadQuestionError("schema is required")
         for word, text in (("schema", schema), ("packageName", package)):
@@ -273,7 +273,7 @@ class RegistryApi:
 
 
 def _replaced(record: EntryRecord) -> list[str]:
-    """What a bundle replaces, then what it skips beyond that."""
+    """Return what a bundle replaces, then what it skips beyond that."""
     return [record.replaces, *(skip for skip in record.skips if skip != record.replaces)]
 
 

@@ -45,7 +45,7 @@ Content = Callable[[BlobPlace, str], Blob]
 def build(
     catalog: Catalog, content: Content, append: Append
 ) -> tuple[Index, tuple[Diagnostic, ...]]:
-    """The index of a valid catalog, and why it cannot be served.
+    """Return the index of a valid catalog, and why it cannot be served.
 
     `append` stores pieces; what it was given is of use only when nothing was found.
     """
@@ -200,7 +200,7 @@ def _channel(channel: Channel, numbers: Mapping[str, int]) -> ChannelRecord:
 def _brief(
     fields: Mapping[str, Any], deprecation: str | None
 ) -> tuple[bytes, str, tuple[API, ...]]:
-    """The small fields of a `Bundle`; its version; what it provides."""
+    """Return the small fields of a `Bundle`; its version; what it provides."""
     parts = [string(1, fields["name"]), string(2, fields["package"]), string(6, fields["image"])]
     provided: list[API] = []
     version = ""

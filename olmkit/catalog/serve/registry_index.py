@@ -93,5 +93,5 @@ def encode(index: Index) -> bytes:
 
 
 def decode(data: bytes) -> Index:
-    """The index of `encode`; `ValueError` when `data` is none."""
+    """Return the index of `encode`; raise `ValueError` if `data` is none."""
     return msgspec.msgpack.decode(data, type=Index)

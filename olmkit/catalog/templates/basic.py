@@ -18,7 +18,7 @@ _FORBIDDEN = ("package", "properties", "relatedImages")
 
 
 def images(template: Template) -> Iterator[tuple[str, Location]]:
-    """The images of the bundles, with their places. Raises `InputError` for a wrong entry."""
+    """Yield the images of the bundles, with their places. Raises `InputError` for a wrong entry."""
     for index, blob in enumerate(entries.blobs(template)):
         if blob.schema == wire.BUNDLE:
             yield _image(template, index, blob), template.at("entries", index, "image")
@@ -27,7 +27,7 @@ def images(template: Template) -> Iterator[tuple[str, Location]]:
 def render(
     template: Template, bundles: Mapping[str, RenderedBundle], level: Level
 ) -> Iterator[Blob]:
-    """The blobs in the order of the entries, each bundle rendered from its image."""
+    """Yield the blobs in the order of the entries, each bundle rendered from its image."""
     for index, blob in enumerate(entries.blobs(template)):
         if blob.schema == wire.BUNDLE:
             yield migrate.migrate(bundles[_image(template, index, blob)], level).blob()

@@ -99,7 +99,7 @@ class _Catalog:
 
 
 def components(contribution: tuple[bytes, str], catalogs: tuple[bytes, str]) -> list[Component]:
-    """What is to be written, from the bytes and the names of both files.
+    """Return what is to be written, from the bytes and the names of both files.
 
     Raises `InputError` with the places of all that is wrong.
     """
@@ -142,7 +142,7 @@ def _component(
     places: Mapping[str, _Catalog],
     faults: list[Diagnostic],
 ) -> Component | None:
-    """A component, or None and what is wrong with it among `faults`."""
+    """Return a component, or None and what is wrong with it among `faults`."""
     at = _at(document, "components", index)
     template = value["strategy"]["template"]
     name, schema = value["name"], template["schema"]
@@ -202,7 +202,7 @@ def _component(
 
 
 def _colliding(made: Sequence[Component]) -> Iterator[Diagnostic]:
-    """A file that two components write would have the content of the second only."""
+    """Yield a file that two components write would have the content of the second only."""
     first: dict[tuple[str, str, str], Component] = {}
     for one in made:
         path = (one.root, one.folder, one.output)
@@ -238,7 +238,7 @@ def _config(
     shape: Object,
     faults: list[Diagnostic],
 ) -> Mapping[str, Any] | None:
-    """The fields of a `config`; unknown ones are errors, as in the reference."""
+    """Return the fields of a `config`; unknown ones are errors, as in the reference."""
     at = _at(document, *below)
     try:
         fields = shapes.read(shape, {} if value is None else value)

@@ -32,7 +32,7 @@ _OTHER_KINDS: Final = "convert the catalog to `basic`, which keeps all blobs"
 
 
 def convert(blobs: Sequence[Blob], kind: Kind) -> bytes:
-    """The template as indented JSON text, without a line end.
+    """Return the template as indented JSON text, without a line end.
 
     Raises `InputError` with the places of what the template cannot express.
     """
@@ -46,7 +46,7 @@ def convert(blobs: Sequence[Blob], kind: Kind) -> bytes:
 
 
 def dump(template: bytes, form: Form) -> bytes:
-    """The text of a template file, as the reference ends it."""
+    """Return the text of a template file, as the reference ends it."""
     if form == "json":
         return template + b"\n"
     return b"---\n" + documents.dump(json_reader.read(template)) + b"\n"
@@ -89,7 +89,7 @@ def _basic(blobs: Sequence[Blob]) -> bytes:
 
 
 def _entry(blob: Blob) -> bytes:
-    """A blob of a basic template; of a bundle, its image."""
+    """Return a blob of a basic template; of a bundle, its image."""
     if blob.schema != wire.BUNDLE:
         return _text(blob)
     image = RenderedBundle.of(blob).image
@@ -100,7 +100,7 @@ def _entry(blob: Blob) -> bytes:
 
 
 def _semver(blobs: Sequence[Blob]) -> bytes:
-    """The semver template that gives these blobs again; it is rendered to know that."""
+    """Return the semver template that gives these blobs again; it is rendered to know that."""
     bundles = {blob.name: RenderedBundle.of(blob) for blob in blobs if blob.schema == wire.BUNDLE}
     fields = _archetypes(blobs, bundles)
     differing: Blob | None = None
@@ -175,7 +175,7 @@ def _rendered(text: bytes, bundles: dict[str, RenderedBundle]) -> list[Blob]:
 
 
 def _differing(blobs: Sequence[Blob], made: Sequence[Blob]) -> Blob | None:
-    """The first blob that is in one of the two only."""
+    """Return the first blob that is in one of the two only."""
     here, there = {_meaning(blob): blob for blob in blobs}, {_meaning(blob): blob for blob in made}
     if len(here) < len(blobs):
         return next(blob for blob in blobs if here[_meaning(blob)] is not blob)
@@ -186,7 +186,7 @@ def _differing(blobs: Sequence[Blob], made: Sequence[Blob]) -> Blob | None:
 
 
 def _meaning(blob: Blob) -> bytes:
-    """The text of a blob without what has no meaning: the order of entries and of skips."""
+    """Return the text of a blob without what has no meaning: the order of entries and of skips."""
     value = blob.value
     if blob.schema == wire.CHANNEL:
         entries = blob.fields["entries"] or ()

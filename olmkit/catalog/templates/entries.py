@@ -16,7 +16,7 @@ _SHOWN: Final = 120
 
 
 def blobs(template: Template) -> Iterator[Blob]:
-    """Every entry as a blob. Raises `InputError` for one that cannot be a blob."""
+    """Yield every entry as a blob. Raises `InputError` for one that cannot be a blob."""
     for index, value in enumerate(template.fields["entries"] or ()):
         yield _blob(template, index, value)
 

@@ -20,7 +20,7 @@ _IDENTITY: Final = ("packageName", "version", "release")
 
 
 def identities(bundle: RenderedBundle) -> list[dict[str, str]]:
-    """The values of the `olm.package` properties that have the right types."""
+    """Return the values of the `olm.package` properties that have the right types."""
     found = []
     for item in bundle.properties:
         if item.type == PACKAGE:
@@ -32,7 +32,7 @@ def identities(bundle: RenderedBundle) -> list[dict[str, str]]:
 
 
 def version(bundle: RenderedBundle) -> VersionRelease | None:
-    """The version; the build metadata of a rebuild counts as its release.
+    """Return the version; the build metadata of a rebuild counts as its release.
 
     None when the bundle has no single identity. Raises `InvalidVersionError`.
     """
@@ -77,7 +77,7 @@ def _annotations(bundle: RenderedBundle) -> Mapping[str, Any]:
 
 
 def _csv(bundle: RenderedBundle) -> Any:
-    """The first ClusterServiceVersion among the inlined manifests; None without one."""
+    """Return the first ClusterServiceVersion among the inlined manifests; None without one."""
     for item in bundle.properties:
         if item.type != OBJECT:
             continue

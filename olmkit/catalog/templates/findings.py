@@ -23,7 +23,7 @@ NAMES: Final[Mapping[str, str]] = {
 
 
 def found(code: str, message: str, *, at: Location | None = None, hint: str = "") -> Diagnostic:
-    """One finding; all of them stop the rendering."""
+    """Return one finding; all of them stop the rendering."""
     return Diagnostic(
         rule=code,
         name=NAMES[code],
@@ -35,7 +35,7 @@ def found(code: str, message: str, *, at: Location | None = None, hint: str = ""
 
 
 def refusal(code: str, message: str, *, at: Location | None = None, hint: str = "") -> InputError:
-    """The error of one finding."""
+    """Return the error of one finding."""
     return InputError.of(found(code, message, at=at, hint=hint))
 
 

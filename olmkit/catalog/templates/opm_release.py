@@ -38,7 +38,7 @@ class OpmRelease:
 
     @classmethod
     def parse(cls, text: str) -> OpmRelease:
-        """The release in `1.50`, `1.50.0` or `v1.50.0`. Raises `ConfigurationError`."""
+        """Return the release in `1.50`, `1.50.0` or `v1.50.0`. Raises `ConfigurationError`."""
         match = _RELEASE.fullmatch(text)
         if match is None or not OLDEST <= int(match[1]) <= NEWEST:
             raise ConfigurationError(

@@ -131,7 +131,7 @@ def _kinds(template: Template) -> tuple[str, ...]:
 
 
 def _preference(template: Template) -> str:
-    """Which kind of channel is the default one, if both are as good."""
+    """Return which kind of channel is the default one, if both are as good."""
     kinds = _kinds(template)
     preferred: str = template.fields["defaultChannelTypePreference"]
     if not preferred:
@@ -158,7 +158,7 @@ def _preference(template: Template) -> str:
 def _members(
     template: Template, archetype: str, bundles: Mapping[str, RenderedBundle], package: str
 ) -> tuple[list[_Member], str]:
-    """The bundles of one archetype, and the package that they all belong to."""
+    """Return the bundles of one archetype, and the package that they all belong to."""
     members: dict[str, _Member] = {}
     for index, item in enumerate(template.fields[archetype]["bundles"] or ()):
         bundle = bundles[item["image"]]

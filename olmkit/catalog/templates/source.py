@@ -104,7 +104,7 @@ class Template:
     stream: tuple[Document, ...] = ()
 
     def at(self, *keys: Key) -> Location:
-        """The place of the value under `keys`, which are written as in `fields`."""
+        """Return the place of the value under `keys`, which are written as in `fields`."""
         if self.stream and len(keys) > 1 and isinstance(keys[1], int):
             return place(self.stream[keys[1]], *keys[2:])
         return place(self.document, *keys)
@@ -127,7 +127,7 @@ def place(document: Document, *keys: Key) -> Location:
 
 
 def read(data: bytes, path: str, kind: Kind | None = None) -> Template:
-    """The template in a file. Raises `InputError` with the place of what is wrong."""
+    """Return the template in a file. Raises `InputError` with the place of what is wrong."""
     document = _first(data, path)
     if kind is Kind.BASIC and _is_stream(document):
         return _stream(data, path)
@@ -153,7 +153,7 @@ def read(data: bytes, path: str, kind: Kind | None = None) -> Template:
 
 
 def schema_of(data: bytes, path: str) -> str:
-    """The schema that a file names; empty for one that is not a template."""
+    """Return the schema that a file names; empty for one that is not a template."""
     try:
         value = _first(data, path).value
     except InputError:
@@ -163,7 +163,7 @@ def schema_of(data: bytes, path: str) -> str:
 
 
 def _is_stream(document: Document) -> bool:
-    """Whether the first document is a blob of a catalog, and not a template."""
+    """Return whether the first document is a blob of a catalog, and not a template."""
     value = document.value
     if not isinstance(value, dict):
         return False
@@ -183,7 +183,7 @@ def _first(data: bytes, path: str) -> Document:
 
 
 def first_document(data: bytes, path: str, noun: str) -> Document:
-    """The first document of a file. Raises `InputError` for an empty one."""
+    """Return the first document of a file. Raises `InputError` for an empty one."""
     part = next(stream.read(data, path, check=_any, report=_any), None)
     if part is None:
         raise findings.refusal(FORM, f"the {noun} is empty", at=Location(path=path))

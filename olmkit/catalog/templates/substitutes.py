@@ -24,7 +24,7 @@ Check = Callable[[Sequence[Blob]], None]
 
 
 def images(template: Template) -> Iterator[tuple[str, Location]]:
-    """The images of the substitutes. Raises `InputError` for a substitution without sense."""
+    """Yield the images of the substitutes. Raises `InputError` for a substitution without sense."""
     bases: set[str] = set()
     names: dict[str, str] = {}
     for index, item in enumerate(_substitutions(template)):
@@ -46,7 +46,7 @@ def images(template: Template) -> Iterator[tuple[str, Location]]:
 def render(
     template: Template, bundles: Mapping[str, RenderedBundle], level: Level, check: Check
 ) -> list[Blob]:
-    """The entries with all substitutions. Raises `InputError` when one is not possible."""
+    """Return the entries with all substitutions. Raises `InputError` when one is not possible."""
     blobs = list(entries.blobs(template))
     _checked(check, blobs, "the entries of the template are not a valid catalog", template)
     for index, item in enumerate(_substitutions(template)):
@@ -125,7 +125,7 @@ def _version(bundle: RenderedBundle, at: Location) -> VersionRelease:
 
 
 def _changed(blob: Blob, base: str, substitute: str) -> Blob:
-    """A channel in which `substitute` takes the place of `base`; other blobs as they are."""
+    """Return a channel in which `substitute` takes the place of `base`; other blobs as they are."""
     if blob.schema != wire.CHANNEL:
         return blob
     fields = blob.fields

@@ -24,7 +24,7 @@ _TITLES = {
 
 
 def as_json(found: BundleDifference) -> dict[str, Any]:
-    """The result for `-o json`; its shape only grows."""
+    """Return the result for `-o json`; its shape only grows."""
     return {
         "old": asdict(found.old),
         "new": asdict(found.new),
@@ -36,7 +36,7 @@ def as_json(found: BundleDifference) -> dict[str, Any]:
 
 
 def change_json(one: BundleChange) -> dict[str, Any]:
-    """One difference; what is empty is left out."""
+    """Return one difference; what is empty is left out."""
     value = {
         "level": str(one.level),
         "olm": list(one.olm),
@@ -57,7 +57,7 @@ def change_json(one: BundleChange) -> dict[str, Any]:
 def text(
     found: BundleDifference, *, least: ChangeLevel = ChangeLevel.INFO, color: bool = False
 ) -> str:
-    """The differences for people, by level and area."""
+    """Return the differences for people, by level and area."""
     names = (texts.shortened(_name(side)) for side in (found.old, found.new))
     lines = [" -> ".join(names), ""]
     shown = list(_shown(found, least))
@@ -72,7 +72,7 @@ def text(
 
 
 def verdict(found: BundleDifference) -> str:
-    """The last line: whether OLM can upgrade."""
+    """Return the last line: whether OLM can upgrade."""
     blocking = found.count(ChangeLevel.BLOCKS)
     counts = ", ".join(
         (
@@ -89,7 +89,7 @@ def verdict(found: BundleDifference) -> str:
 
 
 def markdown(found: BundleDifference, *, least: ChangeLevel = ChangeLevel.INFO) -> str:
-    """The differences as GitHub shows them in a comment of a pull request."""
+    """Return the differences as GitHub shows them in a comment of a pull request."""
     from olmkit.base import documents
 
     lines = [f"## {_cell(_name(found.old))} → {_cell(_name(found.new))}", "", verdict(found), ""]
@@ -125,7 +125,7 @@ def _shown(found: BundleDifference, least: ChangeLevel) -> Iterator[BundleChange
 
 
 def _block(one: BundleChange) -> Iterator[str]:
-    """The lines of one difference."""
+    """Yield the lines of one difference."""
     from olmkit.base import documents
 
     subject = f"{printable(texts.shortened(one.subject))}: " if one.subject else ""

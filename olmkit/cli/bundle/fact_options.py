@@ -77,7 +77,7 @@ def fact_options(run: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def facts(given: GivenFacts) -> Facts:
-    """The facts that were given; `ConfigurationError` for nonsense."""
+    """Return the facts that were given; `ConfigurationError` for nonsense."""
     from olmkit.jobs.bundle.validate import GivenFacts
     from olmkit.rules.engine import Facts
 
@@ -90,7 +90,7 @@ def facts(given: GivenFacts) -> Facts:
 
 
 def suites(selector: str) -> frozenset[str]:
-    """The suites of the validators that operator-sdk's selector chooses."""
+    """Return the suites of the validators that operator-sdk's selector chooses."""
     if not selector:
         return frozenset()
     from olmkit.rules import optional_validators

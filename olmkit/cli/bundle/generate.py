@@ -161,7 +161,7 @@ def _stdin() -> bytes:
 
 
 def _source_date() -> str:
-    """The time of `SOURCE_DATE_EPOCH` in RFC 3339; empty when it is not set."""
+    """Return the time of `SOURCE_DATE_EPOCH` in RFC 3339; empty if it is not set."""
     import datetime
 
     if not os.environ.get("SOURCE_DATE_EPOCH"):
@@ -214,7 +214,7 @@ def _contents(result: BundleGenerateResult) -> str:
 
 
 def _origins_text(origins: Sequence[Origin]) -> str:
-    """One line a source: the field, then what it comes from and where that is."""
+    """Return one line a source: the field, then what it comes from and where that is."""
     width = max((len(origin.field) for origin in origins), default=0)
     lines = [
         f"{origin.field:<{width}}  {origin.source}" + (f"  {origin.at}" if origin.at else "")

@@ -33,7 +33,7 @@ def text(outcomes: Sequence[ScorecardOutcome]) -> str:
 
 
 def as_json(outcomes: Sequence[ScorecardOutcome]) -> str:
-    """A `TestList`."""
+    """Return a `TestList`."""
     from olmkit.base.json import text as go_json
 
     items = [

@@ -57,7 +57,7 @@ def show(app: App, *, reference: str, output: str, access: Access) -> None:
 
 
 def as_json(found: BundleSummary) -> dict[str, Any]:
-    """The result for `-o json` and `-o yaml`; its shape only grows."""
+    """Return the result for `-o json` and `-o yaml`; its shape only grows."""
     return {
         "reference": found.reference,
         "name": found.name,
@@ -117,7 +117,7 @@ def as_json(found: BundleSummary) -> dict[str, Any]:
 
 
 def text(found: BundleSummary) -> str:
-    """The summary for people."""
+    """Return the summary for people."""
     lines = [f"{found.name}: {found.display_name or found.package}"]
     lines += [f"  {line}" for line in _head(found)]
     for title, listed in _sections(found):
@@ -183,7 +183,7 @@ def _sections(found: BundleSummary) -> Iterator[tuple[str, Iterator[str]]]:
 
 
 def _permissions(found: BundleSummary) -> Iterator[tuple[str, str, bool]]:
-    """Each permission in words, its scope, and whether it is far-reaching."""
+    """Yield each permission in words, its scope, and whether it is far-reaching."""
     from olmkit.bundle.summary import grants
 
     for target, verbs in grants.atoms(found.grants).items():

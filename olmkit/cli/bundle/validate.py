@@ -139,7 +139,7 @@ def _checks(options: CheckOptions) -> Checks:
 
 
 def _sources(app: App, pulled: Pulled) -> ReadQuoted:
-    """The files that findings name: those of images, else those on the disk."""
+    """Return the files that findings name: those of images, else those on the disk."""
     from olmkit.base.tree import Tree
 
     def read(path: str) -> bytes | None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def pulled(app: App, references: Sequence[str], access: Access) -> Pulled:
-    """The files of those catalogs that are images."""
+    """Return the files of those catalogs that are images."""
     from olmkit.jobs import validation
     from olmkit.jobs.catalog import catalogs as job
 
@@ -23,7 +23,7 @@ def pulled(app: App, references: Sequence[str], access: Access) -> Pulled:
 
 
 def read(app: App, reference: str, access: Access, *, valid: bool = True) -> Catalog:
-    """The model of one catalog; raises when it cannot be had, or is not `valid`."""
+    """Return the model of one catalog; raises when it cannot be had, or is not `valid`."""
     from olmkit.jobs.catalog import catalogs as job
 
     tree = pulled(app, (reference,), access).get(reference)

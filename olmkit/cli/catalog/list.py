@@ -42,7 +42,7 @@ _wide: _Decorator = click.option(
 
 
 def _list_options(*filters: _Decorator) -> Callable[..., Any]:
-    """The options of all lists, around those that one list has."""
+    """Return the options of all lists, around those that one list has."""
     added: tuple[_Decorator, ...] = (
         _package_patterns,
         *filters,

@@ -34,7 +34,7 @@ def give(
 
 
 def permissions(brings: Preview | None) -> list[dict[str, str]]:
-    """The permissions for `--output json`."""
+    """Return the permissions for `--output json`."""
     return [
         {"account": grant.account, "scope": grant.scope, "rule": str(grant)}
         for grant in (brings.grants if brings else ())

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def manifest_options(run: Callable[..., Any]) -> Callable[..., Any]:
-    """Where OLM's manifests come from."""
+    """Return where OLM's manifests come from."""
     added = [
         click.option(
             "-f",

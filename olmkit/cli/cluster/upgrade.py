@@ -180,7 +180,7 @@ def _rehearsed(plan: UpgradePlan) -> dict[str, object]:
 
 
 def _words(plan: UpgradePlan) -> str:
-    """The path in one line, as it is printed after an upgrade."""
+    """Return the path in one line, as it is printed after an upgrade."""
     if not plan.hops:
         return f"no newer version is {'offered' if plan.is_known else 'known'}\n"
     return " → ".join((plan.before or "nothing", *plan.hops)) + "\n"

@@ -68,7 +68,7 @@ class App:
             self.terminal.say(words)
 
     def sources(self, path: str) -> bytes | None:
-        """The bytes of a file that a finding names, for showing its lines.
+        """Return the bytes of a file that a finding names, for showing its lines.
 
         None if the file does not exist, and when it is too large to be read for that.
         """
@@ -111,7 +111,7 @@ class App:
 def command(
     *, output: bool = True, project: bool = False, example: str = "", **settings: Any
 ) -> Callable[[Callable[..., Any]], click.Command]:
-    """A click command whose function takes an `App` first.
+    """Return a click command whose function takes an `App` first.
 
     `output`: it has `-o/--output text|json`; pass False when the command has an
     `-o` with another meaning. `project`: it has `-C/--project`. `example`: command

@@ -44,7 +44,7 @@ class Target:
 
 
 def namespace_name(_: click.Context, parameter: click.Parameter, value: str) -> str:
-    """The value of an option that names a namespace; others are misuse."""
+    """Return the value of an option that names a namespace; others are misuse."""
     from olmkit.base import names
 
     if value and not names.is_label(value):

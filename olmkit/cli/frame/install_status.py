@@ -22,7 +22,7 @@ _COLORS = {"ready": "green", "waiting": "yellow", "stuck": "red", "blocked": "re
 
 
 def text(found: Explanation, *, color: bool = False) -> str:
-    """The explanation for people."""
+    """Return the explanation for people."""
     head = paint(str(found.readiness), _COLORS[found.readiness], "bold", on=color)
     lines = [f"{head}: {printable(found.message)}"]
     for depth, link in enumerate(found.chain):
@@ -38,7 +38,7 @@ def text(found: Explanation, *, color: bool = False) -> str:
 
 
 def value(found: Explanation) -> dict[str, Any]:
-    """The explanation as JSON."""
+    """Return the explanation as JSON."""
     return {
         "standing": str(found.readiness),
         "cause": found.cause,

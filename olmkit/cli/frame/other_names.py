@@ -190,7 +190,7 @@ def suggestions(prefix: str, words: Sequence[str], paths: Sequence[str]) -> Sequ
 
 
 def _known(prefix: str, words: Sequence[str], paths: Sequence[str]) -> str:
-    """What the longest known name at the beginning means, or an empty text."""
+    """Return what the longest known name at the beginning means, or an empty text."""
     for length in range(min(3, len(words)), 0, -1):
         typed = prefix + " ".join(words[:length])
         is_program = typed in _PROGRAMS and words[length:]
@@ -204,7 +204,7 @@ def _ending(verb: str, paths: Sequence[str]) -> list[str]:
 
 
 def _extended(meant: str, rest: Sequence[str], paths: Sequence[str]) -> str:
-    """The group that was meant with its command, where the next word names that too."""
+    """Return the group that was meant with its command, where the next word names that too."""
     if not rest or meant.startswith("-"):
         return meant
     longer = command_of([*meant.split(), *rest], paths)
@@ -219,7 +219,7 @@ def _order(path: str) -> tuple[int, str]:
 
 
 def command_of(words: Sequence[str], paths: Sequence[str]) -> str:
-    """The command or group, one of `paths`, that the first words of a command line name."""
+    """Return the command or group, one of `paths`, that the first words of a command line name."""
     path = ""
     for word in words:
         longer = f"{path} {word}".strip()

@@ -66,7 +66,7 @@ def enumeration(words: Sequence[str]) -> str:
 
 
 def error_text(error: OlmkitError, sources: ReadQuoted = no_sources, *, color: bool = False) -> str:
-    """An error that ended the work, with its findings and its fix."""
+    """Return an error that ended the work, with its findings and its fix."""
     parts = []
     if error.diagnostics:
         parts.append(text(error.diagnostics, sources, color=color))
@@ -83,7 +83,7 @@ def error_text(error: OlmkitError, sources: ReadQuoted = no_sources, *, color: b
 
 
 def changes_text(changes: Changes, *, dry_run: bool) -> str:
-    """One line a file: what was done, or would be."""
+    """Return one line a file: what was done, or would be."""
     verbs = {"create": "created", "update": "updated", "remove": "removed"}
     lines = [
         f"would {change.kind} {change.path}" if dry_run else f"{verbs[change.kind]} {change.path}"
@@ -93,7 +93,7 @@ def changes_text(changes: Changes, *, dry_run: bool) -> str:
 
 
 def difference(reference: str, change: Change) -> Iterator[str]:
-    """A change of a file below `reference` as the lines of a unified difference."""
+    """Yield a change of a file below `reference` as the lines of a unified difference."""
     import difflib  # slow to import, and only this needs it
 
     path = f"{reference.rstrip('/')}/{change.path}"
@@ -152,7 +152,7 @@ def envelope(
     diagnostics: Iterable[Diagnostic] = (),
     error: OlmkitError | None = None,
 ) -> str:
-    """The one JSON value that a command prints, also when it fails."""
+    """Return the one JSON value that a command prints, also when it fails."""
     value: dict[str, Any] = {
         "version": 1,
         "command": command,
@@ -228,7 +228,7 @@ def _snippet(
 
 
 def _cut(line: str, at: Location) -> tuple[str, int, int]:
-    """The shown part of a line, and where in it the place starts and how wide it is."""
+    """Return the shown part of a line, and where in it the place starts and how wide it is."""
     start = min((at.column or 1) - 1, len(line))
     end = len(line)
     if at.end_column is not None and at.end_line in (None, at.line):

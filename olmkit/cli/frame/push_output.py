@@ -69,7 +69,7 @@ def _facts(published: Published) -> dict[str, object]:
 
 
 def pieces(steps: Sequence[TransferStep]) -> list[dict[str, object]]:
-    """The pieces of an image as JSON."""
+    """Return the pieces of an image as JSON."""
     return [
         {
             "digest": str(step.descriptor.digest),
@@ -82,7 +82,7 @@ def pieces(steps: Sequence[TransferStep]) -> list[dict[str, object]]:
 
 
 def referrers(found: Sequence[Referrer]) -> list[dict[str, object]]:
-    """What refers to an image, as JSON."""
+    """Return what refers to an image, as JSON."""
     return [
         {
             "digest": str(one.descriptor.digest),
@@ -111,7 +111,7 @@ def _words(step: TransferStep) -> str:
 
 
 def size_text(size: int) -> str:
-    """A number of bytes for people."""
+    """Return a number of bytes for people."""
     if size < 1000:
         return f"{size} B"
     if size < 1_000_000:

@@ -20,7 +20,7 @@ _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO
 
 
 def concise(diagnostics: Sequence[Diagnostic]) -> str:
-    """One line a finding: `path:line:column: severity CODE message`."""
+    """Return one line a finding: `path:line:column: severity CODE message`."""
     return "\n".join(
         f"{_one_line(str(found.at)) if found.at else '-'}: {found.severity} {found.rule} "
         f"{_one_line(found.message)}"
@@ -224,7 +224,7 @@ def _uri(path: str) -> str:
 
 
 def _path(path: str) -> str:
-    """The path as the services name files of a repository: without `./` at its beginning."""
+    """Return the path as the services name files of a repository: without `./` at its beginning."""
     return posixpath.normpath(path)
 
 

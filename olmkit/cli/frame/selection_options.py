@@ -28,7 +28,7 @@ class SelectionOptions:
     skip_dependencies: bool = False
 
     def read(self, reference: str, *, required: bool = False) -> Requested:
-        """The selected parts of the catalog `reference`; nothing for all of it.
+        """Return the selected parts of the catalog `reference`; nothing for all of it.
 
         Raises `ConfigurationError` when both kinds of options are given, or neither is although
         one is `required`.

@@ -72,7 +72,7 @@ def finding_options(run: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def words(given: Sequence[str]) -> tuple[str, ...]:
-    """The rules that options name, each of which may name several."""
+    """Return the rules that options name, each of which may name several."""
     return tuple(word.strip() for text in given for word in text.split(",") if word.strip())
 
 
@@ -183,7 +183,7 @@ def _json(verdict: ValidationReport) -> dict[str, Any]:
 
 
 def _said(verdict: ValidationReport, result: ValidationResult) -> Sequence[Diagnostic]:
-    """The findings; why something could not be read is one, next to others that could."""
+    """Return the findings; why something could not be read is one, next to others that could."""
     if result.error is None:
         return result.diagnostics
     rule, name = verdict.unreadable

@@ -19,12 +19,12 @@ dry_run_option = click.option(
 
 
 def kind_options(run: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of a `KindRequest`, by the names of its fields."""
+    """Return the options of a `KindRequest`, by the names of its fields."""
     return options.add(run, [*_identity(is_required=True), *_more()])
 
 
 def free_kind_options(run: Callable[..., Any]) -> Callable[..., Any]:
-    """The same, with a version and a kind that may come from elsewhere."""
+    """Return the same, with a version and a kind that may come from elsewhere."""
     return options.add(run, [*_identity(is_required=False), *_more()])
 
 

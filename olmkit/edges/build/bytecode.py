@@ -61,7 +61,7 @@ class Compiler:
 
 
 async def find(python: str) -> Compiler | None:
-    """The CPython of version `python`, such as `3.13`, on this machine; None without one."""
+    """Return the CPython of version `python`, such as `3.13`, on this machine; None without one."""
     for program in _candidates(python):
         try:
             process = await asyncio.create_subprocess_exec(
@@ -84,7 +84,7 @@ async def find(python: str) -> Compiler | None:
 
 
 def missing(python: str) -> ConfigurationError:
-    """The error when bytecode is required and no compiler is here."""
+    """Return the error when bytecode is required and no compiler is here."""
     return ConfigurationError(
         f"no Python {python} on this machine can compile the bytecode of the image",
         hint=f"install it, so that `python{python}` is on `PATH`, or build with `--no-bytecode`",
@@ -92,7 +92,7 @@ def missing(python: str) -> ConfigurationError:
 
 
 async def compiled(compiler: Compiler, files: Tree) -> Tree:
-    """The bytecode of the modules in `files`, whose paths are those in the image.
+    """Return the bytecode of the modules in `files`, whose paths are those in the image.
 
     Files that are not Python of this version have none. Raises `ConfigurationError` when the
     compiler ends with an error.
@@ -113,7 +113,7 @@ async def compiled(compiler: Compiler, files: Tree) -> Tree:
 
 
 def _cached(path: str, tag: str) -> str:
-    """Where Python looks for the bytecode of a file (PEP 3147)."""
+    """Return where Python looks for the bytecode of a file (PEP 3147)."""
     folder, _, name = path.rpartition("/")
     return f"{folder}/__pycache__/{name.removesuffix('.py')}.{tag}.pyc".lstrip("/")
 

@@ -25,7 +25,7 @@ _MAX_LAYER = 2 * 1024 * 1024 * 1024
 
 
 def folder(environment: Mapping[str, str]) -> Path:
-    """The folder of the cache. Raises `ConfigurationError` when no variable names one."""
+    """Return the folder of the cache. Raises `ConfigurationError` when no variable names one."""
     return user_cache.folder(environment, _FOLDER)
 
 
@@ -37,7 +37,7 @@ class BuildCache:
         self._keys = folder / "layers"
 
     async def base(self, name: str) -> Descriptor | None:
-        """The image that is kept under `name`, if it is whole."""
+        """Return the image that is kept under `name`, if it is whole."""
         try:
             found = await self.layout.resolve(name)
             return found if await self.layout.exists(found) else None
@@ -45,7 +45,7 @@ class BuildCache:
             return None
 
     async def layer(self, key: str) -> Layer | None:
-        """The layer that was made from what `key` means."""
+        """Return the layer that was made from what `key` means."""
         path = self._keys / f"{key}.json"
         try:
             said: Any = json.loads(path.read_bytes())

@@ -28,7 +28,7 @@ _SECRET = re.compile(r"(?<=//)[^/@\s]+@")
 async def install(
     requirements: Mapping[str, Any], index: str, project: Path, environment: Mapping[str, str]
 ) -> Tree:
-    """The collections of a `requirements.yml` and those that they depend on.
+    """Return the collections of a `requirements.yml` and those that they depend on.
 
     `index` is a URL, or the name of a server in the settings of `ansible-galaxy`. No stored
     credentials are sent to a URL, and to a server only its own. Paths are relative to `project`.

@@ -60,7 +60,7 @@ class WheelRequest:
 
 
 async def collect(request: WheelRequest, environment: Mapping[str, str]) -> Tree:
-    """The packages as they are in one folder of `PYTHONPATH`.
+    """Return the packages as they are in one folder of `PYTHONPATH`.
 
     Raises `InputError` when there are no wheels that fit or their hashes are others,
     `RemoteError` when the network said no, `ConfigurationError` without an installer.
@@ -189,7 +189,7 @@ async def _run(words: Sequence[str], environment: Mapping[str, str]) -> None:
 
 
 def _record(path: str, data: bytes, kept: Mapping[str, File]) -> bytes:
-    """The list of a package's files, with those that were kept, in order."""
+    """Return the list of a package's files, with those that were kept, in order."""
     rows = csv.reader(io.StringIO(data.decode(errors="replace")))
     names = sorted({row[0] for row in rows if row and row[0] in kept})
     text = io.StringIO()

@@ -130,7 +130,7 @@ class Writer(Generic[T]):
 
 
 def key_of(tree: Tree) -> bytes:
-    """What a file made of `tree` by this release is called by."""
+    """Return what a file made of `tree` by this release is called by."""
     digest = hashlib.sha256(f"{registry_index.FORMAT} {__version__}\n".encode())
     for path in tree:
         content = hashlib.sha256()
@@ -142,7 +142,7 @@ def key_of(tree: Tree) -> bytes:
 
 
 def open_cached(folder: Path, key: bytes, form: Form[T]) -> Store[T] | None:
-    """What `folder` keeps for `key`, or None when that is missing, other or damaged.
+    """Return what `folder` keeps for `key`, or None when that is missing, other or damaged.
 
     Raises `ConfigurationError` when another user can write to the folder.
     """
@@ -219,7 +219,7 @@ def _named_file(folder: Path, name: str) -> Iterator[IO[bytes]]:
 
 
 def open_written(stream: IO[bytes], key: bytes, form: Form[T]) -> Store[T]:
-    """What was just written to `stream`, independent of the stream."""
+    """Return what was just written to `stream`, independent of the stream."""
     stream.flush()
     store = _open(os.dup(stream.fileno()), key, form, trusted=True)
     if store is None:
@@ -254,7 +254,7 @@ def _checksum(descriptor: int) -> bytes:
 
 
 def _lock(folder: Path) -> int | None:
-    """A lock on the folder, held while its descriptor is open; None without one."""
+    """Return a lock on the folder, held while its descriptor is open; None without one."""
     descriptor = -1
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -275,7 +275,7 @@ def _lock(folder: Path) -> int | None:
 
 
 def _is_safe(found: os.stat_result) -> bool:
-    """Whether no user but root, this one and those of its group can change it.
+    """Return whether no user but root, this one and those of its group can change it.
 
     The group counts as ours: OpenShift runs a container as any user, always with group 0,
     and so images make what is written at run time writable for that group.

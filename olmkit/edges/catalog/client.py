@@ -59,7 +59,7 @@ class CatalogClient:
         service: str = "api.Registry",
         metadata: tuple[tuple[str, str], ...] = (),
     ) -> Any:
-        """The answer as protobuf JSON with the fields' own names; a list for a stream.
+        """Return the answer as protobuf JSON with the fields' own names; a list for a stream.
 
         Raises `grpc.RpcError` when the server refuses.
         """

@@ -47,7 +47,7 @@ def arguments(words: list[str]) -> dict[str, str]:
 
 
 def seconds(text: str) -> float:
-    """A duration of Go, such as `5s` or `1m30s`."""
+    """Return a duration of Go, such as `5s` or `1m30s`."""
     total, number = 0.0, ""
     rest = text
     while rest:
@@ -69,7 +69,7 @@ def seconds(text: str) -> float:
 
 
 def connect(address: str, timeout: float) -> socket.socket:
-    """A connection to `host:port`, `:port`, `[v6]:port` or `unix:path`."""
+    """Return a connection to `host:port`, `:port`, `[v6]:port` or `unix:path`."""
     try:
         if address.startswith("unix:"):
             return _connect_unix(address[5:].removeprefix("//"), timeout)
@@ -92,7 +92,7 @@ def _connect_unix(path: str, timeout: float) -> socket.socket:
 
 
 def check(connection: socket.socket, address: str, service: str, timeout: float) -> int:
-    """What the server says of `service`: the number of its status."""
+    """Return what the server says of `service`: the number of its status."""
     name = service.encode()
     message = (b"\x0a" + _varint(len(name)) + name) if name else b""
     connection.sendall(

@@ -370,7 +370,7 @@ async def _write(response: web.StreamResponse, data: bytes) -> None:
 
 
 def _takes_gzip(request: web.Request) -> bool:
-    """Whether the client takes gzip (RFC 9110, 12.5.3)."""
+    """Return whether the client takes gzip (RFC 9110, 12.5.3)."""
     weights: dict[str, str] = {}
     for part in ",".join(request.headers.getall("Accept-Encoding", [])).split(","):
         coding, _, parameters = part.partition(";")

@@ -123,7 +123,7 @@ class CatalogMetrics:
         self._reloads.labels(catalog, "success" if success else "error").inc()
 
     def expose(self, accept: str) -> tuple[bytes, str]:
-        """The form that an `Accept` header requests, and its content type."""
+        """Return the form that an `Accept` header requests, and its content type."""
         if "application/openmetrics-text" in accept:
             body: bytes = openmetrics.generate_latest(self._registry)  # type: ignore[no-untyped-call]
             return body, openmetrics.CONTENT_TYPE_LATEST

@@ -40,7 +40,7 @@ class Descriptors:
                 self._symbols[f"{package}.{symbol}" if package else symbol] = name
 
     def of_file(self, name: str) -> list[bytes]:
-        """A file and all that it needs; empty when it is not here."""
+        """Return a file and all that it needs; empty if it is not here."""
         found: dict[str, bytes] = {}
         wanted = [name]
         while wanted:
@@ -51,18 +51,18 @@ class Descriptors:
         return list(found.values())
 
     def of_symbol(self, symbol: str) -> list[bytes]:
-        """The file that defines a message, service or method, and all that it needs."""
+        """Return the file that defines a message, service or method, and all that it needs."""
         return self.of_file(self._symbols.get(symbol, ""))
 
 
 @functools.cache
 def shipped() -> Descriptors:
-    """The descriptors of what `olmkit catalog serve` speaks."""
+    """Return the descriptors of what `olmkit catalog serve` speaks."""
     return Descriptors(resources.files("olmkit.edges").joinpath("services.binpb").read_bytes())
 
 
 def answer(request: bytes, services: Sequence[str], descriptors: Descriptors) -> bytes:
-    """The response to one request. Raises `ValueError` when it is none."""
+    """Return the response to one request. Raises `ValueError` when it is none."""
     kind, text = 0, ""
     for number, value in fields(request):
         if _BY_FILE_NAME <= number <= _LIST_SERVICES and isinstance(value, bytes):

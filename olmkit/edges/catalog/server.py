@@ -271,7 +271,7 @@ class CatalogServer:
     def _call(
         self, kind: str, service: str, name: str, *, counted: bool = True
     ) -> Callable[[Callable[..., Any]], Any]:
-        """A decorator for the function of a method: it is bounded, and it is observed."""
+        """Return a decorator for the function of a method: it is bounded, and it is observed."""
 
         def decorate(method: Callable[..., Any]) -> Any:
             bounded = self._counted(method) if counted else method
@@ -282,7 +282,7 @@ class CatalogServer:
         return decorate
 
     def _counted(self, method: Callable[..., Awaitable[Any]]) -> Any:
-        """The method, refused where one address or all have too many calls open."""
+        """Return the method, refused where one address or all have too many calls open."""
 
         @functools.wraps(method)
         async def counted(request: Any, context: Any) -> Any:
@@ -353,7 +353,7 @@ def _observed(
 
 
 def _code_name(code: Any) -> str:
-    """The name of a status as Go writes it: `RESOURCE_EXHAUSTED` → `ResourceExhausted`.
+    """Return the name of a status as Go writes it: `RESOURCE_EXHAUSTED` → `ResourceExhausted`.
 
     An exception that is not an abort is answered with UNKNOWN by the library.
     """
@@ -386,7 +386,7 @@ def _credentials(tls: CertificateRenewals) -> Any:
 
 
 def _address_of(peer: str) -> str:
-    """The address of a client without its port: `ipv4:10.0.0.1:4711` → `ipv4:10.0.0.1`."""
+    """Return the address of a client without its port: `ipv4:10.0.0.1:4711` → `ipv4:10.0.0.1`."""
     return peer.rpartition(":")[0] or peer
 
 

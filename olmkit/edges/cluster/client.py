@@ -95,7 +95,7 @@ class HttpCluster:
         await self._connection.close()
 
     def impersonating(self, identity: ImpersonatedUser) -> Self:
-        """The same server over the same connections, asked as another user.
+        """Return the same server over the same connections, asked as another user.
 
         Raises `ConfigurationError` for an identity without user.
         """
@@ -107,7 +107,7 @@ class HttpCluster:
         return await self._discovery.find(GVK.parse(api_version, kind))
 
     async def version(self) -> Mapping[str, Any]:
-        """The server's `/version`."""
+        """Return the server's `/version`."""
         return _object(await self.request("GET", "/version"))
 
     async def get(
@@ -276,7 +276,7 @@ class HttpCluster:
         accept: str = "application/json",
         seconds: float = REQUEST_TIMEOUT,
     ) -> bytes:
-        """One request, answered in full; raises `ClusterError`."""
+        """Return one request, answered in full; raise `ClusterError`."""
         return await self._connection.request(
             method,
             path,
@@ -291,7 +291,7 @@ class HttpCluster:
     async def log(
         self, namespace: str, pod: str, *, params: Mapping[str, str], follow: bool = False
     ) -> AsyncGenerator[bytes, None]:
-        """The log of a container in parts, as they come; with `follow` until it ends."""
+        """Yield the log of a container in parts, as they come; with `follow` until it ends."""
         parts = self._connection.parts(
             f"/api/v1/namespaces/{_one(namespace)}/pods/{_one(pod)}/log",
             params=dict(params) | ({"follow": "true"} if follow else {}),
@@ -312,7 +312,7 @@ class HttpCluster:
         *,
         stdin: bytes | None = None,
     ) -> AsyncGenerator[tuple[int, bytes], None]:
-        """The messages of a command in a container; see `streams.execute`."""
+        """Yield the messages of a command in a container; see `streams.execute`."""
         path = f"/api/v1/namespaces/{_one(namespace)}/pods/{_one(pod)}/exec"
         params = [("container", container)] if container else []
         params += [("stdout", "true"), ("stderr", "true")]

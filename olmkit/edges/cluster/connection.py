@@ -95,7 +95,7 @@ class Connection:
         seconds: float = REQUEST_TIMEOUT,
         headers: Headers = (),
     ) -> bytes:
-        """One request, answered in full."""
+        """Return one request, answered in full."""
         response = await self._open(
             method,
             path,
@@ -195,7 +195,7 @@ class Connection:
         seconds: float | None,
         headers: Headers = (),
     ) -> AsyncGenerator[bytes, None]:
-        """An answer as it comes, until it ends; `seconds` None: for as long as that takes."""
+        """Yield an answer as it comes, until it ends; `seconds` None: for as long as that takes."""
         response = await self._open(
             "GET",
             path,
@@ -258,7 +258,7 @@ class Connection:
     async def _reason(
         self, path: str, params: Iterable[tuple[str, str]], headers: Headers, code: int
     ) -> ClusterError | None:
-        """Why the server does not upgrade a connection; None when it does not say.
+        """Return why the server does not upgrade a connection; None if it does not say.
 
         That answer cannot be read, so the same is requested without the upgrade: no command
         is started by it.
@@ -287,7 +287,7 @@ class Connection:
         head_first: bool = False,
         headers: Headers = (),
     ) -> aiohttp.ClientResponse:
-        """The response's head, once the server has said yes.
+        """Return the response's head, once the server has said yes.
 
         `head_first`: the body takes long, so the head has its own limit, and
         the body is not compressed.
@@ -405,7 +405,7 @@ class Connection:
         return made
 
     def _has_new_authority(self) -> bool:
-        """Whether it was renewed; checked when a certificate did not fit the old one."""
+        """Return whether it was renewed; checked when a certificate did not fit the old one."""
         asked, self._is_distrusted = self._is_distrusted, False
         return asked and self._config.authority() != self._authority
 
@@ -486,7 +486,7 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def _socket(address: tuple[Any, ...]) -> socket.socket:
-    """A socket that notices within a minute when its other end is gone without a word."""
+    """Return a socket that notices within a minute when its other end is gone without a word."""
     family, kind, protocol, _, _ = address
     made = socket.socket(family=family, type=kind, proto=protocol)
     made.setblocking(False)

@@ -37,13 +37,13 @@ class ClusterCredentials(Protocol):
     """Credentials, which a client gets before each request."""
 
     async def authorization(self) -> str | None:
-        """The value of the Authorization header, if there is one."""
+        """Return the value of the Authorization header, if there is one."""
 
     def certificate(self) -> tuple[bytes, bytes] | None:
-        """A client certificate and key that came with the last answer."""
+        """Return a client certificate and key that came with the last answer."""
 
     def refused(self, sent: str | None) -> bool:
-        """The server answered 401 to this header; whether asking again may give another.
+        """Return the server answered 401 to this header; whether asking again may give another.
 
         Many requests may be refused at once, and by then another may have renewed them.
         """
@@ -278,7 +278,7 @@ class ExecCredentials:
 
 
 async def _started(*words: str, **options: Any) -> asyncio.subprocess.Process:
-    """The process; one whose caller no longer waits is ended once it has begun."""
+    """Return the process; one whose caller no longer waits is ended once it has begun."""
     starting = asyncio.ensure_future(asyncio.create_subprocess_exec(*words, **options))
     try:
         return await asyncio.shield(starting)

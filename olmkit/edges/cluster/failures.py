@@ -43,17 +43,17 @@ def unreachable(error: BaseException, host: str) -> Unreachable:
 
 
 def is_distrust(error: BaseException) -> bool:
-    """Whether the certificate of the server does not fit the authority that is trusted."""
+    """Return whether the certificate of the server does not fit the authority that is trusted."""
     return isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.ClientSSLError)
 
 
 def not_kubernetes(host: str, answer: str) -> NotKubernetes:
-    """The server is of another kind; `answer` is what shows it."""
+    """Return the error for a server that is not an API server, as `answer` shows."""
     return NotKubernetes(f"the server at `{host}` is not a Kubernetes API: {answer}", hint=_SERVER)
 
 
 def explained(error: ClusterError, *, host: str, authorization: str | None) -> ClusterError:
-    """The refusal of a server with a hint; `authorization` is the header that was sent.
+    """Return the refusal of a server with a hint; `authorization` is the header that was sent.
 
     The header itself is not in the error.
     """
@@ -127,7 +127,7 @@ def _of_tls(error: BaseException) -> tuple[str, str]:
 
 
 def _plain(cause: BaseException) -> str:
-    """The part of OpenSSL's message that people can read."""
+    """Return the part of OpenSSL's message that people can read."""
     found = getattr(cause, "verify_message", "") if isinstance(cause, ssl.SSLError) else ""
     return str(found).rstrip(".") or str(cause)
 
@@ -166,7 +166,7 @@ def _expiry(authorization: str) -> datetime.datetime | None:
 
 
 def _allowed(message: str, authorization: str | None) -> str:
-    """What a user needs who may not do something."""
+    """Return what a user needs who may not do something."""
     if _ANONYMOUS in message:
         sent = "the request had no credentials" if authorization is None else (
             "the API server did not recognize the credentials"

@@ -100,7 +100,7 @@ def load(
     environment: Mapping[str, str] | None = None,
     service_account: Path = SERVICE_ACCOUNT,
 ) -> ClusterConfig:
-    """The configuration that kubectl would use.
+    """Return the configuration that kubectl would use.
 
     `paths`, else `KUBECONFIG`, else the service account of the pod, else
     `~/.kube/config`. Raises `NoClusterError` when there is none, and `ConfigurationError` when it
@@ -141,7 +141,7 @@ def with_context(context: str, folder: Path, environment: Mapping[str, str]) -> 
 def in_cluster(
     environment: Mapping[str, str], service_account: Path = SERVICE_ACCOUNT
 ) -> ClusterConfig:
-    """The API server and service account of the pod this runs in."""
+    """Return the API server and service account of the pod this runs in."""
     host = environment["KUBERNETES_SERVICE_HOST"]
     port = environment.get("KUBERNETES_SERVICE_PORT", "443")
     namespace = "default"
@@ -195,7 +195,7 @@ def _from_files(paths: Sequence[Path], context_name: str) -> ClusterConfig:
 
 
 def _content(path: Path) -> Any:
-    """What is in a kubeconfig file; one in JSON needs no library for YAML."""
+    """Return what is in a kubeconfig file; one in JSON needs no library for YAML."""
     data = disk.read_file(path)
     if data.lstrip().startswith(b"{"):
         with contextlib.suppress(ValueError, RecursionError):  # flow style of YAML begins so, too
@@ -240,7 +240,7 @@ class _Merged:
 
 
 def _flag(entry: Mapping[str, Any], key: str) -> bool:
-    """A flag; false when it is absent. Text such as `"false"` is refused, as by kubectl."""
+    """Return a flag; false when it is absent. Text such as `"false"` is refused, as by kubectl."""
     value = entry.get(key)
     if value is not None and not isinstance(value, bool):
         raise ConfigurationError(
@@ -271,7 +271,7 @@ def _credentials(
 
 
 def _cluster_info(cluster: Mapping[str, Any], file: Path) -> dict[str, Any]:
-    """What an exec plug-in that requests the cluster gets (client.authentication.k8s.io)."""
+    """Return what an exec plug-in that requests the cluster gets (client.authentication.k8s.io)."""
     info = {
         key: cluster[key]
         for key in ("server", "tls-server-name", "insecure-skip-tls-verify", "proxy-url")

@@ -28,7 +28,7 @@ class ClusterObjects:
         self.cluster = cluster
 
     async def knows(self, kind: Kind) -> bool:
-        """Whether the cluster has that kind."""
+        """Return whether the cluster has that kind."""
         try:
             await self.cluster.resource(*kind)
         except NoSuchKind:
@@ -36,7 +36,7 @@ class ClusterObjects:
         return True
 
     async def find(self, kind: Kind, name: str, namespace: str = "") -> Manifest | None:
-        """The object, or None when there is none, or no such kind."""
+        """Return the object, or None when there is none, or no such kind."""
         try:
             resource = await self.cluster.resource(*kind)
             return await self.cluster.get(resource, name, namespace=namespace)
@@ -44,7 +44,7 @@ class ClusterObjects:
             return None
 
     async def current(self, manifest: Manifest) -> Manifest | None:
-        """The object that a manifest names, as it is; None when there is none."""
+        """Return the object that a manifest names, as it is; None if there is none."""
         return await self.find(_kind(manifest), objects.name(manifest), objects.namespace(manifest))
 
     async def list(
@@ -120,7 +120,7 @@ class ClusterObjects:
     async def log(
         self, namespace: str, pod: str, container: str, *, previous: bool = False, lines: int = 10
     ) -> str:
-        """The last lines of a container; empty when there is no log."""
+        """Return the last lines of a container; empty if there is no log."""
         params = {"container": container, "tailLines": str(lines)}
         if previous:
             params["previous"] = "true"
@@ -132,7 +132,7 @@ class ClusterObjects:
         return body.decode("utf-8", "replace")
 
     async def whole_log(self, namespace: str, pod: str, container: str, *, limit: int) -> bytes:
-        """What a container has printed, at most `limit` bytes."""
+        """Return what a container has printed, at most `limit` bytes."""
         params = {"container": container, "limitBytes": str(limit)}
         path = f"/api/v1/namespaces/{namespace}/pods/{pod}/log"
         return await self.cluster.request("GET", path, params=params, accept="*/*")
@@ -147,7 +147,7 @@ class ClusterObjects:
         limit: int,
         seconds: float = 60.0,
     ) -> tuple[bytes, bytes]:
-        """What a command in a container writes to its output and as errors.
+        """Return what a command in a container writes to its output and as errors.
 
         Raises `ClusterError` when it cannot run, or writes more than `limit` bytes.
         """

@@ -61,7 +61,7 @@ class GrantPolicy(Protocol):
     """What happens to the requests of one grant."""
 
     async def prepared(self, request: GrantedRequest) -> GrantedRequest:
-        """The request as it is sent on; raises `RefusedRequestError`."""
+        """Return the request as it is sent on; raise `RefusedRequestError`."""
 
     async def answered(self, request: GrantedRequest, status: int, body: bytes) -> None:
         """The JSON that the server answered, unless it is a stream or very large."""
@@ -160,7 +160,7 @@ class RunProxy:
 
 
 def with_body(request: GrantedRequest, value: object) -> GrantedRequest:
-    """The request with this value as its JSON body."""
+    """Return the request with this value as its JSON body."""
     return replace(request, body=json.dumps(value).encode())
 
 
@@ -170,7 +170,7 @@ def _is_kept(request: GrantedRequest, headers: Mapping[str, str]) -> bool:
 
 
 def _is_plain(path: str) -> bool:
-    """Whether the path is one of the API, and says where it leads."""
+    """Return whether the path is one of the API, and says where it leads."""
     steps = path.split("/")
     return bool(_PLACES.match(path)) and not any(_STEP_UP.fullmatch(one) for one in steps)
 

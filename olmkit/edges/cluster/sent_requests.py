@@ -44,7 +44,7 @@ class SentRequests:
         self.tracer = tracer
 
     def begin(self, method: str, path: str) -> SentRequest:
-        """A request is about to be sent; `path` may have a query."""
+        """Note that a request is about to be sent, and return its span; `path` may have a query."""
         path = path.partition("?")[0]
         span = self.tracer(method, self.host, path) if self.tracer is not None else None
         return SentRequest(self, method, path, span)

@@ -27,7 +27,7 @@ _STDIN, _CLOSE = b"\x00", b"\xff"
 async def execute(
     socket: aiohttp.ClientWebSocketResponse, stdin: bytes | None
 ) -> AsyncGenerator[tuple[int, bytes], None]:
-    """The messages of a command, each with its channel; `stdin` is sent meanwhile, and ended.
+    """Yield the messages of a command, each with its channel; `stdin` is sent meanwhile, and ended.
 
     Raises `ClusterError` when the server cannot end the input of a command.
     """
@@ -61,7 +61,7 @@ class PodPipe:
         self._begun: set[int] = set()
 
     async def read(self) -> bytes:
-        """What has come, at least one byte; empty at the end. Raises `ClusterError`."""
+        """Return what has come, at least one byte; empty at the end. Raises `ClusterError`."""
         async for message in self._socket:
             if message.type is not aiohttp.WSMsgType.BINARY or not message.data:
                 continue

@@ -22,7 +22,7 @@ _LINE_DECODER = msgspec.json.Decoder(_Line)
 
 
 async def lines(read: Callable[[], Awaitable[bytes]], idle_timeout: float) -> AsyncIterator[bytes]:
-    """The lines of a body, however long (a watch event may be as large as an object).
+    """Yield the lines of a body, however long (a watch event may be as large as an object).
 
     `read` gives the next bytes, none at the end; `TimeoutError` when it takes longer than
     `idle_timeout` seconds. Raises `ClusterError` for a line of more than 64 MiB.
@@ -51,7 +51,7 @@ async def lines(read: Callable[[], Awaitable[bytes]], idle_timeout: float) -> As
 
 
 def event(line: bytes) -> WatchEvent:
-    """The event of a line; an `ERROR` is raised as the error of its Status.
+    """Return the event of a line; an `ERROR` is raised as the error of its Status.
 
     Raises `ClusterError`, a temporary one when the line is not an event.
     """

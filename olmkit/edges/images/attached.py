@@ -24,7 +24,7 @@ _AT_ONCE: Final = 5  # as many requests as a transfer makes
 
 
 async def find(source: ImageStore, root: Descriptor) -> tuple[Referrer, ...]:
-    """All that refers to `root`, in an order in which it may be stored.
+    """Return all that refers to `root`, in an order in which it may be stored.
 
     Raises `InputError` when there are more than a thousand.
     """
@@ -67,7 +67,7 @@ async def copy(
 
 
 async def _ask(source: Referring, subjects: list[Digest]) -> list[list[Referrer]]:
-    """What refers to each of `subjects`, in their order."""
+    """Return what refers to each of `subjects`, in their order."""
     limit = asyncio.Semaphore(_AT_ONCE)
     found: dict[Digest, list[Referrer]] = {}
 
@@ -80,7 +80,7 @@ async def _ask(source: Referring, subjects: list[Digest]) -> list[list[Referrer]
 
 
 async def _of(source: Referring, subject: Digest) -> list[Referrer]:
-    """What refers to `subject` itself."""
+    """Return what refers to `subject` itself."""
     tags = [referrers.cosign_tag(subject, suffix) for suffix in COSIGN_SUFFIXES]
     named = [(await source.tagged(tag), tag) for tag in tags]
     listed = await source.referrers(subject)
@@ -92,6 +92,6 @@ async def _of(source: Referring, subject: Digest) -> list[Referrer]:
 
 
 async def _manifests(source: ImageStore, roots: Iterable[Descriptor]) -> list[Digest]:
-    """The digests of all manifests that `roots` consist of, each once."""
+    """Return the digests of all manifests that `roots` consist of, each once."""
     levels = await store.levels(source, *roots)
     return [part.digest for level in reversed(levels) for part in level if part.is_manifest]

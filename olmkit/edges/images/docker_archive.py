@@ -44,7 +44,7 @@ _COMPRESSED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
 
 
 def open_archive(path: Path) -> ImageStore:
-    """The images of an archive that `docker save` has written."""
+    """Return the images of an archive that `docker save` has written."""
     archive = Archive(path)
     if "oci-layout" in archive.names and "index.json" in archive.names:
         return _Named(archive, str(path))

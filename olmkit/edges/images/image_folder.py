@@ -49,7 +49,7 @@ class ImageFolder:
         return FolderRepository(self, name)
 
     def get(self, name: str) -> Descriptor | None:
-        """What a whole name refers to."""
+        """Return what a whole name refers to."""
         return self._names.get(name)
 
     async def add(self, name: str, descriptor: Descriptor) -> None:
@@ -69,7 +69,7 @@ class ImageFolder:
             await self.layout.tag_all(pending)
 
     async def subjects(self, repository: str) -> dict[Digest, list[Descriptor]]:
-        """What refers to something in a repository, by its subject."""
+        """Return what refers to something in a repository, by its subject."""
         if self._subjects is None:
             found: dict[str, dict[Digest, list[Descriptor]]] = {}
             for name, descriptor in sorted(self._names.items()):
@@ -84,7 +84,7 @@ class ImageFolder:
         return self._subjects.get(repository, {})
 
     async def referrers(self) -> frozenset[Digest]:
-        """What refers to something in the folder, rather than a separate image."""
+        """Return what refers to something in the folder, rather than a separate image."""
         names = {one.name for one in self.images}
         found = [await self.subjects(name) for name in sorted(names)]
         return frozenset(
@@ -92,12 +92,12 @@ class ImageFolder:
         )
 
     def digest(self, reference: Reference) -> Digest | None:
-        """The digest of an image of the folder."""
+        """Return the digest of an image of the folder."""
         found = self._names.get(str(reference))
         return found.digest if found is not None else None
 
     def names_of(self, repository: str) -> tuple[str, ...]:
-        """The tags of a repository, sorted."""
+        """Return the tags of a repository, sorted."""
         beginning = f"{repository}:"
         return tuple(
             sorted(

@@ -91,7 +91,7 @@ class LayoutReader:
         return tuple(sorted({name for name, _ in self.entries() if name}))
 
     async def resolve(self, selector: str) -> Descriptor:
-        """The image under a tag or digest; without either, the only one there is."""
+        """Return the image under a tag or digest; without either, the only one there is."""
         entries = self.entries()
         if not selector:
             images = {entry.digest: entry for _, entry in entries}
@@ -106,14 +106,14 @@ class LayoutReader:
         raise self._which(entries, selector)
 
     async def tagged(self, tag: str) -> Descriptor | None:
-        """What `tag` refers to; None when the layout has no such name."""
+        """Return what `tag` refers to; None if the layout has no such name."""
         if not self._names:
             for name, entry in self.entries():
                 self._names.setdefault(name, entry)
         return self._names.get(tag)
 
     async def referrers(self, subject: Digest) -> tuple[Descriptor, ...]:
-        """The listed manifests whose subject is `subject`."""
+        """Return the listed manifests whose subject is `subject`."""
         if self._subjects is None:
             self._subjects = await self._read_subjects()
         return tuple(self._subjects.get(subject, {}).values())
@@ -134,7 +134,7 @@ class LayoutReader:
         raise self._read_only()
 
     def entries(self) -> tuple[tuple[str, Descriptor], ...]:
-        """Names and images as they are in the layout's index, which is read once."""
+        """Return names and images as they are in the layout's index, which is read once."""
         if self._entries is None:
             self._entries = self.read_entries()
         return self._entries
@@ -145,7 +145,7 @@ class LayoutReader:
         self._names = {}
 
     def read_entries(self) -> tuple[tuple[str, Descriptor], ...]:
-        """The same from the file itself."""
+        """Return the same from the file itself."""
         stream = self._files.open(_INDEX)
         if stream is None:
             raise ConfigurationError(f"`{self._shown}` is not an OCI layout: it has no `{_INDEX}`")
@@ -158,7 +158,7 @@ class LayoutReader:
         return tuple((entry.annotations.get(REF_NAME, ""), entry) for entry in index.manifests)
 
     def by_digest(self, selector: str) -> Descriptor | None:
-        """The manifest of a digest, which need not have a name."""
+        """Return the manifest of a digest, which need not have a name."""
         try:
             digest = Digest.parse(selector)
         except InputError:
@@ -245,7 +245,7 @@ class Layout(LayoutReader):
             raise disk_error(path, error) from error
 
     def is_there(self) -> bool:
-        """Whether the folder is a layout already."""
+        """Return whether the folder is a layout already."""
         return (self.folder / _INDEX).exists()
 
     async def attach(self, descriptor: Descriptor) -> None:
@@ -274,7 +274,7 @@ class Layout(LayoutReader):
 
 
 def open_archive(path: Path) -> LayoutReader:
-    """An OCI layout in a tar file, read in place."""
+    """Return an OCI layout in a tar file, read in place."""
     return LayoutReader(Archive(path), str(path))
 
 

@@ -42,7 +42,7 @@ class PublicKey:
     _key: ec.EllipticCurvePublicKey = field(repr=False)
 
     def verifies(self, signature: bytes, signed: bytes) -> bool:
-        """Whether `signature` is of the bytes `signed` and was made with the private key."""
+        """Return whether `signature` is of the bytes `signed` and was made with the private key."""
         from cryptography.exceptions import InvalidSignature
         from cryptography.hazmat.primitives import hashes
         from cryptography.hazmat.primitives.asymmetric import ec
@@ -77,7 +77,7 @@ class PrivateKey:
 
 
 def read_public(path: Path) -> PublicKey:
-    """The public key of a PEM file.
+    """Return the public key of a PEM file.
 
     Raises `InputError` for a private key, and for what is not a public key on P-256.
     """
@@ -122,7 +122,7 @@ def read_private(path: Path, password: Password) -> PrivateKey:
 
 
 def _opened(path: Path, body: bytes, password: Password) -> bytes:
-    """The PKCS #8 form of a key that cosign encrypted."""
+    """Return the PKCS #8 form of a key that cosign encrypted."""
     try:
         from nacl.exceptions import CryptoError
         from nacl.secret import SecretBox
@@ -172,7 +172,7 @@ def _on_p256(key: object, path: Path) -> Any:
 
 
 def _library() -> tuple[Any, type[Exception]]:
-    """The reader of keys, and the error that it raises for those it does not know."""
+    """Return the reader of keys, and the error that it raises for those it does not know."""
     try:
         from cryptography.exceptions import UnsupportedAlgorithm
         from cryptography.hazmat.primitives import serialization

@@ -96,7 +96,7 @@ async def _carry(
 
 
 async def _parts(source: ImageStore, descriptor: Descriptor) -> list[Digest]:
-    """What a manifest names; nothing for a blob."""
+    """Return what a manifest names; nothing for a blob."""
     if not descriptor.is_manifest:
         return []
     manifest = await store.read_manifest(source, descriptor)
@@ -115,7 +115,7 @@ async def at_once(work: Iterable[Coroutine[Any, Any, None]]) -> None:
 
 
 def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The error to report: ours first, since it has a message."""
+    """Return the error to report: ours first, since it has a message."""
     flat = list(_flatten(errors))
     return next((error for error in flat if isinstance(error, OlmkitError)), flat[0])
 

@@ -113,7 +113,7 @@ class Connections:
             await self._web.__aexit__(None, None, None)
 
     def web(self) -> Web:
-        """The client."""
+        """Return the client."""
         if self._web is None:
             from olmkit.edges.network.web import Web
 
@@ -207,7 +207,7 @@ async def _registry(
 
 
 def web_options(access: Access) -> WebOptions:
-    """The part of `access` that any HTTP client needs."""
+    """Return the part of `access` that any HTTP client needs."""
     from olmkit.edges.network.web import WebOptions
 
     return WebOptions(
@@ -219,7 +219,7 @@ def web_options(access: Access) -> WebOptions:
 
 
 def selector(reference: ImageReference) -> str:
-    """The tag or digest that the store looks up; empty for the only image there is."""
+    """Return the tag or digest that the store looks up; empty for the only image there is."""
     match reference:
         case Reference():
             return reference.selector
@@ -241,7 +241,7 @@ def pinned(reference: ImageReference, descriptor: Descriptor) -> str:
 
 
 async def read_bundle_tree(text: str, access: Access) -> ImageFiles:
-    """The files of a bundle: from its folder, or from an image with a bundle's labels."""
+    """Return the files of a bundle: from its folder, or from an image with a bundle's labels."""
     source = parse(text)
     if isinstance(source, FolderReference):
         return ImageFiles(source=source, tree=disk.read_tree(local_path(source.folder)))
@@ -249,7 +249,7 @@ async def read_bundle_tree(text: str, access: Access) -> ImageFiles:
 
 
 async def read_catalog_tree(text: str, access: Access) -> ImageFiles:
-    """The files of a catalog, relative to its folder in the image.
+    """Return the files of a catalog, relative to its folder in the image.
 
     An index database becomes the file of the catalog that it holds.
     """
@@ -266,7 +266,7 @@ async def read_catalog_tree(text: str, access: Access) -> ImageFiles:
 async def read_tree(
     text: str, access: Access, connections: Connections | None = None
 ) -> ImageFiles:
-    """The files of a bundle or a catalog, whichever it is.
+    """Return the files of a bundle or a catalog, whichever it is.
 
     See `ImageFiles.is_bundle`, and `ImageFiles.database` for a catalog that is not in files.
     """
@@ -336,7 +336,7 @@ def _named(layer: Descriptor) -> str:
 async def unpack(
     store: ImageStore, image: Image, wanted: Sequence[str] = ("",), limits: Limits | None = None
 ) -> Tree:
-    """The files of `image` below the `wanted` folders, under the names that were requested.
+    """Return the files of `image` below the `wanted` folders, under the names that were requested.
 
     Raises `InputError` when it exceeds `limits`, which hold for the image as a whole, and when a
     layer is not the one that the image config names (`rootfs.diff_ids`, OCI image specification).
@@ -437,5 +437,5 @@ def _clean(folder: str) -> str:
 
 
 def local_path(text: str) -> Path:
-    """A path as a user types it, with `~` for the home folder."""
+    """Return a path as a user types it, with `~` for the home folder."""
     return Path(text).expanduser()

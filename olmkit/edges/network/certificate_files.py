@@ -40,14 +40,14 @@ class CertificateRenewals:
         self._seen = b"" if pair is None else _digest(pair)
 
     def read(self) -> Pair | None:
-        """What is in the files now; None when one of them cannot be read."""
+        """Return what is in the files now; None if one of them cannot be read."""
         try:
             return Pair(self.certificate.read_bytes(), self.key.read_bytes())
         except OSError:
             return None
 
     def renewed(self) -> Pair | None:
-        """The content when it differs from the last one that was seen, and fits together.
+        """Return the content when it differs from the last one that was seen, and fits together.
 
         Raises `ConfigurationError` for one that does not; it is not returned again.
         """
@@ -60,7 +60,7 @@ class CertificateRenewals:
 
 
 def tls_context(certificate: Path, key: Path) -> ssl.SSLContext:
-    """The TLS context of a server from files in PEM form.
+    """Return the TLS context of a server from files in PEM form.
 
     Raises `ConfigurationError` when they are not a certificate and its key.
     """
@@ -75,7 +75,7 @@ def tls_context(certificate: Path, key: Path) -> ssl.SSLContext:
 
 
 def fresh_tls_context() -> ssl.SSLContext:
-    """A server's context that has no certificate yet."""
+    """Return a server's context that has no certificate yet."""
     made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     made.minimum_version = ssl.TLSVersion.TLSv1_2
     return made

@@ -12,12 +12,12 @@ _NEXT = re.compile(r';\s*rel\s*=\s*(?:next\s*(?:;|$)|"\s*(?:[^"]*\s)?next(?:\s[^
 
 
 def split_list(text: str) -> list[str]:
-    """The elements of a list, which commas separate, but for those in quoted strings."""
+    """Return the elements of a list, which commas separate, but for those in quoted strings."""
     return [part for found in _ELEMENT.findall(text) if (part := found.strip())]
 
 
 def next_link(text: str) -> str:
-    """The target of the link to the next page in `Link` headers (RFC 8288), or nothing."""
+    """Return the target of the link to the next page in `Link` headers (RFC 8288), or nothing."""
     for element in _split_links(text):
         link = _LINK.fullmatch(element)
         if link is not None and _NEXT.search(link[2]):
@@ -37,7 +37,7 @@ def _split_links(text: str) -> list[str]:
 
 
 def parse_retry_after(text: str, now: float) -> float:
-    """The seconds of a `Retry-After` header, a number or a date; a day at most."""
+    """Return the seconds of a `Retry-After` header, a number or a date; a day at most."""
     if not text:
         return 0.0
     if text.strip().isdecimal():
@@ -51,5 +51,5 @@ def parse_retry_after(text: str, now: float) -> float:
 
 
 def parse_count(text: str) -> int | None:
-    """The number of bytes or seconds in a header; None when `text` is not one of 18 digits."""
+    """Return the number of bytes or seconds in a header; None if `text` is not one of 18 digits."""
     return int(text) if len(text) <= 18 and text.isascii() and text.isdecimal() else None

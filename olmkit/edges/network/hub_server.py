@@ -78,7 +78,7 @@ class HubApi:
         self._kept = {}
 
     async def _made(self, path: str) -> _Answer | None:
-        """The answer at a path, made in a thread unless it is kept."""
+        """Return the answer at a path, made in a thread unless it is kept."""
         if path in self._kept:
             return self._kept[path]
         async with self._one:
@@ -185,7 +185,7 @@ def _takes_gzip(sent: str) -> bool:
 
 
 def _is_local(host: str) -> bool:
-    """Whether the name is of this machine. Another name may be that of a hostile site."""
+    """Return whether the name is of this machine. Another name may be that of a hostile site."""
     name = host.rpartition(":")[0] if not host.endswith("]") and ":" in host else host
     name = name.removeprefix("[").removesuffix("]").rstrip(".").lower()
     if name == "localhost" or name.endswith(".localhost"):

@@ -30,7 +30,7 @@ def add(application: web.Application, expose: Expose) -> None:
 
 
 def application(expose: Expose) -> web.Application:
-    """An application that has nothing else."""
+    """Return an application that has nothing else."""
     made = web.Application()
     add(made, expose)
     return made

@@ -31,7 +31,7 @@ class Pace:
         self._came = 0
 
     async def take(self, reading: Awaitable[bytes]) -> bytes:
-        """The next piece. Raises `TooSlow`, or `TimeoutError` when nothing comes."""
+        """Return the next piece. Raises `TooSlow`, or `TimeoutError` when nothing comes."""
         clock = asyncio.get_running_loop().time
         began = clock()
         async with asyncio.timeout(self._window):

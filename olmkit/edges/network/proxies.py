@@ -17,7 +17,7 @@ _PORTS = {"http": 80, "https": 443}
 
 
 def proxy_for(url: str, environment: Mapping[str, str]) -> str | None:
-    """The proxy's URL for `url`; None when there is none, or `NO_PROXY` excepts the host.
+    """Return the proxy's URL for `url`; None if there is none, or `NO_PROXY` excepts the host.
 
     `NO_PROXY` lists `*`, addresses, networks as CIDR, and domains: `example.com` holds for
     it and all below it, `.example.com` and `*.example.com` for what is below. A port, if
@@ -88,7 +88,7 @@ def _excepts(
 
 
 def _split_port(entry: str) -> tuple[str, str]:
-    """A name or an address, and the port behind it if there is one."""
+    """Return a name or an address, and the port behind it if there is one."""
     if entry.startswith("["):
         name, _, rest = entry[1:].partition("]")
         return name, rest.removeprefix(":")

@@ -49,7 +49,7 @@ def redact(url: str) -> str:
 
 
 def same_origin(one: str, other: str) -> bool:
-    """Whether two URLs are for the same scheme, host and port."""
+    """Return whether two URLs are for the same scheme, host and port."""
     first, second = _parsed(one), _parsed(other)
     if first is None or second is None:
         return False
@@ -57,7 +57,7 @@ def same_origin(one: str, other: str) -> bool:
 
 
 def is_downgrade(source: str, target: str) -> bool:
-    """Whether the way from `source` to `target` leaves encryption."""
+    """Return whether the way from `source` to `target` leaves encryption."""
     return source.lower().startswith("https:") and not target.lower().startswith("https:")
 
 

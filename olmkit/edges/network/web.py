@@ -114,15 +114,15 @@ class Reply:
         return str(urls.join(self._url, text)) if text else ""
 
     def listed(self, name: str) -> str:
-        """The value of a header that may be there several times, as one list."""
+        """Return the value of a header that may be there several times, as one list."""
         return ", ".join(self._response.headers.getall(name, ()))
 
     def is_from(self, origin: str) -> bool:
-        """Whether the host of `origin` gave this answer, and not one it redirects to."""
+        """Return whether the host of `origin` gave this answer, and not one it redirects to."""
         return urls.same_origin(str(self._url), origin)
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """The body as it comes; `SlowError` when no line is as slow as this."""
+        """Yield the body as it comes; raise `SlowError` if no line is as slow as this."""
         pace = Pace(self._window)
         try:
             while chunk := await pace.take(self._response.content.read(_CHUNK)):
@@ -133,7 +133,7 @@ class Reply:
             raise _translated(error, self._url) from tellable(error)
 
     async def read(self, limit: int) -> bytes:
-        """The body as a whole; `RemoteError` when it is longer than `limit` bytes."""
+        """Return the body as a whole; raise `RemoteError` if it is longer than `limit` bytes."""
         data = bytearray()
         try:
             async with asyncio.timeout(_WHOLE_BODY), closing(self.chunks()) as chunks:
@@ -218,7 +218,7 @@ class Web:
         raise RemoteError(f"`{urls.redact(url)}` redirects more than {_MAX_REDIRECTS} times")
 
     async def retry(self, work: Callable[[], Awaitable[T]]) -> T:
-        """The outcome of `work`, which is tried again while its errors are temporary."""
+        """Return the outcome of `work`, which is tried again while its errors are temporary."""
         for attempt in range(1, self.options.attempts + 1):
             try:
                 return await work()
@@ -230,7 +230,7 @@ class Web:
         raise AssertionError("unreachable")
 
     def attempts(self, error: OlmkitError) -> int:
-        """How often something is tried that ends with `error`, the first time included."""
+        """Return how often something is tried that ends with `error`, the first time included."""
         limits: dict[type[OlmkitError], int] = {
             UnreachableError: self.options.connect_attempts,
             SlowError: self.options.slow_attempts,
@@ -336,12 +336,12 @@ def trusted(options: WebOptions) -> ssl.SSLContext | bool:
 
 
 def tellable(error: BaseException) -> BaseException | None:
-    """The cause that a traceback may show; some say whole URLs, the secrets in them too."""
+    """Return the cause that a traceback may show; some say whole URLs, the secrets in them too."""
     return None if isinstance(error, aiohttp.ClientResponseError | aiohttp.InvalidURL) else error
 
 
 def _translated(error: BaseException, url: URL) -> RemoteError:
-    """An error of the HTTP library as ours, with a fix where one is known."""
+    """Return an error of the HTTP library as ours, with a fix where one is known."""
     if (ours := _own_error(error)) is not None:
         return ours
     host = _shown_host(url)

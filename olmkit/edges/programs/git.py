@@ -13,7 +13,7 @@ _TIMEOUT: Final = 120.0  # seconds; a diff of the largest public repository take
 
 
 def merge_base(repository: Path, base: str) -> str:
-    """The commit from which `HEAD` and `base` went apart.
+    """Return the commit from which `HEAD` and `base` went apart.
 
     Raises `ConfigurationError` when `repository` is not a checkout, or has no such commit.
     """
@@ -31,7 +31,7 @@ def changed_files(repository: Path, commit: str) -> tuple[tuple[str, str], ...]:
 
 
 def folders(repository: Path, commit: str, folder: str) -> tuple[str, ...]:
-    """The folders directly below a folder at a commit; none when there is no such folder."""
+    """Return the folders directly below a folder at a commit; none when there is no such folder."""
     words = ["ls-tree", "-d", "--name-only", "-z", commit, "--", f"{folder}/"]
     data = _git(repository, words, f"git cannot list `{folder}`")
     names = data.decode("utf-8", "surrogateescape").split("\0")

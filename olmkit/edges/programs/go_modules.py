@@ -54,12 +54,12 @@ class ModuleFolders:
         return self._modfile.module
 
     def version(self, module: str) -> str:
-        """The version of a module that the project depends on, or an empty text."""
+        """Return the version of a module that the project depends on, or an empty text."""
         found = self._modfile.resolve(module)
         return found.version if found else self._from_sums().get(module, "")
 
     def files(self, package: str) -> Mapping[str, bytes] | None:
-        """The Go files of an import path by their paths; None when it is not here."""
+        """Return the Go files of an import path by their paths; None if it is not here."""
         for folder in self._folders(package):
             found = _go_files(folder)
             if found:
@@ -120,7 +120,7 @@ def _workspace(project: Path, environment: Mapping[str, str]) -> dict[str, Path]
 
 
 def own_files(project: Path) -> Iterator[Path]:
-    """The Go files of a module, as `./...` names its packages; tests are left out.
+    """Yield the Go files of a module, as `./...` names its packages; tests are left out.
 
     Raises `RemoteError` when the disk says no.
     """

@@ -95,7 +95,7 @@ class Helm:
     async def render(
         self, release: str, namespace: str, inputs: Inputs, *, is_there: bool, on_server: bool
     ) -> str:
-        """The manifest that an install, or an upgrade where it `is_there`, would have.
+        """Return the manifest that an install, or an upgrade where it `is_there`, would have.
 
         `on_server` lets the function `lookup` of templates read the cluster.
         """
@@ -120,7 +120,7 @@ class Helm:
         return str(found)
 
     async def filled(self, templates: Mapping[str, str]) -> dict[str, str]:
-        """What templates give, by their keys: each with Helm's functions, and without data.
+        """Return what templates give, by their keys: each with Helm's functions, and without data.
 
         Raises `HelmError` for what is not a template.
         """
@@ -190,7 +190,7 @@ class Helm:
 async def helm(
     program: str, *, environment: Mapping[str, str], home: Path, kubeconfig: Path | None = None
 ) -> Helm:
-    """The program of this name or path; raises `ConfigurationError` when it is none."""
+    """Return the program of this name or path; raise `ConfigurationError` when it is none."""
     found = dict(environment)
     if kubeconfig is not None:
         found["KUBECONFIG"] = str(kubeconfig)
@@ -208,7 +208,7 @@ async def helm(
 
 
 def chart(path: Path) -> ChartSource:
-    """A chart of the disk; raises `ConfigurationError` when there is none."""
+    """Return a chart of the disk; raise `ConfigurationError` when there is none."""
     from olmkit.base import documents
 
     digest = hashlib.sha256()
@@ -303,7 +303,7 @@ async def _end(process: asyncio.subprocess.Process) -> None:
 
 
 def _error(verb: str, code: int, said: str) -> HelmError:
-    """What helm says, without its warnings; whether trying again may help."""
+    """Return what helm says, without its warnings; whether trying again may help."""
     lines = [line for line in said.splitlines() if line and not line.startswith("WARNING")]
     message = "\n".join(lines).removeprefix("Error: ").strip()[:_MESSAGE]
     away = ("cluster unreachable", "connection refused", "i/o timeout", "TLS handshake timeout")
@@ -314,7 +314,7 @@ def _error(verb: str, code: int, said: str) -> HelmError:
 
 
 def on_path(environment: Mapping[str, str]) -> Path | None:
-    """The program helm on the path of this machine, if there is one."""
+    """Return the program helm on the path of this machine, if there is one."""
     found = shutil.which("helm", path=environment.get("PATH", os.defpath))
     return Path(found) if found else None
 
@@ -322,7 +322,7 @@ def on_path(environment: Mapping[str, str]) -> Path | None:
 async def pulled(
     chart: str, environment: Mapping[str, str], *, repository: str = "", version: str = ""
 ) -> bytes:
-    """The packed chart that a chart repository has under this name, or that a URL names.
+    """Return the packed chart that a chart repository has under this name, or that a URL names.
 
     Repositories that the user has added to Helm are known, with their passwords; so are its
     proxies. Raises `HelmError`, or `ConfigurationError` if `helm` is not installed.

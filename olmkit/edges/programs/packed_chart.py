@@ -9,7 +9,7 @@ from olmkit.oci import archives, limits
 
 
 def read(data: bytes, name: str) -> Tree:
-    """The files of the archive without the folder that holds them; raises `InputError`."""
+    """Return the files of the archive without the folder that holds them; raise `InputError`."""
     files: dict[str, File | bytes] = {}
     budget = limits.ReadBudget()
     for entry, content in archives.entries(io.BytesIO(data), name, budget):

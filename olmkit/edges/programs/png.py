@@ -20,7 +20,7 @@ _SECONDS = 60.0
 
 
 async def from_svg(svg: bytes, environment: Mapping[str, str]) -> bytes:
-    """The picture in PNG, at twice its natural size.
+    """Return the picture in PNG, at twice its natural size.
 
     Raises `ConfigurationError` when this machine has no converter, `RemoteError` when the
     converter fails or does not end.

@@ -133,7 +133,7 @@ def path_with(folder: Path, environment: Mapping[str, str]) -> str:
 
 
 def own_python() -> str:
-    """The Python that runs this."""
+    """Return the Python that runs this."""
     return sys.executable
 
 

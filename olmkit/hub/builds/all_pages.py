@@ -74,7 +74,7 @@ class Source:
 
 
 def packages(sources: Sequence[Source]) -> Iterator[Wanted]:
-    """The packages of all catalogs, in the order in which their pages are made."""
+    """Yield the packages of all catalogs, in the order in which their pages are made."""
     many = len(sources) > 1
     providers = _providers(sources, many=many)
     for source in sources:
@@ -102,7 +102,7 @@ def rest(
     failures: Sequence[str],
     moment: Moment = _UNKNOWN,
 ) -> Iterator[Part]:
-    """The list, the pages of kinds and the others that are not of a package.
+    """Yield the list, the pages of kinds and the others that are not of a package.
 
     `failures` say which pages of packages could not be made.
     """
@@ -143,7 +143,7 @@ def rest(
 
 
 def of_catalogs(sources: Sequence[Source], *, title: str) -> Site:
-    """All pages at once. With several catalogs, those of each are below `c/NAME/`."""
+    """Return all pages at once. With several catalogs, those of each are below `c/NAME/`."""
     pages: dict[str, Page] = {}
     found: dict[str, bytes] = {}
     data: dict[str, Any] = {}
@@ -176,7 +176,7 @@ def _place(tile: Tile) -> tuple[bool, str, str]:
 
 
 def _changed(changes: Sequence[News]) -> Mapping[str, int]:
-    """The pages of packages, and the places of their last changes."""
+    """Return the pages of packages, and the places of their last changes."""
     found: dict[str, int] = {}
     for place, one in enumerate(changes):
         if one.href:
@@ -199,7 +199,7 @@ def _kinds(summaries: Sequence[Summary]) -> Iterator[Part]:
 
 
 def _lifecycles(catalog: Catalog) -> Mapping[str, Mapping[str, Any]]:
-    """The blobs that state how long the versions of packages are supported, by package."""
+    """Return the blobs that state how long the versions of packages are supported, by package."""
     return {
         one.package: outline.blob_at(one.place).value
         for one in catalog.outlines.customs
@@ -208,7 +208,7 @@ def _lifecycles(catalog: Catalog) -> Mapping[str, Mapping[str, Any]]:
 
 
 def _unknown_deprecations(source: Source) -> Iterator[ReportItem]:
-    """How many deprecations name what does not exist, which OLM ignores."""
+    """Yield how many deprecations name what does not exist, which OLM ignores."""
     packages = source.catalog.packages
     number = 0
     for blob in source.catalog.outlines.deprecations:

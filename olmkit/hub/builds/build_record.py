@@ -51,7 +51,7 @@ def digest_of(data: bytes) -> str:
 
 
 def parse(data: bytes | None) -> Earlier:
-    """The record of an earlier build; an empty one when there is none that reads."""
+    """Return the record of an earlier build; an empty one when there is none that reads."""
     try:
         found = json.loads(data or b"")
         release = found["schema_version"]
@@ -64,7 +64,7 @@ def parse(data: bytes | None) -> Earlier:
 
 
 def format_record(files: Mapping[str, str], packages: Mapping[str, PackageRecord]) -> bytes:
-    """The record as it is written; the same for the same build."""
+    """Return the record as it is written; the same for the same build."""
     listed = {
         path: {
             "key": one.key,

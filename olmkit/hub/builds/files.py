@@ -124,11 +124,11 @@ class HubFiles:
         yield from self._new(self._file("_headers", _HEADERS.encode()))
 
     def record(self) -> bytes:
-        """The record of this build, for the next one."""
+        """Return the record of this build, for the next one."""
         return build_record.format_record(self._digests, self._packages)
 
     def report(self) -> tuple[str, ...]:
-        """What cannot be shown, in words."""
+        """Return what cannot be shown, in words."""
         return (*(one for source in self._sources for one in source.failures), *self.failed)
 
     def _unchanged(self, wanted: Wanted) -> PackageRecord | None:
@@ -198,7 +198,7 @@ class HubFiles:
             yield HubFile(f"{path}.gz", gzip.compress(data, 9, mtime=0))
 
     def _new(self, files: Iterable[HubFile]) -> Iterator[HubFile]:
-        """The files that were not given out yet: packages share icons."""
+        """Yield the files that were not given out yet: packages share icons."""
         for file in files:
             if file.path not in self._digests and file.data is not None:
                 self._digests[file.path] = digest_of(file.data)
@@ -232,7 +232,7 @@ def _look_key(look: Look) -> str:
 
 
 def render(look: Look, path: str, page: Page, *, clean_links: bool = False) -> str:
-    """The HTML of one page."""
+    """Return the HTML of one page."""
     return looks.html(
         page,
         site=look.title,
@@ -249,7 +249,7 @@ def render(look: Look, path: str, page: Page, *, clean_links: bool = False) -> s
 def render_safely(
     look: Look, path: str, page: Page, *, clean_links: bool = False
 ) -> tuple[str, str]:
-    """The HTML of one page, else of the page that says why it failed; and the reason."""
+    """Return the HTML of one page, else of the page that says why it failed; and the reason."""
     try:
         return render(look, path, page, clean_links=clean_links), ""
     except Exception as error:  # data of any shape: it costs this page only
@@ -263,7 +263,7 @@ def shared_files(
     index: Mapping[str, Any],
     news: Sequence[News] | None = None,
 ) -> dict[str, bytes]:
-    """The feed, the search index as scripts, style sheet and scripts."""
+    """Return the feed, the search index as scripts, style sheet and scripts."""
     found = {f"{shared.FOLDER}/{name}": data for name, data in shared.shared().items()}
     packages = json.dumps(index["packages"], ensure_ascii=False, sort_keys=True)
     found["index.js"] = shared.index_script(packages).encode("utf-8", "replace")
@@ -277,7 +277,7 @@ def shared_files(
 
 
 def file_of(path: str) -> str:
-    """The file of the page at `path`."""
+    """Return the file of the page at `path`."""
     return f"{path}{INDEX}" if not path or path.endswith("/") else path
 
 
@@ -290,6 +290,6 @@ def _unmade(reason: str) -> ErrorPage:
 
 
 def json_bytes(value: Any) -> bytes:
-    """A JSON file."""
+    """Return a JSON file."""
     text = json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True)
     return text.encode("utf-8", "replace") + b"\n"

@@ -89,7 +89,7 @@ class OnRequest:
         )
 
     def find(self, path: str) -> Make | None:
-        """What makes the file at `path`; None if the file does not exist."""
+        """Return what makes the file at `path`; None if the file does not exist."""
         found = self._made.get(path)
         if found is not None:
             return found
@@ -103,7 +103,7 @@ class OnRequest:
         return self._in_package(wanted, path) if wanted is not None else None
 
     def moved(self, path: str) -> str | None:
-        """The page for `operator/PACKAGE[/CHANNEL[/CSV]]`, an address of operatorhub.io.
+        """Return the page for `operator/PACKAGE[/CHANNEL[/CSV]]`, an address of operatorhub.io.
 
         Without a CSV, a channel leads to its head; an unknown channel or CSV to the package. None
         for another path or package.
@@ -149,7 +149,7 @@ class OnRequest:
         return self._of_package(wanted, path, lambda pages: pages.version(bundle))
 
     def _history(self, wanted: Wanted, path: str) -> bytes:
-        """A file that all versions are needed for."""
+        """Return a file that all versions are needed for."""
 
         def made(pages: PackagePages) -> Iterator[Part]:
             return chain(pages.versions(), pages.histories())
@@ -185,7 +185,7 @@ class OnRequest:
         return partial(self._of_version, *found, path) if found is not None else None
 
     def _all_crds(self) -> Iterator[tuple[str, tuple[Wanted, Bundle]]]:
-        """The pages of CRDs, with a version that has them."""
+        """Yield the pages of CRDs, with a version that has them."""
         for wanted in self._packages.values():
             for bundle in wanted.package.bundles.values():
                 if _OBJECT not in outline.blob_at(bundle.place).text:
@@ -217,7 +217,7 @@ def _file(part: Part) -> str:
 
 
 def _files(bundles: Iterable[str]) -> Iterator[str]:
-    """The paths in the folder of a package."""
+    """Yield the paths in the folder of a package."""
     names = list(bundles)
     yield from (INDEX, *(_OVERVIEW if names else ()))
     yield from _COMPARISON if len(names) > 1 else ()

@@ -12,7 +12,7 @@ _LONGEST: Final = 40
 
 
 def svg(name: str, version: str) -> str:
-    """The badge: the name on grey, the version on blue."""
+    """Return the badge: the name on grey, the version on blue."""
     left, right = (_part(one) for one in (name, version or "no version"))
     first, second = (round(len(one) * _LETTER + 12) for one in (left, right))
     title = escape(f"{left}: {right}", {'"': "&quot;"})

@@ -56,7 +56,7 @@ _NAMESPACED: Final = (
 
 
 def manifests(variant: Variant, install: Install) -> list[Markup]:
-    """The lines of the manifests of a variant, coloured and marked."""
+    """Return the lines of the manifests of a variant, coloured and marked."""
     *lines, last = _lines(_PRIVATE.sub("\ufffd", variant.yaml), variant, install)
     pieces = [f"{line}\n" for line in lines] + ([last] if last else [])
     pieces = [part for one in pieces for part in _before_mark(one, "pin")]
@@ -68,7 +68,7 @@ def manifests(variant: Variant, install: Install) -> list[Markup]:
 
 
 def command(variant: Variant, install: Install) -> list[Markup]:
-    """The manifests with the command that applies them around them, of the class `sh`."""
+    """Return the manifests with the command that applies them around them, of the class `sh`."""
     before, yaml, after = variant.command.partition(variant.yaml)
     if not yaml:
         return [escape(clean(variant.command))]
@@ -79,7 +79,7 @@ def command(variant: Variant, install: Install) -> list[Markup]:
 
 
 def olmkit(variant: Variant, install: Install) -> list[Markup]:
-    """The command of olmkit that does the same; what is optional is at its end."""
+    """Return the command of olmkit that does the same; what is optional is at its end."""
     pin = f" --version {shlex.quote(install.version)}"
     text = _PRIVATE.sub("\ufffd", variant.olmkit).replace(pin, "").replace(_MANUAL, "")
     text = _after_word(text, "--channel", shlex.quote(install.channel), "channel")
@@ -93,7 +93,7 @@ def olmkit(variant: Variant, install: Install) -> list[Markup]:
 
 
 def after(variant: Variant, install: Install) -> list[Markup]:
-    """The commands that follow: to watch, and to approve where that is manual."""
+    """Return the commands that follow: to watch, and to approve where that is manual."""
     watch = _PRIVATE.sub("\ufffd", variant.after).partition("\n")[0]
     watch = _after_word(watch, "-n", variant.namespace, "ns")
     if variant.olm != "v0":
@@ -103,13 +103,13 @@ def after(variant: Variant, install: Install) -> list[Markup]:
 
 
 def removal(variant: Variant) -> list[Markup]:
-    """The commands that remove the operator."""
+    """Return the commands that remove the operator."""
     text = _PRIVATE.sub("\ufffd", variant.removal)
     return _words(_after_word(text, "-n", variant.namespace, "ns"))
 
 
 def _lines(text: str, variant: Variant, install: Install) -> list[str]:
-    """The lines of the manifests with marks: they are ours, so that their shape is known."""
+    """Return the lines of the manifests with marks: they are ours, so that their shape is known."""
     rules: dict[str, list[tuple[re.Pattern[str], str]]] = {}
     for of, rule, mark in _rules(variant):
         rules.setdefault(of, []).append((re.compile(rule), mark))
@@ -165,7 +165,7 @@ def _mark(kind: str, text: str) -> str:
 
 
 def _before_mark(text: str, kind: str) -> list[str]:
-    """The text before the mark, and the text from it on."""
+    """Return the text before the mark, and the text from it on."""
     before, opened, rest = text.partition(_OPEN[kind])
     return [before, opened + rest] if opened else [text]
 
@@ -177,7 +177,7 @@ def _words(text: str, pin: str = "") -> list[Markup]:
 
 
 def _marked(text: str, pin: str) -> str:
-    """The marks as elements. `data-text` is the `pin` that the script may write."""
+    """Return the marks as elements. `data-text` is the `pin` that the script may write."""
     text = clean(text)
     for kind, char in _OPEN.items():
         is_hidden = kind == "pin" and char + _CLOSE in text

@@ -30,7 +30,7 @@ IMAGE_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
 
 def fill(template: str, root: str, values: Mapping[str, Any], *, clean_links: bool) -> str:
-    """The page that `template` is with `values`.
+    """Return the page that `template` is with `values`.
 
     `root` is the relative way to the first page (`""`, `"../../"`). `clean_links` leaves
     `index.html` out of links: a server can, pages on disk cannot.
@@ -42,7 +42,7 @@ def fill(template: str, root: str, values: Mapping[str, Any], *, clean_links: bo
 
 @pass_context
 def _to(context: Context, path: str) -> str:
-    """The link from this page to `path`, which is relative to the first page."""
+    """Return the link from this page to `path`, which is relative to the first page."""
     target = _with_index(path, context["index"])
     own, root = context["path"], context["root"]
     if not own or root != "../" * own.count("/"):
@@ -51,7 +51,7 @@ def _to(context: Context, path: str) -> str:
 
 
 def _shortest(own: str, target: str) -> str:
-    """The link between two pages without the folders that they share."""
+    """Return the link between two pages without the folders that they share."""
     folders = own.split("/")[:-1]
     rest = target.split("/")
     same = 0
@@ -114,7 +114,7 @@ def _json(value: object) -> Markup:
 
 
 def _software(page: OperatorPage) -> dict[str, Any]:
-    """The operator as a SoftwareApplication of schema.org."""
+    """Return the operator as a SoftwareApplication of schema.org."""
     found: dict[str, Any] = {
         "@context": "https://schema.org",
         "@type": "SoftwareApplication",

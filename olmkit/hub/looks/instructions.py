@@ -60,7 +60,7 @@ class _Piece(NamedTuple):
 
 
 def blocks(install: Install) -> Iterator[Block]:
-    """The instructions of a version as they are shown."""
+    """Yield the instructions of a version as they are shown."""
     bundle, version, _, channel = install.written
     template = Install(
         templates=install.templates,
@@ -85,7 +85,7 @@ def _named(text: Markup, install: Install) -> Markup:
 
 @lru_cache(maxsize=64)
 def _blocks(install: Install) -> tuple[Block, ...]:
-    """Some milliseconds, so once for the versions that have the same templates."""
+    """Return some milliseconds, so once for the versions that have the same templates."""
     v0 = [one for one in install.templates if one.olm == "v0"]
     others = [one for one in install.templates if one.olm != "v0"]
     return tuple(_block(group, install) for group in (v0, others) if group)
@@ -175,7 +175,7 @@ def _products(variants: Sequence[Variant], of: frozenset[int]) -> Iterator[froze
 
 
 def _attributes(variants: Sequence[Variant], of: frozenset[int]) -> Iterator[str]:
-    """The attributes that select these variants, one for each choice on which it depends."""
+    """Yield the attributes that select these variants, one for each choice on which it depends."""
     for name in _CHOICES:
         values = dict.fromkeys(str(getattr(one, name)) for one in variants)
         chosen = dict.fromkeys(str(getattr(variants[place], name)) for place in sorted(of))

@@ -71,7 +71,7 @@ class Description:
 
 @lru_cache(maxsize=256)
 def description(text: str) -> Description:
-    """The description that `text` is; the same for the same text."""
+    """Return the description that `text` is; the same for the same text."""
     text = texts.clean(text)
     if _takes_long(text):
         return Description(f"<pre>{html.escape(text[: 4 * LONGEST])}</pre>", is_plain=True)
@@ -99,7 +99,7 @@ def description(text: str) -> Description:
 
 
 def plain(text: str) -> str:
-    """The words of a description on one line, for a summary or a search."""
+    """Return the words of a description on one line, for a summary or a search."""
     if _takes_long(text):
         return " ".join(texts.clean(text[:LONGEST]).split())
     return " ".join(html.unescape(_TAG.sub(" ", description(text).html)).split())

@@ -41,7 +41,7 @@ def html(
     notice: str = "",
     is_live: bool = False,
 ) -> str:
-    """The page as HTML; the same value gives the same text.
+    """Return the page as HTML; the same value gives the same text.
 
     `site` is the title of the hub, `root` the relative way to its first page: `""` there,
     `"../../"` on `p/PACKAGE/`. With `clean_links`, links leave out `index.html`: a server finds

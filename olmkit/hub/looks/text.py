@@ -45,7 +45,7 @@ def link(url: str | None) -> str | None:
 
 
 def host(url: str) -> str:
-    """The host of an address as the reader can check it: names beyond ASCII in Punycode."""
+    """Return the host of an address as the reader can check it: names beyond ASCII in Punycode."""
     found = _WEB.fullmatch(url.strip())
     if found is None:
         return ""
@@ -70,17 +70,17 @@ def shortened(text: str, longest: int) -> str:
 
 
 def moment(time: str) -> str:
-    """A time in UTC for people; another text as it is."""
+    """Return a time in UTC for people; another text as it is."""
     found = _MOMENT.fullmatch(time)
     return f"{found['day']} {found['minute']} UTC" if found else time
 
 
 def letter(name: str) -> str:
-    """The letter of a tile without an icon; a mark such as `[DEPRECATED]` does not count."""
+    """Return the letter of a tile without an icon; a mark such as `[DEPRECATED]` does not count."""
     name = re.sub(r"^\s*[\[(]\s*deprecated\s*[\])]", "", name, flags=re.IGNORECASE)
     return next((char.upper() for char in name if char.isalnum()), "?")
 
 
 def code(words: str) -> Markup:
-    """A message as markup: what is between backticks is code."""
+    """Return a message as markup: what is between backticks is code."""
     return Markup(_CODE.sub(r"<code>\1</code>", str(escape(clean(words)))))  # noqa: S704 - escaped

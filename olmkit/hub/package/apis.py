@@ -20,7 +20,7 @@ _DESCRIPTORS = ("specDescriptors", "statusDescriptors", "actionDescriptors")
 
 
 def gvk(described: Mapping[str, Any], *, is_service: bool) -> GVK:
-    """What a description is about; the group of a CRD is in its name `plural.group`."""
+    """Return what a description is about; the group of a CRD is in its name `plural.group`."""
     group = text(described.get("group")) if is_service else ""
     if not group:
         group = text(described.get("name")).partition(".")[2]
@@ -49,7 +49,7 @@ def contents(record: Record, examples: Examples) -> Mapping[GVK, str]:
 def of_record(
     record: Record, examples: Examples, same: Mapping[GVK, Link] = _NONE
 ) -> tuple[Api, ...]:
-    """What the bundle provides; of what is the `same` in another version, the name only."""
+    """Return what the bundle provides; of what is the `same` in another version, the name only."""
     internal = stated.internal(record)
     crds = record.crds
     made: dict[GVK, Api] = {}
@@ -84,12 +84,12 @@ def of_record(
 
 
 def anchor(kind: str, version: str) -> str:
-    """The place of an API on the page of a version, as an address names it."""
+    """Return the place of an API on the page of a version, as an address names it."""
     return f"api-{paths.query(kind)}-{paths.query(version)}"
 
 
 def kinds(record: Record) -> tuple[GVK, ...]:
-    """What the bundle provides: the properties, else what its CSV owns."""
+    """Return what the bundle provides: the properties, else what its CSV owns."""
     if record.bundle.properties.provided:
         return record.bundle.properties.provided
     return tuple(gvk(described, is_service=is_service) for described, is_service in record.owned())

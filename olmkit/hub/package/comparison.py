@@ -55,7 +55,7 @@ class Fact(NamedTuple):
 
 
 def titles() -> tuple[str, ...]:
-    """The titles of areas, as the pages of versions have them."""
+    """Return the titles of areas, as the pages of versions have them."""
     return (*(title(area) for area in _ORDER), "Fields")
 
 
@@ -70,7 +70,7 @@ def facts(
     channels: Iterable[str],
     crd_page: Callable[[str], CrdPage | None],
 ) -> frozenset[Fact]:
-    """The facts of a version. `crd_page` gives the page of a CRD, by its path."""
+    """Return the facts of a version. `crd_page` gives the page of a CRD, by its path."""
     found: dict[tuple[int, str], str] = {}
     if summary is not None:
         for area, key, value in _of_summary(record, summary):
@@ -167,7 +167,7 @@ def _digest(manifest: Manifest) -> str:
 
 
 def _short(value: str) -> str:
-    """A value on one line; a longer one ends with a digest, so that a change is seen."""
+    """Return a value on one line; a longer one ends with a digest, so that a change is seen."""
     line = " ".join(value.split())
     if len(line) <= _SHORT:
         return line
@@ -198,7 +198,7 @@ class Facts:
         self.versions.append((bundle, shared))
 
     def data(self) -> Mapping[str, Any]:
-        """What the script of the page reads.
+        """Return what the script of the page reads.
 
         `facts` are an area and places in `texts`; each version has the facts that it has `more`
         and `less` than the one before it.
@@ -235,6 +235,6 @@ def _no_fields(found: frozenset[Fact]) -> frozenset[Fact]:
 
 
 def script(data: Mapping[str, Any]) -> str:
-    """The data as a script: pages opened from disk cannot fetch a file."""
+    """Return the data as a script: pages opened from disk cannot fetch a file."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
     return "window.hubFacts = " + text.replace("<", "\\u003c") + ";\n"

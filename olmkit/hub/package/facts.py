@@ -97,7 +97,7 @@ def _platforms(record: Record, of: str, assumed: str) -> tuple[Item, ...]:
 
 
 def _listed(written: str) -> Iterator[Item]:
-    """The items of a list in JSON or YAML; a text that is not one is an item itself."""
+    """Yield the items of a list in JSON or YAML; a text that is not one is an item itself."""
     try:
         found: Any = documents.load_yaml(written[:_LONGEST].encode("utf-8", "replace"), "").value
     except OlmkitError:

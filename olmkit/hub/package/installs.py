@@ -163,7 +163,7 @@ def of_record(
 
 
 def stand_ins(bundle: str, version: str, package: str, channel: str) -> tuple[str, str, str, str]:
-    """The stand-ins of the names that need quotes nowhere; else the names."""
+    """Return the stand-ins of the names that need quotes nowhere; else the names."""
     if _PLAIN_BUNDLE.fullmatch(bundle) and _PLAIN_VERSION.fullmatch(version):
         bundle, version = STAND_INS[:2]
     if _PLAIN_PACKAGE.fullmatch(package) and package not in _NOT_PLAIN:
@@ -175,7 +175,7 @@ def stand_ins(bundle: str, version: str, package: str, channel: str) -> tuple[st
 
 @lru_cache(maxsize=128)
 def _templates(wanted: _Wanted) -> tuple[Variant, ...]:
-    """The variants: some milliseconds, so once for the versions that have the same ones."""
+    """Return the variants: some milliseconds, so once for the versions that have the same ones."""
     return (*_variants_of_v0(wanted), *_variants_of_v1(wanted))
 
 
@@ -258,7 +258,7 @@ def _variant_of_v0(wanted: _Wanted, platform: str, mode: str) -> Variant:
 
 
 def _namespace(wanted: _Wanted, mode: str, shared: str) -> tuple[str, tuple[Manifest, ...]]:
-    """The name of the namespace, and the Namespace that is to be created."""
+    """Return the name of the namespace, and the Namespace that is to be created."""
     suggested = json.loads(wanted.suggested) if wanted.suggested else None
     if suggested is not None and objects.name(suggested) != shared:
         return objects.name(suggested), (suggested,)
@@ -314,7 +314,7 @@ def _removal(wanted: _Wanted, place: str) -> str:
 
 
 def refusal_of_v1(record: Record) -> tuple[str, ...]:
-    """Why OLM v1 does not install the bundle, as far as the catalog says."""
+    """Return why OLM v1 does not install the bundle, as far as the catalog says."""
     found = []
     try:
         support.check(preview.of_csv(record.csv, record.manifests))
@@ -354,7 +354,7 @@ def _variants_of_v1(wanted: _Wanted) -> Iterator[Variant]:
 
 
 def _installer(package: str) -> str:
-    """The service account of OLM v1."""
+    """Return the service account of OLM v1."""
     return f"{package}-installer"
 
 
@@ -390,7 +390,7 @@ def _variant_of_v1(wanted: _Wanted, request: ExtensionRequest, namespace: Manife
 
 
 def _account(record: Record, package: str, namespace: str) -> tuple[Manifest, ...]:
-    """The service account: with what the bundle needs, else with all permissions."""
+    """Return the service account: with what the bundle needs, else with all permissions."""
     needs = permissions_of_v1.ExtensionPermissions(cluster=(), local=(), granted=())
     if record.has_manifests:
         needs = permissions_of_v1.needed(record.manifests, extension=package)

@@ -54,7 +54,7 @@ def of_package(package: Package, base: str, members: Mapping[str, tuple[Channel,
 
 
 def href(package: Package, base: str, bundle: str, channel: Channel) -> str:
-    """The page of a bundle; with its channel, unless that is the default one."""
+    """Return the page of a bundle; with its channel, unless that is the default one."""
     path = paths.bundle(base, package.name, bundle)
     if channel.name == package.default_channel:
         return path

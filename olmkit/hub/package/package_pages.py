@@ -112,7 +112,7 @@ def summary(wanted: Wanted) -> Summary:
 
 
 def parts(wanted: Wanted, known: Container[str] = ()) -> Iterator[Part]:
-    """All files of the package, without those of CRDs that are `known`.
+    """Yield all files of the package, without those of CRDs that are `known`.
 
     What cannot be made has an error page with a `failure`.
     """
@@ -132,7 +132,7 @@ def parts(wanted: Wanted, known: Container[str] = ()) -> Iterator[Part]:
 
 
 def failed(wanted: Wanted, error: Exception) -> Part:
-    """The page of a package that cannot be made."""
+    """Return the page of a package that cannot be made."""
     name = wanted.package.name
     return _failed(wanted.path, name, f"{wanted.catalog}: package {name}", error)
 
@@ -177,13 +177,13 @@ class PackagePages:
                 yield Part(wanted.path, _failed(path, package.name, where, error).content)
 
     def histories(self) -> Iterator[Part]:
-        """The comparison and the feed, of the `versions` that were made before."""
+        """Yield the comparison and the feed, of the `versions` that were made before."""
         yield from _comparison(self._versions.compared, self._shared, self._name)
         feed = Feed(name=self._name, entries=tuple(self._versions.entries))
         yield Part(f"{self._wanted.path}{feeds.FILE}", feed)
 
     def overview(self) -> Iterator[Part]:
-        """The graph of upgrades, the badge, the menus and the data of the package."""
+        """Yield the graph of upgrades, the badge, the menus and the data of the package."""
         wanted, package = self._wanted, self._wanted.package
         graph = paths.graph(wanted.base, package.name)
         page = GraphPage(
@@ -205,7 +205,7 @@ class PackagePages:
 
 
 def _pictures(wanted: Wanted, first: Record) -> Iterator[Part]:
-    """The whole upgrade graph in each format, and the badge."""
+    """Yield the whole upgrade graph in each format, and the badge."""
     package = wanted.package
     graph = paths.graph(wanted.base, package.name)
     for name, text in (
@@ -226,7 +226,7 @@ def _failed(path: str, title: str, where: str, error: Exception) -> Part:
 
 
 def _shared(wanted: Wanted, first: Record, *, is_whole: bool = False) -> Shared:
-    """What the pages of the package share; the upgrades only if it `is_whole`."""
+    """Return what the pages of the package share; the upgrades only if it `is_whole`."""
     package = wanted.package
     fields = records.package_fields(package)
     icon = icons.of_package(fields, first.csv)
@@ -323,7 +323,7 @@ class _SameApis:
         self._contents: dict[str, Mapping[GVK, str]] = {}
 
     def of(self, bundle: Bundle) -> Mapping[GVK, Link]:
-        """The APIs of a version that are the same in a newer one, and where they are."""
+        """Return the APIs of a version that are the same in a newer one, and where they are."""
         while bundle.name not in self._contents:
             self._add(self._listed[self._next])
             self._next += 1
@@ -347,7 +347,7 @@ class _SameApis:
 
 
 def _comparison(found: Facts, shared: Shared, display_name: str) -> Iterator[Part]:
-    """The page that compares versions, if there are two, and the facts that it reads."""
+    """Yield the page that compares versions, if there are two, and the facts that it reads."""
     package, base = shared.package, shared.base
     listed = upgrades.bundles(package)
     if len(listed) < 2:
@@ -378,7 +378,7 @@ def _comparison(found: Facts, shared: Shared, display_name: str) -> Iterator[Par
 
 
 def _before(bundle: Bundle, shared: Shared) -> Bundle | None:
-    """What the bundle replaces, in the first of its channels that knows it."""
+    """Return what the bundle replaces, in the first of its channels that knows it."""
     for channel in shared.members.get(bundle.name, ()):
         found = shared.package.bundles.get(channel.entries[bundle.name].replaces)
         if found is not None:
@@ -423,7 +423,7 @@ def _kinds(record: Record, shared: Shared, wanted: Wanted) -> Mapping[tuple[str,
 
 
 def _others(of: Sequence[Bundle]) -> str:
-    """Which versions provide a kind, in words; `of` has the newest first."""
+    """Return which versions provide a kind, in words; `of` has the newest first."""
     if len(of) < 2:
         return ""
     first, last = (str(one.version or one.name) for one in (of[-1], of[0]))

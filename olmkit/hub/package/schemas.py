@@ -48,12 +48,12 @@ _LIMITS: Final = (
 
 
 def digest(crd: Manifest) -> str:
-    """The name of a CRD's folder: equal CRDs share it."""
+    """Return the name of a CRD's folder: equal CRDs share it."""
     return paths.digest(json_text.compact(crd))
 
 
 def versions(crd: Manifest) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Each served version and what `spec.versions` says of it, in v1 and v1beta1."""
+    """Yield each served version and what `spec.versions` says of it, in v1 and v1beta1."""
     spec = mapping(crd.get("spec"))
     listed = [one for one in sequence(spec.get("versions")) if isinstance(one, Mapping)]
     if not listed and text(spec.get("version")):
@@ -65,7 +65,7 @@ def versions(crd: Manifest) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def pages(crd: Manifest, known: Container[str] = ()) -> Iterator[tuple[str, CrdPage]]:
-    """The path and the page of each served version, without the paths that are `known`."""
+    """Yield the path and the page of each served version, without the paths that are `known`."""
     spec = mapping(crd.get("spec"))
     kind = text(mapping(spec.get("names")).get("kind"))
     group = text(spec.get("group"))
@@ -173,7 +173,7 @@ def _field(
 
 
 def _type(schema: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    """The type in words, and the schema whose properties are shown below it."""
+    """Return the type in words, and the schema whose properties are shown below it."""
     if schema.get("x-kubernetes-int-or-string") is True:
         return "integer or string", {}
     given = text(schema.get("type")) or "any"

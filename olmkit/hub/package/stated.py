@@ -43,7 +43,7 @@ def display_name(record: Record | None, package: str) -> str:
 
 
 def sort_key(name: str) -> str:
-    """The name for the order of the list: without a leading `[DEPRECATED]`."""
+    """Return the name for the order of the list: without a leading `[DEPRECATED]`."""
     return _DEPRECATED.sub("", name).casefold()
 
 
@@ -54,7 +54,7 @@ def provider(record: Record) -> tuple[str, str]:
 
 
 def provider_group(name: str) -> str:
-    """The name under which a provider is counted: without its legal form."""
+    """Return the name under which a provider is counted: without its legal form."""
     return _COMPANY.sub("", name.strip())
 
 
@@ -71,7 +71,7 @@ def capability(record: Record) -> tuple[str, int | None]:
 
 
 def features(record: Record) -> Mapping[str, bool]:
-    """What the operator states to support, or not to: the names of `features.operators…`."""
+    """Return what the operator states to support, or not to: the names of `features.operators…`."""
     found: dict[str, bool] = {}
     listed = _json(record.annotations.get(_LEGACY, ""))
     for one in sequence(listed):
@@ -85,7 +85,7 @@ def features(record: Record) -> Mapping[str, bool]:
 
 
 def platforms(record: Record, of: str) -> tuple[str, ...]:
-    """The supported `arch` or `os`; empty when the labels do not say."""
+    """Return the supported `arch` or `os`; empty if the labels do not say."""
     prefix = f"operatorframework.io/{of}."
     return tuple(
         sorted(
@@ -97,7 +97,7 @@ def platforms(record: Record, of: str) -> tuple[str, ...]:
 
 
 def namespace(record: Record) -> tuple[Manifest | None, str]:
-    """The suggested Namespace, of the template first, and why one was not taken."""
+    """Return the suggested Namespace, of the template first, and why one was not taken."""
     written = record.annotations.get(_TEMPLATE, "")
     note = ""
     if written:
@@ -142,7 +142,7 @@ def examples(record: Record) -> Examples:
 
 
 def first_object(record: Record) -> Manifest | None:
-    """What to create after the installation: the stated object, else the first example."""
+    """Return what to create after the installation: the stated object, else the first example."""
     found = _json(record.annotations.get("operatorframework.io/initialization-resource", ""))
     if isinstance(found, dict) and found.get("kind"):
         return found
@@ -150,7 +150,7 @@ def first_object(record: Record) -> Manifest | None:
 
 
 def internal(record: Record) -> frozenset[str]:
-    """The names of the CRDs that users do not create."""
+    """Return the names of the CRDs that users do not create."""
     found = _json(record.annotations.get("operators.operatorframework.io/internal-objects", ""))
     return frozenset(text(one) for one in sequence(found))
 

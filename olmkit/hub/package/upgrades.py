@@ -47,7 +47,7 @@ def _remembered(function: Callable[[_Given], _Found]) -> Callable[[_Given], _Fou
 
 @_remembered
 def default_channel(package: Package) -> tuple[Channel | None, str]:
-    """The default channel, else the one with the highest head; and a note in that case."""
+    """Return the default channel, else the one with the highest head; and a note in that case."""
     found = package.channels.get(package.default_channel)
     if found is not None:
         return found, ""
@@ -71,7 +71,7 @@ def head(channel: Channel) -> Entry | None:
 
 @_remembered
 def head_note(channel: Channel) -> str:
-    """What is wrong with the heads of a channel; empty when it has exactly one."""
+    """Return what is wrong with the heads of a channel; empty if it has exactly one."""
     found = links.heads(channel)
     if len(found) == 1 or not channel.entries:
         return ""
@@ -89,7 +89,7 @@ def head_note(channel: Channel) -> str:
 
 @_remembered
 def channels(package: Package) -> tuple[Channel, ...]:
-    """The default channel first, then by the version of the head, then by name."""
+    """Return the default channel first, then by the version of the head, then by name."""
 
     def version(channel: Channel) -> object:
         found = head(channel)
@@ -101,7 +101,7 @@ def channels(package: Package) -> tuple[Channel, ...]:
 
 
 def shown(package: Package) -> Bundle | None:
-    """The bundle of the package's page: the head of its default channel."""
+    """Return the bundle of the package's page: the head of its default channel."""
     channel, _ = default_channel(package)
     found = head(channel) if channel is not None else None
     if found is not None and found.bundle is not None:
@@ -112,13 +112,13 @@ def shown(package: Package) -> Bundle | None:
 
 @_remembered
 def first_of_v1(package: Package) -> Bundle | None:
-    """What OLM v1 installs if no channel is requested."""
+    """Return what OLM v1 installs if no channel is requested."""
     return next(iter(upgrades.offers_of_v1(package, UpgradeQuery())), None)
 
 
 @_remembered
 def bundles(package: Package) -> tuple[Bundle, ...]:
-    """All bundles, the highest version first, those without a version last, by name."""
+    """Return all bundles, the highest version first, those without a version last, by name."""
     by_name = sorted(package.bundles.values(), key=lambda one: one.name)
     return tuple(
         sorted(
@@ -131,7 +131,7 @@ def bundles(package: Package) -> tuple[Bundle, ...]:
 
 @_remembered
 def provided(package: Package) -> Mapping[tuple[str, str], tuple[Bundle, ...]]:
-    """The bundles that state to provide a kind, by its group and name, the newest first."""
+    """Return the bundles that state to provide a kind, by its group and name, the newest first."""
     found: dict[tuple[str, str], dict[str, Bundle]] = {}
     for bundle in bundles(package):
         for kind in bundle.properties.provided:
@@ -141,7 +141,7 @@ def provided(package: Package) -> Mapping[tuple[str, str], tuple[Bundle, ...]]:
 
 @_remembered
 def members(package: Package) -> Mapping[str, tuple[Channel, ...]]:
-    """The channels of each bundle or entry."""
+    """Return the channels of each bundle or entry."""
     found: dict[str, list[Channel]] = {}
     for channel in channels(package):
         for name in channel.entries:
@@ -163,7 +163,7 @@ def is_deprecated(bundle: Bundle) -> bool:
 
 
 def rows(package: Package, base: str, current: str = "") -> tuple[VersionRow, ...]:
-    """A row for each bundle, and one for each entry without a bundle."""
+    """Return a row for each bundle, and one for each entry without a bundle."""
     listed = members(package)
     heads = {channel.name: frozenset(links.heads(channel)) for channel in package.channels.values()}
     skipped = {channel.name: links.skipped(channel) for channel in package.channels.values()}
@@ -171,7 +171,7 @@ def rows(package: Package, base: str, current: str = "") -> tuple[VersionRow, ..
     versions = Counter(str(one.version) for one in package.bundles.values() if one.version)
 
     def label(name: str) -> str:
-        """The version, if it is that of one bundle only; a name is much longer."""
+        """Return the version, if it is that of one bundle only; a name is much longer."""
         found = package.bundles.get(name)
         version = str(found.version) if found is not None and found.version else ""
         return version if versions[version] == 1 else name
@@ -210,7 +210,7 @@ def rows(package: Package, base: str, current: str = "") -> tuple[VersionRow, ..
 
 
 def _edges(of: tuple[Channel, ...], name: str, label: Callable[[str], str]) -> Iterator[str]:
-    """The edges to an entry, with the channels of each if the entry is in several."""
+    """Yield the edges to an entry, with the channels of each if the entry is in several."""
     found: dict[str, list[str]] = {}
     for channel in of:
         for words in _edges_in(channel, name, label):
@@ -233,7 +233,7 @@ def _edges_in(channel: Channel, name: str, label: Callable[[str], str]) -> Itera
 
 
 def hops(package: Package, base: str) -> tuple[Hops, ...]:
-    """The way of OLM v0 in the default channel from each version, newest first."""
+    """Return the way of OLM v0 in the default channel from each version, newest first."""
     channel, _ = default_channel(package)
     if channel is None:
         return ()

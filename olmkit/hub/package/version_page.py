@@ -95,7 +95,7 @@ class Shared:
     menus: Menus | None = None
 
     def has_page_of(self, group: str, kind: str) -> bool:
-        """Whether a kind has a page: those of the shown version, and what others state."""
+        """Return whether a kind has a page: those of the shown version, and what others state."""
         is_stated = (group, kind) in upgrades.provided(self.package)
         return is_stated or paths.kind(group, kind) in self.kinds
 
@@ -108,7 +108,7 @@ def page(
     is_first: bool,
     same: Mapping[GVK, Link] = _NONE,
 ) -> OperatorPage:
-    """The page of a bundle with its `changes` from what it replaces.
+    """Return the page of a bundle with its `changes` from what it replaces.
 
     `is_first`: it is that of the package. `same` are pages of other versions that have the same
     contents of an API.
@@ -168,7 +168,7 @@ def page(
 def _install(
     record: Record, shared: Shared, channel: Channel | None, head: Entry | None
 ) -> Install:
-    """The instructions, with what OLM v1 installs if no channel is requested."""
+    """Return the instructions, with what OLM v1 installs if no channel is requested."""
     name = shared.package.name
     found = installs.of_record(record, name, channel, head.name if head else "", shared.where)
     default, _ = upgrades.default_channel(shared.package)
@@ -184,7 +184,7 @@ def _install(
 
 
 def summary(record: Record, fields: Mapping[str, Any]) -> str:
-    """One line: the annotation, else the beginning of the description."""
+    """Return one line: the annotation, else the beginning of the description."""
     written = record.annotations.get("description", "").strip()
     if written:
         return shortened(written, _SUMMARY)
@@ -196,7 +196,7 @@ def summary(record: Record, fields: Mapping[str, Any]) -> str:
 
 
 def words(record: Record, fields: Mapping[str, Any]) -> str:
-    """The beginning of the description without markup, for the search."""
+    """Return the beginning of the description without markup, for the search."""
     body = text(record.spec.get("description")) or text(fields.get("description"))
     return shortened(markdown.plain(body[:_SEARCHED]), _SEARCHED) if body.strip() else ""
 
@@ -256,7 +256,7 @@ def _newer(bundle: Bundle, channel: Channel | None, shared: Shared) -> Newer | N
 
 
 def _good(bundle: Bundle, channel: Channel | None, shared: Shared) -> Newer | None:
-    """The newest version that is not deprecated: of the channel, else of another one."""
+    """Return the newest version that is not deprecated: of the channel, else of another one."""
     if not upgrades.is_deprecated(bundle):
         return None
     others = (one for one in upgrades.channels(shared.package) if one.deprecation is None)
@@ -283,7 +283,7 @@ def _rows(
 
 
 def _near(rows: Sequence[VersionRow], name: str) -> tuple[VersionRow, ...]:
-    """The rows around a version: the graph page has all, and pages stay small."""
+    """Return the rows around a version: the graph page has all, and pages stay small."""
     place = next((index for index, row in enumerate(rows) if row.bundle == name), 0)
     first = max(0, min(place - _NEAR, len(rows) - 2 * _NEAR - 1))
     return tuple(
@@ -383,7 +383,7 @@ def _item(change: BundleChange) -> CompareItem:
 
 
 def _bundle(record: Record) -> model.Bundle:
-    """The bundle as if it were on the disk, of what the catalog carries."""
+    """Return the bundle as if it were on the disk, of what the catalog carries."""
     files = {
         f"manifests/{number:04}.json": json_text.compact(one)
         for number, one in enumerate(record.manifests)

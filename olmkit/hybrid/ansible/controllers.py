@@ -65,7 +65,7 @@ class AnsibleOperator:
     def reconcilers(
         self, client: Client, recorder: EventRecorder | None = None
     ) -> Iterable[AnsibleReconciler]:
-        """One for each entry."""
+        """Yield one for each entry."""
         for entry in self.entries:
             yield AnsibleReconciler(
                 watch=entry.watch,
@@ -149,7 +149,7 @@ def _watcher(dependents: Dependents) -> WatchKind:
 
 
 def _observer(registry: Registry, gvk: GVK) -> Observe:
-    """The series that ansible-operator has; the time is that of the whole run here."""
+    """Return the series that ansible-operator has; the time is that of the whole run here."""
     name = f"{gvk.group}/{gvk.version}, Kind={gvk.kind}"
     results = registry.gauge(
         "ansible_operator_reconcile_result", "Runs by their result", ("GVK", "result")
@@ -166,5 +166,5 @@ def _observer(registry: Registry, gvk: GVK) -> Observe:
 
 
 def _has_no_generation(event: UpdateEvent) -> bool:
-    """A ConfigMap, for one: every change counts."""
+    """Return a ConfigMap, for one: every change counts."""
     return event.new is not None and event.new.metadata.generation == 0

@@ -37,7 +37,7 @@ class ApiPath:
 
 
 def parse_path(path: str) -> ApiPath | None:
-    """The parts of a path such as `/api/v1/namespaces/ns/pods/one`; None for others."""
+    """Return the parts of a path such as `/api/v1/namespaces/ns/pods/one`; None for others."""
     steps = [one for one in path.split("/") if one]
     if steps[:1] == ["api"] and len(steps) > 2:
         group, version, rest = "", steps[1], steps[2:]
@@ -61,7 +61,7 @@ def parse_path(path: str) -> ApiPath | None:
 
 
 def creates(method: str, path: ApiPath, content_type: str) -> bool:
-    """Whether the request may create an object itself."""
+    """Return whether the request may create an object itself."""
     if path.subresource:
         return False
     if method == "POST":
@@ -70,7 +70,7 @@ def creates(method: str, path: ApiPath, content_type: str) -> bool:
 
 
 def read(body: bytes) -> Manifest | None:
-    """The object of a body in JSON or YAML; None for anything else."""
+    """Return the object of a body in JSON or YAML; None for anything else."""
     try:
         value = documents.load(body, "body").value
     except InputError:
@@ -80,7 +80,7 @@ def read(body: bytes) -> Manifest | None:
 
 
 def kind(manifest: Manifest, path: ApiPath) -> GVK:
-    """Which kind the object is of; group and version are those of the path."""
+    """Return which kind the object is of; group and version are those of the path."""
     return GVK(group=path.group, version=path.version, kind=objects.kind(manifest))
 
 
@@ -99,7 +99,7 @@ def owned(manifest: Manifest, owner: Manifest, *, namespace: str) -> Manifest:
 
 
 def belongs(manifest: Manifest, owner: Manifest) -> bool:
-    """Whether the object says that this is its owner."""
+    """Return whether the object says that this is its owner."""
     wanted = primaries.of_owner(owner)
     annotations = objects.annotations_of(manifest)
     is_annotated = all(annotations.get(key) == value for key, value in wanted.items())

@@ -94,7 +94,7 @@ async def _described(given: Flags, environment: Mapping[str, str], home: Path) -
 async def described(
     listed: Sequence[AnsibleWatch], given: Flags, environment: Mapping[str, str], home: Path
 ) -> AnsibleOperator:
-    """The operator of these entries; raises `ConfigurationError` without role or Ansible."""
+    """Return the operator of these entries; raise `ConfigurationError` without role or Ansible."""
     file: Path = given.own.watches_file
     variables = dict(environment)
     for name in ("roles", "collections"):
@@ -169,7 +169,7 @@ def _entry(
 def _number(
     environment: Mapping[str, str], gvk: GVK, names: tuple[str, ...], otherwise: int, *, least: int
 ) -> int:
-    """The number of a kind in a variable such as `WORKER_MEMCACHED_CACHE_EXAMPLE_COM`."""
+    """Return the number of a kind in a variable such as `WORKER_MEMCACHED_CACHE_EXAMPLE_COM`."""
     for name in names:
         variable = f"{name}_{gvk.kind}_{gvk.group}".upper().replace(".", "_")
         said = environment.get(variable)

@@ -118,7 +118,7 @@ class AnsibleReconciler:
         return await self._finished(request, owner, outcome, period, is_deleted=is_deleted)
 
     async def differences(self, request: Request) -> list[str]:
-        """What a run would change, in Ansible's check mode, as lines without secrets."""
+        """Return what a run would change, in Ansible's check mode, as lines without secrets."""
         owner = await self.client.get(self.watch.gvk, request)
         if owner is None or not self._is_selected(owner):
             return []
@@ -254,7 +254,7 @@ class AnsibleReconciler:
         return Result(requeue_after=period if after is None else after)
 
     async def _is_gone(self, request: Request, owner: Manifest) -> bool:
-        """Whether the object of a run has gone; another one of its name has its own runs."""
+        """Return whether the object of a run has gone; another one of its name has its own runs."""
         found = await self.client.get(self.watch.gvk, request, fresh=True)
         if found is None:
             runs.forget(self._folder(request))
@@ -372,7 +372,7 @@ def _number(annotations: Mapping[str, str], name: str, otherwise: int) -> int:
 
 
 def _from_error(lines: Sequence[str]) -> Sequence[str]:
-    """What a run says from its first error on, or all of it."""
+    """Return what a run says from its first error on, or all of it."""
     for index, line in enumerate(lines):
         if line.startswith(("[ERROR]", "ERROR!")):
             return lines[index:]

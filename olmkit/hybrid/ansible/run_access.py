@@ -48,7 +48,7 @@ class RunAccess:
         return self._sorted
 
     async def prepared(self, request: GrantedRequest) -> GrantedRequest:
-        """The request with an owner in what it creates; raises `RefusedRequestError`."""
+        """Return the request with an owner in what it creates; raise `RefusedRequestError`."""
         path = injection.parse_path(request.path)
         is_question = path is not None and path.group in _QUESTIONS
         is_write = request.method not in _READS

@@ -88,7 +88,7 @@ class Outcome:
 
 
 def parse(line: bytes) -> Event | None:
-    """The event of a line; None for other output."""
+    """Return the event of a line; None for other output."""
     try:
         found = json.loads(line)
     except (ValueError, RecursionError):
@@ -120,7 +120,7 @@ def facts(event: Event) -> dict[str, str]:
 
 
 def differences(event: Event) -> list[str]:
-    """What a task changes, or would change in check mode, as lines."""
+    """Return what a task changes, or would change in check mode, as lines."""
     if event.type not in ("runner_on_ok", "runner_item_on_ok") or not event.result.get("changed"):
         return []
     task = _task(event)["task"]
@@ -128,7 +128,7 @@ def differences(event: Event) -> list[str]:
 
 
 def hidden(text: str, secrets: Sequence[str]) -> str:
-    """The text with these values masked, also as JSON writes them."""
+    """Return the text with these values masked, also as JSON writes them."""
     for one in secrets:
         text = text.replace(one, masks.MASK)
         written = json.dumps(one)[1:-1]
@@ -138,7 +138,7 @@ def hidden(text: str, secrets: Sequence[str]) -> str:
 
 
 def completion(created: str) -> str:
-    """The time of an event as ansible-operator writes it, without a zone."""
+    """Return the time of an event as ansible-operator writes it, without a zone."""
     moment = created.partition("+")[0].removesuffix("Z")
     return moment.rstrip("0").rstrip(".") if "." in moment else moment
 

@@ -27,7 +27,7 @@ Variables = Mapping[str, Any]
 
 
 def of_object(owner: Manifest, *, snake_case_names: bool) -> dict[str, Any]:
-    """The variables of an object: the fields of its spec, and the magic ones."""
+    """Return the variables of an object: the fields of its spec, and the magic ones."""
     spec = dict(objects.mapping(owner.get("spec")))
     found = dict(snake_case.converted_keys(spec)) if snake_case_names else spec
     gvk = objects.gvk(owner)
@@ -39,7 +39,7 @@ def of_object(owner: Manifest, *, snake_case_names: bool) -> dict[str, Any]:
 
 
 def reserved(variables: Variables) -> list[str]:
-    """The names among these that Ansible gives a meaning, other than the magic one.
+    """Return the names among these that Ansible gives a meaning, other than the magic one.
 
     Such as `ansible_python_interpreter`: as an extra variable it says what a run starts.
     """
@@ -47,7 +47,7 @@ def reserved(variables: Variables) -> list[str]:
 
 
 def files(variables: Variables, trusted: Variables, *, is_unsafe: bool) -> tuple[bytes, bytes]:
-    """The files of the first and of the second; of equal names, `trusted` wins.
+    """Return the files of the first and of the second; of equal names, `trusted` wins.
 
     Raises `ValueError` for a value that JSON cannot hold.
     """
@@ -81,7 +81,7 @@ def _key(text: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A string in double quotes, which YAML reads whatever is in it."""
+    """Return a string in double quotes, which YAML reads whatever is in it."""
     return '"' + "".join(_escaped(text)) + '"'
 
 

@@ -15,7 +15,7 @@ _WORDS = ("HTTP", "URL", "IP")
 
 
 def converted(name: str) -> str:
-    """The name of the variable."""
+    """Return the name of the variable."""
     text = _NUMBERS.sub(r"\1 \2 \3", name).strip(" ")
     begins_large = text[:1].isascii() and text[:1].isupper()
     if text.upper() != text:
@@ -27,7 +27,7 @@ def converted(name: str) -> str:
 
 
 def converted_keys(value: Any) -> Any:
-    """The value with all keys converted, at any depth; values stay."""
+    """Return the value with all keys converted, at any depth; values stay."""
     if isinstance(value, Mapping):
         return dict(_pairs(value))
     if isinstance(value, list):
@@ -67,7 +67,7 @@ def _changes(letter: str, following: str) -> bool:
 
 
 def _apart(text: str, word: str) -> str:
-    """The first occurrence of the word set apart by `_`, its plural with it."""
+    """Return the first occurrence of the word set apart by `_`, its plural with it."""
     start = text.find(word)
     if start < 0:
         return text

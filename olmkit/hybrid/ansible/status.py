@@ -20,7 +20,7 @@ Status = dict[str, Any]
 
 
 def of(manifest: Manifest) -> Status:
-    """A copy of the status with a list of conditions."""
+    """Return a copy of the status with a list of conditions."""
     status = copy.deepcopy(dict(objects.mapping(manifest.get("status"))))
     listed = objects.sequence(status.get("conditions"))
     status["conditions"] = [one for one in listed if isinstance(one, dict)]

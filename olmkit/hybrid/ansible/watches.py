@@ -64,7 +64,7 @@ def read(
     path: str = FILE,
     only: Choice | None = None,
 ) -> Reading[AnsibleWatch]:
-    """The entries of a file, or `only` some; raises `InputError` for what is not YAML."""
+    """Return the entries of a file, or `only` some; raise `InputError` for what is not YAML."""
     text = expanded(data.decode("utf-8", "surrogateescape"), environment)
     changed = text.encode("utf-8", "surrogateescape")
     return entries.read(_FORM, changed, environment, path=path, only=only)

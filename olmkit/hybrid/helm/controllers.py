@@ -42,7 +42,7 @@ class HelmOperator:
     def reconcilers(
         self, client: Client, recorder: EventRecorder | None = None
     ) -> Iterable[HelmReconciler]:
-        """One for each entry; they remember failures and nothing else."""
+        """Yield one for each entry; they remember failures and nothing else."""
         for watch, chart in self.entries:
             yield HelmReconciler(
                 watch=watch,

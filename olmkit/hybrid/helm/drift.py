@@ -15,7 +15,7 @@ _SERVERS_OWN = ("managedFields", "resourceVersion", "generation", "creationTimes
 
 
 def as_helm_applies(manifest: Manifest, *, release: str, namespace: str) -> Manifest:
-    """The object with what Helm adds to each: who manages it, and for which release."""
+    """Return the object with what Helm adds to each: who manages it, and for which release."""
     made = copy.deepcopy(manifest)
     metadata = made.setdefault("metadata", {})
     metadata["labels"] = dict(objects.labels_of(made)) | {"app.kubernetes.io/managed-by": "Helm"}
@@ -28,12 +28,12 @@ def as_helm_applies(manifest: Manifest, *, release: str, namespace: str) -> Mani
 
 
 def is_kept(manifest: Manifest) -> bool:
-    """Whether the object stays when its release goes, and so gets no owner."""
+    """Return whether the object stays when its release goes, and so gets no owner."""
     return objects.annotations_of(manifest).get("helm.sh/resource-policy", "").strip() == "keep"
 
 
 def ownership(owner: Manifest, live: Manifest, *, chart: str) -> Manifest | None:
-    """What has to be applied so that `live` belongs to `owner`; None when it does already.
+    """Return what has to be applied so that `live` belongs to `owner`; None if it does already.
 
     An owner reference where Kubernetes allows one, else the two annotations of operator-lib.
     With the UID of `live`, so that applying it never creates an object.
@@ -69,7 +69,7 @@ def ownership(owner: Manifest, live: Manifest, *, chart: str) -> Manifest | None
 
 
 def differences(live: Manifest, wanted: Manifest) -> Iterator[str]:
-    """The fields that differ, each as a line without the data of Secrets."""
+    """Yield the fields that differ, each as a line without the data of Secrets."""
     for step in changes.json_patch(_own(live), _own(wanted)):
         value = step.get("value")
         if masks.is_secret(wanted) and step["path"].startswith(("/data", "/stringData")):
@@ -80,7 +80,7 @@ def differences(live: Manifest, wanted: Manifest) -> Iterator[str]:
 
 
 def is_changed(live: Manifest, wanted: Manifest) -> bool:
-    """Whether more differs than what the server keeps for itself."""
+    """Return whether more differs than what the server keeps for itself."""
     return not changes.same(_own(live), _own(wanted))
 
 

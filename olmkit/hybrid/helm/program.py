@@ -43,7 +43,7 @@ async def _described(given: Flags, environment: Mapping[str, str], home: Path) -
 async def described(
     listed: Sequence[HelmWatch], given: Flags, environment: Mapping[str, str], home: Path
 ) -> HelmOperator:
-    """The operator of these entries; raises `ConfigurationError` without chart or helm."""
+    """Return the operator of these entries; raise `ConfigurationError` without chart or helm."""
     file: Path = given.own.watches_file
     charts = [helm.chart(_place(file, one)) for one in listed]
     program = await helm.helm(

@@ -86,7 +86,7 @@ class HelmReconciler:
         return Result(requeue_after=pause or self._period(owner))
 
     async def differences(self, request: Request) -> list[str]:
-        """What a pass would change, as lines without secrets; nothing is written."""
+        """Return what a pass would change, as lines without secrets; nothing is written."""
         owner = await self.client.get(self.watch.gvk, request)
         if owner is None or not self._is_selected(owner):
             return []
@@ -149,7 +149,7 @@ class HelmReconciler:
         return 0.0
 
     async def _secrets(self, owner: Manifest, wanted: Inputs, release: Release | None) -> list[str]:
-        """The values of the Secrets that the release has, and that it should have."""
+        """Return the values of the Secrets that the release has, and that it should have."""
         found = releases.manifests(release.manifest) if release is not None else []
         # What cannot be rendered has no Secrets that an error could show.
         with contextlib.suppress(OlmkitError):
@@ -236,7 +236,7 @@ class HelmReconciler:
     # What is there
 
     async def _stored(self, owner: Manifest) -> list[Release]:
-        """The revisions that are not superseded, from the server: no Secret is cached."""
+        """Return the revisions that are not superseded, from the server: no Secret is cached."""
         name = objects.name(owner)
         secrets = await self.client.direct.list(
             _SECRET,
@@ -264,7 +264,7 @@ class HelmReconciler:
             )
 
     async def _is_outdated(self, owner: Manifest, release: Release, wanted: Inputs) -> bool:
-        """Whether an upgrade is needed."""
+        """Return whether an upgrade is needed."""
         if release.status != releases.DEPLOYED:
             return True
         known = release.input or self._compared.get(_uid(owner), "")
@@ -425,7 +425,7 @@ def _named(manifest: Manifest) -> str:
 
 
 def _is_set(owner: Manifest, name: str, *, default: bool) -> bool:
-    """An annotation that Go's `strconv.ParseBool` reads; anything else is the default."""
+    """Return an annotation that Go's `strconv.ParseBool` reads; anything else is the default."""
     said = objects.annotations_of(owner).get(_PREFIX + name, "")
     if said in ("1", "t", "T", "true", "TRUE", "True"):
         return True

@@ -53,7 +53,7 @@ class Release:
 
 
 def decode(secret: Manifest) -> Release:
-    """The release of a Secret; raises `InputError` when there is none in it."""
+    """Return the release of a Secret; raise `InputError` when there is none in it."""
     labels = objects.labels_of(secret)
     name = objects.name(secret)
     try:
@@ -84,14 +84,14 @@ def decode(secret: Manifest) -> Release:
 
 
 def current(stored: Iterable[Release]) -> Release | None:
-    """The newest revision that is deployed, else the newest that is not pending."""
+    """Return the newest revision that is deployed, else the newest that is not pending."""
     settled = sorted((one for one in stored if not one.is_pending), key=lambda one: one.revision)
     deployed = [one for one in settled if one.status == DEPLOYED]
     return next(reversed(deployed or settled), None)
 
 
 def digest(*, chart: str, helm: str, values: Any, overrides: Mapping[str, str]) -> str:
-    """What a release is made from, as the value of a label: 40 hexadecimal digits.
+    """Return what a release is made from, as the value of a label: 40 hexadecimal digits.
 
     `chart` is the digest of its files, `helm` the version of the program.
     """
@@ -114,7 +114,7 @@ def same(left: str, right: str) -> bool:
 
 
 def masked(text: str) -> str:
-    """The manifest without the data of its Secrets; unchanged when it has none."""
+    """Return the manifest without the data of its Secrets; unchanged when it has none."""
     found = manifests(text)
     if not any(masks.is_secret(one) for one in found):
         return text

@@ -45,12 +45,12 @@ def read(
     path: str = FILE,
     only: Choice | None = None,
 ) -> Reading[HelmWatch]:
-    """The entries of a file, or `only` some; raises `InputError` for what is not YAML."""
+    """Return the entries of a file, or `only` some; raise `InputError` for what is not YAML."""
     return entries.read(_FORM, data, environment, path=path, only=only)
 
 
 def templates(watch: HelmWatch) -> dict[str, str]:
-    """The overrides that are templates."""
+    """Return the overrides that are templates."""
     return {key: text for key, text in watch.override_values.items() if "{{" in text}
 
 

@@ -1,4 +1,4 @@
-"""Generating, validating and building bundles.
+"""Jobs that generate, validate and build bundles.
 
-Installing a bundle is in `jobs.cluster`.
+`jobs.cluster` installs bundles.
 """

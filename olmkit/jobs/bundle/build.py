@@ -1,7 +1,7 @@
-"""Bundle build: folders of bundles become images, by us or by an engine.
+"""Build the images of bundles, with olmkit or with a container engine.
 
-Several folders share one repository or one layout, where each image has the version of
-its bundle as its tag. All of them are read before the first goes anywhere.
+Several folders share one repository or one layout, in which the tag of each image is the version of
+its bundle. All folders are read before the first image is written.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ async def build_with_engine(
     report: Report,
     say: Say,
 ) -> tuple[Published, ...]:
-    """The same by `docker` or `podman`, from the `bundle.Dockerfile` of each."""
+    """Build the images with `docker` or `podman`, from the `bundle.Dockerfile` of each folder."""
     from olmkit.jobs.image import engine_build
 
     wanted = publish.check(options)
@@ -73,9 +73,9 @@ async def build_with_engine(
 def _targets(
     folders: Sequence[str], tags: Sequence[str], wanted: ImageReference | None, target: str
 ) -> Sequence[str]:
-    """Where each image goes; `tags` is how each is called by default, `NAME:VERSION`.
+    """Return the target of each image; `tags` are the default names, `NAME:VERSION`.
 
-    Raises `ConfigurationError` when two of them would have one name.
+    Raises `ConfigurationError` if two images would have the same name.
     """
     if len(folders) == 1:
         return [target]

@@ -1,4 +1,4 @@
-"""Comparing two bundles, wherever they are."""
+"""Compare two bundles from folders, images, layouts or archives."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 async def compare(
     old: str, new: str, access: Access, *, olm: Iterable[str] = GENERATIONS
 ) -> BundleDifference:
-    """What changes from one bundle to the other, for some generations of OLM.
+    """Return the differences between two bundles, for the given generations of OLM.
 
-    Raises `InputError` when one of them is not a bundle, or has no ClusterServiceVersion.
+    Raises `InputError` if one of them is not a bundle, or has no ClusterServiceVersion.
     """
     before, after = await asyncio.gather(
         bundle_read.read(old, access), bundle_read.read(new, access)

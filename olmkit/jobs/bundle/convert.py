@@ -1,4 +1,4 @@
-"""Bundle convert: a folder of package manifests becomes a folder of bundles."""
+"""Convert a folder of package manifests into a folder of bundles."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from olmkit.edges import disk, paths, whole_folder
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConvertedPackage:
-    """The bundles of a package, and the files that were written for them."""
+    """The bundles of a package, and the written files."""
 
     folder: Path
     bundles: tuple[VersionBundle, ...]
@@ -23,9 +23,9 @@ class ConvertedPackage:
 
 
 def convert(source: Path, output: Path, *, dry_run: bool = False) -> ConvertedPackage:
-    """Write a bundle for each version in `source` into `output`, all files or none.
+    """Write a bundle for each version in `source` to `output`, either all files or none.
 
-    Raises `ConfigurationError` when `output` is not empty, and `InputError` when `source` is not a
+    Raises `ConfigurationError` if `output` is not empty, and `InputError` if `source` is not a
     folder of package manifests.
     """
     if paths.is_file(output) or paths.is_link(output):

@@ -1,7 +1,7 @@
-"""What a check is to know beyond the bundle: versions, categories, files, platforms of images.
+"""Facts beyond the bundle that checks use: versions, categories, files, platforms of images.
 
-Values come from the command line as text. Nonsense is refused here, before any work, so that no
-rule passes over it in silence.
+Values come from the command line as text. Invalid values are rejected here, before any work, so
+that no rule silently ignores them.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 _CONTAINER_TOOLS: Final = ("docker", "podman", "none", "")
 _OPTIONAL_KEYS: Final = ("k8s-version", "index-path", "container-tools")
-_NEWEST: Final = 99  # a later minor version is a slip
-_AT_ONCE: Final = 8  # requests to registries
+_NEWEST: Final = 99  # a later minor version is probably a typo
+_AT_ONCE: Final = 8  # concurrent requests to registries
 
 
 def gather(given: GivenFacts) -> Facts:
-    """The facts that the values name; `ConfigurationError` for one that makes no sense."""
+    """Return the facts; raise `ConfigurationError` for an invalid value."""
     values = optional_values(given.optional_values)
     containerfile = given.containerfile or values.get("index-path", "")
     return Facts(
@@ -43,7 +43,7 @@ def gather(given: GivenFacts) -> Facts:
 
 
 def optional_values(given: Sequence[str]) -> dict[str, str]:
-    """`KEY=VALUE` texts as a mapping; `ConfigurationError` for an unknown key or value."""
+    """Parse `KEY=VALUE` strings; raise `ConfigurationError` for an unknown key or value."""
     found: dict[str, str] = {}
     for text in (part for words in given for part in words.split(",")):
         key, equals, value = text.partition("=")
@@ -63,7 +63,7 @@ def optional_values(given: Sequence[str]) -> dict[str, str]:
 
 
 def kube_version(text: str) -> str:
-    """`text` if it is a version of Kubernetes, or empty; `ConfigurationError` otherwise."""
+    """Return `text` if it is a Kubernetes version or empty, else raise `ConfigurationError`."""
     if not text:
         return text
     found = Version.read(text)
@@ -76,7 +76,7 @@ def kube_version(text: str) -> str:
 
 
 def openshift_versions(text: str) -> str:
-    """`text` if it names versions of OpenShift, or empty; `ConfigurationError` otherwise."""
+    """Return `text` if it names OpenShift versions or is empty, else raise `ConfigurationError`."""
     if text and openshift.parse(text) is None:
         raise ConfigurationError(
             f"`{text}` names no versions of OpenShift",
@@ -86,9 +86,9 @@ def openshift_versions(text: str) -> str:
 
 
 def read_categories(path: Path) -> frozenset[str]:
-    """The categories of a JSON file `{"categories": […]}`; they replace the standard ones.
+    """Return the categories of a JSON file `{"categories": […]}`, instead of the standard ones.
 
-    Raises `ConfigurationError` when the file cannot be read or has another shape.
+    Raises `ConfigurationError` if the file cannot be read or has a different structure.
     """
     try:
         value: Any = json.loads(_read(path, "the file of categories"))
@@ -113,7 +113,7 @@ def _read(path: Path, noun: str) -> bytes:
 async def read_platforms(
     references: Sequence[str], access: Access, pulled: Pulled
 ) -> dict[str, tuple[str, ...]]:
-    """The platforms of every image that the bundles name; none for one that cannot be read."""
+    """Return the platforms of all images of the bundles; none for an unreadable image."""
     from olmkit.rules.publishing import multiarch
 
     images: set[str] = set()

@@ -1,4 +1,4 @@
-"""Fixing bundles: what rules know to be right, written into their files."""
+"""Apply the fixes of rules to the files of bundles."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from olmkit.rules import engine, fixing
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FixedBundle:
-    """What was changed in a bundle, or would be; `count` fixes."""
+    """The changes to a bundle, and the number of fixes; with a dry run, what would change."""
 
     reference: str
     changes: Changes
@@ -27,10 +27,10 @@ class FixedBundle:
 def fix_bundles(
     references: Sequence[str], options: CheckOptions, *, dry_run: bool = False
 ) -> tuple[FixedBundle, ...]:
-    """Apply the fixes to each folder; with `dry_run` nothing is written.
+    """Apply the fixes to each folder; with `dry_run`, write nothing.
 
-    A bundle that cannot be read is left to the check. Raises `ConfigurationError` for an image,
-    and `RemoteError` when a file cannot be written.
+    A bundle that cannot be read is skipped: the check reports it. Raises `ConfigurationError` for
+    an image, and `RemoteError` if a file cannot be written.
     """
     rules = options.rules()
     severities = options.chosen_profile.severities

@@ -1,8 +1,7 @@
-"""Bundle generate: a project's manifests become its bundle folder.
+"""Generate the bundle folder of a project from its manifests.
 
-Reads the input through the disk edge, lets the middle decide, compares with
-what exists, and writes. Everything that can fail has failed before the
-first file is written.
+Reads the input, generates the files, compares them with the existing ones and writes the
+difference. All errors occur before the first file is written.
 """
 
 from __future__ import annotations
@@ -42,12 +41,12 @@ _ANNOTATIONS = f"{layout.DEFAULT_METADATA}/{layout.ANNOTATIONS_FILE}"
 _CONTAINERFILE = "bundle.Dockerfile"
 _OUTPUT = "bundle"
 _DEFAULT_CHANNELS = "alpha"
-_SIDECAR = "kube-rbac-proxy"  # of older scaffolds, before the container of the operator
+_SIDECAR = "kube-rbac-proxy"  # added by older scaffolds before the operator's container
 _YAML = (".yaml", ".yml", ".json")
 
 
 class BundlePart(Enum):
-    """What a bundle consists of: its objects, and what says what they are."""
+    """The parts of a bundle: its manifests and its metadata."""
 
     MANIFESTS = "manifests"
     METADATA = "metadata"
@@ -55,10 +54,10 @@ class BundlePart(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BundleGenerateOptions:
-    """The options of `bundle generate`; empty values mean "as the project says".
+    """The options of `bundle generate`; for empty values, the project's settings apply.
 
-    `inputs` are files, folders or `-` for `stdin`. `created_at` is the time to
-    write when something has changed, in RFC 3339. `parts`: the others stay as they are.
+    `inputs` are files, folders or `-` for `stdin`. `created_at` is the time to write if something
+    has changed, in RFC 3339. `parts`: the parts to write; others stay unchanged.
     """
 
     parts: frozenset[BundlePart] = frozenset(BundlePart)
@@ -76,7 +75,7 @@ class BundleGenerateOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BundleGenerateResult:
-    """What was written, or would be; paths are as the user names them."""
+    """The changes that were or would be written, with paths as the user wrote them."""
 
     package: str
     version: str
@@ -89,7 +88,7 @@ class BundleGenerateResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedBundle:
-    """All that was read and generated of a project before images are pinned and files written."""
+    """A generated bundle before its images are pinned and its files are written."""
 
     project: Path
     options: BundleGenerateOptions
@@ -103,7 +102,7 @@ class PreparedBundle:
     passed_over: tuple[Diagnostic, ...] = ()
 
     def images_to_pin(self) -> tuple[str, ...]:
-        """The images of the bundle that are named without a digest."""
+        """The images of the bundle without a digest."""
         return self.draft.unpinned() if self.draft else ()
 
 
@@ -114,17 +113,17 @@ def generate(
     digests: Mapping[str, str] | None = None,
     dry_run: bool = False,
 ) -> BundleGenerateResult:
-    """Write the bundle of a project; with `dry_run`, only say what would change.
+    """Write the bundle of a project; with `dry_run`, only return what would change.
 
-    With `digests`, which `resolve_digests` gives, all images are pinned. Raises
-    `InputError` for material that allows no bundle, `ConfigurationError` for
-    invalid usage; then nothing is written.
+    With `digests` from `resolve_digests`, all images are pinned. Raises `InputError` if the
+    manifests do not form a bundle, and `ConfigurationError` for invalid usage; then nothing is
+    written.
     """
     return write(prepare(project, options), digests=digests, dry_run=dry_run)
 
 
 def prepare(project: Path, options: BundleGenerateOptions) -> PreparedBundle:
-    """Read a project and generate its bundle; nothing is written. Raises as `generate` does."""
+    """Read a project and generate its bundle without writing it. Raises like `generate`."""
     facts = _facts(project)
     package = _package(options, facts)
     output = _output(project, options.output)
@@ -154,7 +153,7 @@ def prepare(project: Path, options: BundleGenerateOptions) -> PreparedBundle:
 def write(
     prepared: PreparedBundle, *, digests: Mapping[str, str] | None = None, dry_run: bool = False
 ) -> BundleGenerateResult:
-    """Write what was prepared, once; with `dry_run`, only say what would change."""
+    """Write a prepared bundle once; with `dry_run`, only return what would change."""
     options, found, output = prepared.options, prepared.found, prepared.output
     result = None
     if prepared.draft is not None:
@@ -198,9 +197,10 @@ def write(
 async def pins(
     prepared: PreparedBundle, *, known: Path | None, ask: bool, access: Access
 ) -> dict[str, str]:
-    """Image → the same by digest, from a file, else from registries when these may be queried.
+    """Return the pinned reference of each image, from a file or else from registries.
 
-    Raises `InputError` when one stays without a digest.
+    Registries are queried only if `ask` is set. Raises `InputError` if the digest of an image is
+    not found.
     """
     names = prepared.images_to_pin()
     found = known_digests(known, names) if known else {}
@@ -214,10 +214,10 @@ async def pins(
 
 
 def known_digests(path: Path, names: Sequence[str]) -> dict[str, str]:
-    """Image → the same by digest, for those of `names` that a file knows.
+    """Return the pinned references that a file has for images in `names`.
 
-    The file is a YAML or JSON mapping from images to digests, or to images by digest. Raises
-    `InputError` when it is not.
+    The file is a YAML or JSON mapping from images to digests or to pinned references. Raises
+    `InputError` if it is not.
     """
     document = documents.load(disk.read_file(path, limit=MAX_INPUT_SIZE), str(path))
     if not isinstance(document.value, Mapping):
@@ -240,8 +240,8 @@ def known_digests(path: Path, names: Sequence[str]) -> dict[str, str]:
 
 
 async def resolve_digests(names: Sequence[str], access: Access) -> dict[str, str]:
-    """Image → the same by the digest that its registry has for it now."""
-    # The HTTP client is large, and only this needs it.
+    """Return the pinned reference of each image, with the digest from its registry."""
+    # imported here, since only this needs the large HTTP client
     import asyncio
 
     from olmkit.edges.network.web import Web
@@ -300,7 +300,7 @@ def _package(options: BundleGenerateOptions, facts: _Facts) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Facts:
-    """What a bundle takes from the PROJECT file, of whichever version that is."""
+    """The values that a bundle takes from the PROJECT file, of any version."""
 
     name: str = ""
     layout: str = "unknown"
@@ -378,7 +378,7 @@ def _load(
         try:
             yield from list(documents.load_all(file.data, shown))
         except InputError as error:
-            # A folder may hold a readme; only what calls itself YAML or JSON must be some.
+            # A folder may contain a readme; only files named as YAML or JSON must be valid.
             if inner.endswith(_YAML):
                 errors.append(error)
     if errors:
@@ -414,9 +414,9 @@ def _stored_base(project: Path, package: str) -> Document | None:
 
 
 def _kept_version(project: Path, options: BundleGenerateOptions, package: str, found: Tree) -> str:
-    """The version of the existing bundle, where it is newer than that of the project's base CSV.
+    """Return the existing bundle's version if it is newer than that of the base CSV.
 
-    A bundle that is written again without a version must not go back to an older one.
+    Without an explicit version, a bundle must not get an older version than before.
     """
     base = None if options.version or options.inputs else _stored_base(project, package)
     if base is None:
@@ -434,7 +434,7 @@ def _version_of(csv: Any) -> Version | None:
 
 
 def _operator_image(result: GeneratedBundle) -> str:
-    """The image of the container `manager`, else that of the first one that is not a proxy."""
+    """Return the image of the container `manager`, else of the first non-proxy container."""
     spec = objects.mapping(objects.mapping(result.csv.get("spec")).get("install")).get("spec")
     containers = [
         objects.mapping(container)
@@ -453,7 +453,7 @@ def _pod_spec(deployment: Any) -> Mapping[str, Any]:
 
 
 def _previous(found: Tree, package: str) -> Mapping[str, Any]:
-    """The CSV that an earlier run left; nothing when it cannot be read."""
+    """Return the CSV of an earlier run; None if it cannot be read."""
     path = f"manifests/{package.lower()}.clusterserviceversion.yaml"
     if path not in found:
         return {}
@@ -466,7 +466,7 @@ def _previous(found: Tree, package: str) -> Mapping[str, Any]:
 
 @dataclass(slots=True, kw_only=True)
 class _Written:
-    """What changes below which folder, and what is to be said about it."""
+    """The changes below each folder, and messages about them."""
 
     project: Path
     output: Path
@@ -476,7 +476,7 @@ class _Written:
     def add_manifests(
         self, result: GeneratedBundle, annotations: bytes | None, found: Tree
     ) -> None:
-        """The objects and a record of all files; what else an earlier run left is removed."""
+        """Add the manifests and a record of all files; remove other files of an earlier run."""
         files = result.files()
         untouched, changed = generated_files.stale(found, (*files, _ANNOTATIONS))
         recorded = files if annotations is None else {**files, _ANNOTATIONS: annotations}
@@ -485,15 +485,14 @@ class _Written:
         self.notes += [
             findings.found(
                 "PRJ117",
-                f"`{self.output / name}` is no longer generated, but is kept, because it was "
-                f"changed by hand",
+                f"`{self.output / name}` is no longer generated, but is kept because it was edited",
                 hint="remove it if the bundle does not need it",
             )
             for name in sorted(changed)
         ]
 
     def add_metadata(self, values: Mapping[str, str], annotations: bytes, found: Tree) -> None:
-        """The annotations, and the Containerfile that has them as labels."""
+        """Add the annotations, and the Containerfile with the same labels."""
         self.parts.append((self.output, diff(Tree({_ANNOTATIONS: annotations}), found)))
         folder, directory = _containerfile_place(self.project, self.output)
         path = folder / _CONTAINERFILE
@@ -511,7 +510,7 @@ def _old_annotations(found: Tree, output: Path) -> Mapping[str, str]:
 
 
 def _default_channel(options: BundleGenerateOptions, old: Mapping[str, str]) -> str:
-    """The requested one; else the existing one, unless other channels are requested.
+    """Return the requested default channel, else the existing one unless channels change.
 
     A bundle need not be in the channel that is its package's default.
     """
@@ -523,15 +522,15 @@ def _default_channel(options: BundleGenerateOptions, old: Mapping[str, str]) -> 
 
 
 def _output(project: Path, name: str) -> Path:
-    """The bundle's folder, named as simply as it can be."""
+    """Return the shortest path of the bundle's folder."""
     return paths.simplified(project / name)
 
 
 def _containerfile_place(project: Path, output: Path) -> tuple[Path, str]:
-    """The folder of the Containerfile, from where images are built, and the bundle seen from it.
+    """Return the folder of the Containerfile, and the bundle's path relative to it.
 
-    The usual bundle of a project has it in the project's folder, where the Makefiles of projects
-    look for it. Any other folder that the user names has it in itself.
+    For the default bundle folder, it is in the project's folder, where Makefiles expect it. For any
+    other folder, it is in that folder.
     """
     inside = overlay.inside(project, output)
     return (project, inside) if inside == _OUTPUT else (output, "")

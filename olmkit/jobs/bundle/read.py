@@ -1,4 +1,4 @@
-"""Reading one bundle, wherever it is: a folder, an image, a layout or an archive."""
+"""Read one bundle from a folder, an image, a layout or an archive."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 async def read(reference: str, access: Access) -> Bundle:
-    """The bundle that `reference` names."""
+    """Return the bundle that `reference` names."""
     from olmkit.edges.images import transports
 
     found = await transports.read_bundle_tree(reference, access)
@@ -22,5 +22,5 @@ async def read(reference: str, access: Access) -> Bundle:
 
 
 async def summarize(reference: str, access: Access) -> BundleSummary:
-    """What a bundle contains. Raises `InputError` when it has no ClusterServiceVersion."""
+    """Return the contents of a bundle. Raises `InputError` if it has no ClusterServiceVersion."""
     return summary.of_bundle(await read(reference, access))

@@ -1,7 +1,7 @@
-"""The scorecard of a bundle: its tests are chosen here, and run in this process or as pods.
+"""The scorecard of a bundle: select its tests, and run them in this process or as pods.
 
-The built-in tests of operator-sdk's image need only the files of the bundle. They run here,
-unless they are wanted as pods, too; every other test is an image that only a cluster can run.
+The built-in tests of operator-sdk's image need only the files of the bundle. They run in this
+process by default; every other test is an image that runs in a cluster.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ class Scorecard(NamedTuple):
         return tuple(test for stage in self.stages for test in stage.tests)
 
     def listed(self) -> tuple[ScorecardOutcome, ...]:
-        """The selected tests, without results."""
+        """Return the selected tests, without results."""
         return tuple(ScorecardOutcome(test) for test in self.tests)
 
     def of_pods(self, *, all_in_pods: bool = False) -> tuple[ScorecardTest, ...]:
-        """The selected tests that need a cluster."""
+        """Return the selected tests that need a cluster."""
         return tuple(test for test in self.tests if all_in_pods or built_in.name_of(test) is None)
 
 
 class ScorecardRun(NamedTuple):
-    """The selected tests with their results, and why the run did not end as it should."""
+    """The selected tests with their results, and the reason if the run was not completed."""
 
     outcomes: tuple[ScorecardOutcome, ...]
     problem: OlmkitError | None = None
@@ -57,23 +57,23 @@ class ScorecardRun(NamedTuple):
 
 
 class ScorecardPods(Protocol):
-    """Runs tests in a cluster: entered before the first test, left after the last one."""
+    """Runs tests in a cluster."""
 
     async def start(self, bundle: Bundle) -> None:
         """Prepare the cluster; raises `OlmkitError`."""
 
     async def run(self, test: ScorecardTest) -> tuple[ScorecardResult, ...]:
-        """The results of one test; raises `OlmkitError` when it cannot run."""
+        """Return the results of one test; raise `OlmkitError` when it cannot run."""
 
     def waiting(self, test: ScorecardTest) -> str:
-        """What a test that has not ended waits for; empty when that is not known."""
+        """Return what an unfinished test is waiting for; empty if that is not known."""
 
     async def clean(self) -> None:
-        """Remove what was created; raises `OlmkitError`."""
+        """Remove the created objects; raises `OlmkitError`."""
 
 
 def read_tree(reference: str, pulled: Pulled) -> Tree:
-    """The files of a bundle: pulled before, or from the folder; raises `OlmkitError`."""
+    """Return the files of a bundle: pulled before, or from the folder; raise `OlmkitError`."""
     found = pulled.get(reference)
     if isinstance(found, OlmkitError):
         raise found
@@ -81,10 +81,10 @@ def read_tree(reference: str, pulled: Pulled) -> Tree:
 
 
 def load(tree: Tree, reference: str, *, config: Path | None, selector: str) -> Scorecard:
-    """The scorecard of a bundle. `config` is another file than that of the bundle.
+    """Load the scorecard of a bundle; `config` replaces the configuration in the bundle.
 
-    Raises `InputError` when there is no metadata or the configuration cannot be read, and
-    `ConfigurationError` for a wrong selector or a `config` that does not exist.
+    Raises `InputError` if the metadata is missing or the configuration cannot be read, and
+    `ConfigurationError` for an invalid selector or a missing `config`.
     """
     bundle = layout.read(tree, reference)
     if bundle.annotations_document is None:
@@ -130,10 +130,10 @@ def _configuration(bundle: Bundle, config: Path | None) -> Configuration:
 async def run(
     card: Scorecard, pods: ScorecardPods | None = None, *, all_in_pods: bool = False, seconds: float
 ) -> ScorecardRun:
-    """Run the selected tests, stage by stage; `seconds` is for all of them.
+    """Run the selected tests, stage by stage; `seconds` is the time limit for all of them.
 
-    `pods` may be missing when no test needs a cluster. What it created is removed at the end, and
-    also when the run is interrupted. Raises `OlmkitError` when the cluster cannot be prepared.
+    `pods` is needed only if a test needs a cluster. Its objects are removed at the end, also after
+    an interruption. Raises `OlmkitError` if the cluster cannot be prepared.
     """
     runner = _Runner(card, pods, all_in_pods=all_in_pods, seconds=seconds)
     problem: OlmkitError | None = None
@@ -191,7 +191,7 @@ class _Runner:
             )
 
     def outcomes(self) -> tuple[ScorecardOutcome, ...]:
-        """Every selected test in the order of the configuration."""
+        """Return every selected test in the order of the configuration."""
         return tuple(
             ScorecardOutcome(
                 test, self._results.get((number, index)) or self._late((number, index), test)

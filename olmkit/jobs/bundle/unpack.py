@@ -1,4 +1,4 @@
-"""Bundle unpack: the files of a bundle, as its image holds them, in a folder."""
+"""Write the files of a bundle image to a folder."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CONTAINERFILE: Final = "bundle.Dockerfile"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unpacked:
-    """The folder, and what changed in it; `pinned` is the image by digest, empty for a folder."""
+    """The folder and the changes in it; `pinned` is the pinned image, empty for a folder."""
 
     folder: Path
     pinned: str
@@ -30,11 +30,11 @@ class Unpacked:
 async def unpack(
     reference: str, folder: Path, access: Access, *, force: bool = False, dry_run: bool = False
 ) -> Unpacked:
-    """Write the files of a bundle into `folder`, all of them or none.
+    """Write the files of a bundle to `folder`, either all or none.
 
-    `force`: the folder may exist; files of bundles in it that this one does not have are removed,
-    others stay. Raises `ConfigurationError` when the folder has files, and `InputError` when the
-    reference is not a bundle.
+    With `force`, the folder may exist; files of another bundle in it are removed, all other files
+    stay. Raises `ConfigurationError` if the folder has files, and `InputError` if the reference is
+    not a bundle.
     """
     from olmkit.edges.images import transports
 
@@ -50,7 +50,7 @@ async def unpack(
 
 
 def _existing(folder: Path, *, force: bool) -> Tree:
-    """What is in the folder; `ConfigurationError` when it may not be written."""
+    """Return the files in the folder; raise `ConfigurationError` if it must not be changed."""
     if paths.is_file(folder) or (paths.is_link(folder) and not paths.exists(folder)):
         raise ConfigurationError(f"`{folder}` is not a folder")
     if not paths.is_folder(folder):
@@ -64,7 +64,7 @@ def _existing(folder: Path, *, force: bool) -> Tree:
 
 
 def _check_links(folder: Path, wanted: Tree) -> None:
-    """Refuse to write through links: their targets may be outside of the folder."""
+    """Raise an error for links: their targets may be outside of the folder."""
     for path in wanted:
         parts = path.split("/")
         for end in range(1, len(parts) + 1):
@@ -77,7 +77,7 @@ def _check_links(folder: Path, wanted: Tree) -> None:
 
 
 def files(tree: Tree, reference: str, labels: dict[str, str]) -> Tree:
-    """The files of a bundle with a Containerfile that builds the image again.
+    """Return the files of a bundle with a Containerfile that builds the image again.
 
     Raises `InputError` when there is no bundle in the tree.
     """
@@ -90,7 +90,7 @@ def files(tree: Tree, reference: str, labels: dict[str, str]) -> Tree:
 
 
 def _bundle_labels(labels: dict[str, str]) -> dict[str, str]:
-    """The labels of an image that are about the bundle; others belong to what built it."""
+    """Return the labels of an image that describe the bundle."""
     return {
         key: value
         for key, value in sorted(labels.items())
@@ -99,6 +99,6 @@ def _bundle_labels(labels: dict[str, str]) -> dict[str, str]:
 
 
 def _is_ours(path: str, wanted: Tree) -> bool:
-    """Whether a file is in a folder that belongs to the bundle alone."""
+    """Return whether a file is in a folder that contains only bundle files."""
     tops = {one.partition("/")[0] for one in wanted if "/" in one}
     return "/" in path and path.partition("/")[0] in tops

@@ -1,8 +1,8 @@
-"""Checking: what the rules say about bundles.
+"""Check bundles with rules.
 
-Bundles come from folders or images. One bundle is checked here and now; many
-are spread over the machine's processors. A bundle that cannot be read is an
-entry with its error, so that one bad name does not hide what is wrong elsewhere.
+Bundles come from folders or images. One bundle is checked in this process; many are distributed
+over the processors. A bundle that cannot be read is a result with its error, so that it does not
+hide the findings in others.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PYPROJECT_FILE = "pyproject.toml"
 
 
 class GivenFacts(NamedTuple):
-    """Facts as text, as the command line has them; empty ones are not given.
+    """Facts as strings from the command line; empty if not set.
 
     `optional_values` has the form of operator-sdk: `KEY=VALUE`, several separated by commas.
     """
@@ -46,7 +46,7 @@ class GivenFacts(NamedTuple):
 
 
 class CheckOptions(NamedTuple):
-    """Which rules run, and what they know. `suites` are added to those of the profile."""
+    """The rules to run and their facts. `suites` are added to those of the profile."""
 
     profile: str = "default"
     select: Sequence[str] = ()
@@ -60,12 +60,12 @@ class CheckOptions(NamedTuple):
         return profile._replace(suites=profile.suites | self.suites)
 
     def rules(self) -> tuple[Rule, ...]:
-        """The rules that run; `ConfigurationError` for an unknown rule or profile."""
+        """Return the rules to run; raise `ConfigurationError` for an unknown rule or profile."""
         return engine.choose(self.chosen_profile, select=self.select, ignore=self.ignore)
 
 
 async def pull(references: Sequence[str], access: Access) -> Pulled:
-    """The files of those that are images, or why they cannot be had."""
+    """Pull the references that are images; return their files or errors."""
     from olmkit.edges.images import transports
 
     async def read(reference: str) -> Tree:
@@ -75,13 +75,13 @@ async def pull(references: Sequence[str], access: Access) -> Pulled:
 
 
 def project_ignores(folder: Path) -> Mapping[str, str]:
-    """The rules that the project of a folder ignores, each with its reason."""
+    """Return the rules that the project of a folder ignores, each with its reason."""
     path = folder / PYPROJECT_FILE
     return ignores.parse(disk.read_if_there(path), str(path))
 
 
 def read_baseline(path: Path) -> Baseline:
-    """The baseline of a file; `ConfigurationError` when there is none."""
+    """Read the baseline of a file; raise `ConfigurationError` if it does not exist."""
     data = disk.read_if_there(path)
     if data is None:
         raise ConfigurationError(
@@ -93,7 +93,7 @@ def read_baseline(path: Path) -> Baseline:
 
 
 def write_baseline(path: Path, results: Sequence[ValidationResult]) -> int:
-    """Write what was found as the baseline; returns the number of findings."""
+    """Write the findings as the baseline; return their number."""
     from olmkit.rules.baselines import Baseline
 
     found = [one for result in results for one in result.diagnostics]
@@ -104,7 +104,7 @@ def write_baseline(path: Path, results: Sequence[ValidationResult]) -> int:
 def without_known(
     results: Sequence[ValidationResult], baseline: Baseline
 ) -> tuple[ValidationResult, ...]:
-    """The results without the findings of the baseline."""
+    """Return the results without the findings of the baseline."""
     return tuple(
         replace(result, diagnostics=baseline.new(result.diagnostics)) for result in results
     )
@@ -132,7 +132,7 @@ def validate_bundles(
 
 @contextlib.contextmanager
 def _without_collector() -> Iterator[None]:
-    """No search for cycles: parsed bundles have none, and looking takes half of the time."""
+    """Disable the garbage collector, which takes half of the time and finds nothing here."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -168,8 +168,8 @@ class _Check:
         )
 
     def _of_package(self, reference: str, tree: Tree) -> ValidationResult | None:
-        """The findings about a folder in the format before bundles; None for any other folder."""
-        from olmkit.bundle import package_manifest  # rare, and the check of a bundle starts sooner
+        """Return the findings about a folder of package manifests; None for other folders."""
+        from olmkit.bundle import package_manifest  # imported here, since it is rarely needed
 
         manifest = package_manifest.find(tree, reference)
         if manifest is None:

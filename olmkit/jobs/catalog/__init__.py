@@ -1,4 +1,4 @@
-"""Rendering, changing, checking, building and serving catalogs; what OLM would choose from them.
+"""Jobs that render, change, check, build and serve catalogs, and resolve packages from them.
 
-Nothing here writes to a cluster.
+None of them writes to a cluster, except for deploying a catalog server.
 """

@@ -1,8 +1,8 @@
-"""Catalog add: a bundle, from any source, becomes a new version in a catalog on disk.
+"""Add a bundle from any source to a catalog on disk.
 
-The bundle's package must be valid before, except for a default channel that this bundle
-brings, and must be valid afterwards, or nothing is written. What is wrong with other packages
-is reported as warnings: a catalog grows package by package.
+The bundle's package must be valid before and afterwards, except that its default channel may be one
+that this bundle adds; otherwise nothing is written. Errors of other packages are reported as
+warnings.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FILES: Final = (".yaml", ".yml", ".json")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddOptions:
-    """Where the bundle's image is, in which form it is kept, and what it upgrades from."""
+    """The bundle's image, the form of the catalog, and the upgrade edges."""
 
     placement: Placement = field(default_factory=Placement)
     image: str = ""
@@ -36,7 +36,7 @@ class AddOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Added:
-    """What was written, or would be; paths are as the user names the catalog."""
+    """The changes that were or would be written, with paths as the user wrote them."""
 
     package: str
     bundle: str
@@ -46,9 +46,9 @@ class Added:
 
 
 async def add(catalog: Path, bundle: str, options: AddOptions, *, dry_run: bool = False) -> Added:
-    """Put a bundle into the catalog at `catalog`, a folder or one file, which need not exist.
+    """Add a bundle to the catalog at `catalog`, a folder or a file, which may be new.
 
-    Raises `InputError` when it cannot be there, `ConfigurationError` when the location of its
+    Raises `InputError` if the catalog would be invalid, and `ConfigurationError` if the bundle's
     image is not known; then nothing is written.
     """
     if index_database.is_database(catalog):
@@ -84,7 +84,7 @@ async def add(catalog: Path, bundle: str, options: AddOptions, *, dry_run: bool 
 
 
 def _open(catalog: Path) -> tuple[Path, Tree, str]:
-    """The catalog's folder, its files, and the only file of it when it is one."""
+    """Return the catalog's folder, its files, and the file if the catalog is a single file."""
     if paths.is_folder(catalog) or (not paths.exists(catalog) and catalog.suffix not in _FILES):
         found = Tree()
         if paths.exists(catalog):
@@ -102,10 +102,9 @@ _HEALED: Final = frozenset({"FBC014"})
 
 
 def _check_before(shown: str, tree: Tree, package: str, folder: str) -> list[Diagnostic]:
-    """The errors of other packages as warnings.
+    """Return the errors of other packages as warnings.
 
-    Raises `InputError` for a catalog that is broken in a way that a bundle of `package` does
-    not repair.
+    Raises `InputError` for errors that a bundle of `package` does not fix.
     """
     try:
         catalogs.read(shown, tree=tree, folder=folder)
@@ -118,7 +117,7 @@ def _check_before(shown: str, tree: Tree, package: str, folder: str) -> list[Dia
 
 
 def _check(shown: str, tree: Tree, package: str) -> None:
-    """Refuse what would break `package`. Places are left out, since they are not written yet."""
+    """Raise `InputError`, without places in unwritten files, if `package` would be invalid."""
     try:
         catalogs.read(shown, tree=tree)
     except InputError as error:
@@ -133,7 +132,7 @@ def _check(shown: str, tree: Tree, package: str) -> None:
 
 
 def _divided(error: InputError, package: str) -> tuple[list[Diagnostic], list[Diagnostic]]:
-    """The errors that concern `package` or the catalog as a whole, and those of other packages.
+    """Divide errors into those of `package` or the whole catalog, and those of other packages.
 
     An error without findings, such as a file that cannot be read, is raised again.
     """

@@ -1,8 +1,8 @@
-"""Catalogs: begun, checked, and looked at.
+"""Create, validate and read catalogs.
 
-A catalog comes from a folder or an image. Folders are read file by file, so that
-a check of a large one needs little memory. What is listed or drawn is checked
-first, as the field's own tools do, with the rules that OLM itself depends on.
+A catalog comes from a folder or an image. Folders are read file by file, so that a check of a large
+one needs little memory. Before a catalog is listed or drawn, it is validated with the rules that
+OLM itself depends on, as `opm` does.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from olmkit.rules.engine import CATALOG, Rule
 if TYPE_CHECKING:
     from olmkit.edges.images.access_settings import Access
 
-# Consoles load icons with every list of packages; the field's own are a few KB.
+# Consoles load icons with every list of packages; typical icons have a few KB.
 MAX_ICON: Final = 1024 * 1024
 MAX_DESCRIPTION: Final = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValidateOptions:
-    """Which rules run: those of the profile, or the selected ones, but for the ignored."""
+    """The rules to run: those of the profile or the selected ones, without the ignored ones."""
 
     profile: str = "default"
     select: Sequence[str] = ()
@@ -57,7 +57,7 @@ class InitOptions:
 
 
 def init(options: InitOptions, form: Form) -> bytes:
-    """The text of a new `olm.package`. Raises `InputError` when the icon is not an image."""
+    """Return the text of a new `olm.package`. Raises `InputError` if the icon is not an image."""
     value: dict[str, Any] = {
         "schema": "olm.package",
         "name": options.package,
@@ -79,7 +79,7 @@ def init(options: InitOptions, form: Form) -> bytes:
 
 
 async def pull(references: Sequence[str], access: Access) -> Pulled:
-    """The files of those that are images or served in a cluster, or why they cannot be had."""
+    """Fetch the references that are images or ClusterCatalogs; return files or errors."""
     from olmkit.edges.images import transports
     from olmkit.jobs.catalog import cluster_catalog
 
@@ -126,10 +126,10 @@ def _check(
 def read(
     reference: str, *, tree: Tree | None = None, folder: str | None = None, valid: bool = True
 ) -> Catalog:
-    """The model of a catalog, by default of one that has no errors.
+    """Return the model of a catalog, by default only if it has no errors.
 
-    `folder` is where the files of `tree` lie, when `reference` is one of them. Raises
-    `InputError` with all of its errors when it has some.
+    `folder` contains the files of `tree` if `reference` is one of them. Raises `InputError` with
+    all errors of the catalog.
     """
     catalog, found = _read(_files(reference, tree), needed_rules() if valid else ())
     errors = [one for one in found if judgement.has_errors((one,))]
@@ -142,7 +142,7 @@ def read(
 
 
 def needed_rules() -> Sequence[Rule]:
-    """The rules whose breach makes the field's own tools refuse a catalog."""
+    """Return the rules whose violations make `opm` reject a catalog."""
     return [rule for rule in engine.rules(CATALOG) if rule.suite == engine.DEFAULT_SUITE]
 
 
@@ -151,12 +151,12 @@ def _files(reference: str, tree: Tree | None) -> Tree:
 
 
 def _read(tree: Tree, rules: Sequence[Rule]) -> tuple[Catalog | None, tuple[Diagnostic, ...]]:
-    """The model and what was found; no model when something cannot be read."""
+    """Return the model and the findings; without a model if a blob cannot be read."""
     notes: list[Diagnostic] = []
     faults: list[Diagnostic] = []
     catalog = model.build(outline_reader.load(tree, report=notes.append, faults=faults))
     if faults:
-        # What is missing would be missed by the rules, too.
+        # Rules would report missing blobs too.
         return None, tuple(sorted((*notes, *faults), key=Diagnostic.sort_key))
     found = engine.run(catalog, rules)
     return catalog, tuple(sorted((*notes, *found), key=Diagnostic.sort_key))

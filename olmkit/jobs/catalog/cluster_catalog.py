@@ -1,7 +1,7 @@
-"""The catalog that OLM v1's catalogd serves in a cluster, named `clustercatalog:NAME`.
+"""Read a catalog that OLM v1's catalogd serves in a cluster, named `clustercatalog:NAME`.
 
-It is read over catalogd's HTTP through the API server, so from wherever the cluster can be
-reached, with the credentials of the kubeconfig.
+It is read from catalogd's HTTP API through the API server, with the credentials of the kubeconfig,
+so it works wherever the cluster can be reached.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from olmkit.olm.v1 import catalogs as cluster_catalogs
 from olmkit.olm.v1 import extension as v1
 
 PREFIX = "clustercatalog:"
-_MOST_NAMED = 9  # names in a hint
-# Where catalogd says that it serves one: a Service, as pods name it.
+_MOST_NAMED = 9  # maximum number of names in a hint
+# The address in the status of a ClusterCatalog: a Service, as seen from pods.
 _ADDRESS = re.compile(
     r"(?P<scheme>https?)://(?P<service>[a-z0-9-]+)\.(?P<namespace>[a-z0-9-]+)(?:\.[a-z0-9.-]+)?"
     r"(?::(?P<port>[0-9]+))?(?P<path>(?:/[^?#]*)?)"
@@ -31,9 +31,9 @@ _ADDRESS = re.compile(
 
 
 async def fetch(reference: str, environment: Mapping[str, str]) -> Tree:
-    """The catalog `clustercatalog:NAME` of the kubeconfig's cluster, or of `OLMKIT_CONTEXT`.
+    """Fetch the catalog `clustercatalog:NAME` from the cluster of the kubeconfig.
 
-    Raises as `read` does, and `ConfigurationError` when there is no cluster.
+    Raises like `read`, and `ConfigurationError` without a cluster.
     """
     from olmkit.edges.cluster import kubeconfig
     from olmkit.edges.cluster.client import HttpCluster
@@ -47,7 +47,7 @@ async def fetch(reference: str, environment: Mapping[str, str]) -> Tree:
 
 
 async def _absent(reader: ClusterObjects, name: str) -> str:
-    """A hint on which ClusterCatalogs there are; without their names if they may not be listed."""
+    """Return a hint with the existing ClusterCatalogs, without names if listing is forbidden."""
     if not await reader.knows(v1.CLUSTER_CATALOG):
         return "OLM v1, which provides them, is not installed in this cluster"
     try:
@@ -63,9 +63,9 @@ async def _absent(reader: ClusterObjects, name: str) -> str:
 
 
 async def read(reader: ClusterObjects, name: str) -> Tree:
-    """The catalog that catalogd serves under that name.
+    """Read the catalog that catalogd serves under this name.
 
-    Raises `InputError` when it is not served, `ClusterError`.
+    Raises `InputError` if it is not served, and `ClusterError`.
     """
     found = await reader.find(v1.CLUSTER_CATALOG, name)
     if found is None:

@@ -1,4 +1,4 @@
-"""Rendering index databases: what the reference refuses to make a catalog of is refused here."""
+"""Check index databases before rendering; databases that `opm` rejects are rejected."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _RULES: Final = frozenset(
 
 
 def checked(source: Path | bytes, name: str) -> Converted:
-    """The catalog that a database holds. Raises `InputError` when it is not a valid one."""
+    """Return the catalog that a database holds. Raises `InputError` when it is not a valid one."""
     made = conversion.convert(index_database.read(source, name), name)
     blobs = (*made.blobs, *(bundle.blob() for bundle in made.bundles))
     rules = [rule for rule in engine.rules(CATALOG) if rule.code in _RULES]

@@ -1,4 +1,4 @@
-"""A new folder with the files of a catalog: one for each package."""
+"""Write a catalog to a new folder, with one file for each package."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from olmkit.edges import disk, paths
 
 
 def check(folder: Path) -> None:
-    """Refuse a folder that has content: files of another catalog would be mixed with the new."""
+    """Raise `ConfigurationError` if a folder is not empty, since catalogs would be mixed."""
     if paths.exists(folder) and (not paths.is_folder(folder) or any(disk.files_of(folder))):
         raise ConfigurationError(
             f"`{folder}` is not an empty directory",
@@ -23,10 +23,10 @@ def check(folder: Path) -> None:
 
 
 def write(blobs: Iterable[Blob], form: Form, folder: Path) -> Changes:
-    """Write `PACKAGE/catalog.FORM` for each package, and the rest to `catalog.FORM`.
+    """Write `PACKAGE/catalog.FORM` for each package, and other blobs to `catalog.FORM`.
 
-    The changes have the paths as the user names them. Raises `InputError` for a package whose name
-    cannot be a folder.
+    The changes have paths as the user wrote them. Raises `InputError` for a package whose name
+    cannot be a folder name.
     """
     changes = diff(fbc.dump_tree(blobs, form), Tree())
     disk.apply(folder, changes)

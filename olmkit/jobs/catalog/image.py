@@ -1,8 +1,8 @@
-"""Building the image of a catalog together with a server, for a CatalogSource that names it.
+"""Build the image of a catalog with a server, for a CatalogSource.
 
-Two servers: `opm`, which the base brings along, and ourselves, put onto a base
-with Python next to the program that OLM's probes execute. The catalog is the last
-layer, so a new version of it is all that is made and sent.
+There are two servers: `opm`, which is in the base image, and olmkit, which is added to a base with
+Python together with the program that OLM's probes execute. The catalog is the last layer, so that a
+new version of the catalog builds and pushes only that layer.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from olmkit.oci.image import Image
 from olmkit.project import image_plan
 
 OPM_BASE = "quay.io/operator-framework/opm:latest"
-# Starts in any shell, then in the base's own Python without what its environment says.
+# Starts in any shell, then in the base's Python, ignoring its environment variables.
 _START = b"""#!/bin/sh
 ''''exec python3 -ISE "$0" "$@" #'''
 """
 
 
 class ServerKind(StrEnum):
-    """Who serves the catalog of an image."""
+    """The server in a catalog image."""
 
     NONE = "none"
     OLMKIT = "olmkit"
@@ -48,9 +48,9 @@ class ServerKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerOptions:
-    """Which server, on which base; see `ImageBuildOptions` for the others.
+    """The server and its base; for other options see `ImageBuildOptions`.
 
-    `opm_cache`: the image has the cache of opm, so that its server starts at once.
+    `opm_cache`: add the cache of opm to the image, so that its server starts faster.
     """
 
     kind: ServerKind = ServerKind.NONE
@@ -100,7 +100,7 @@ async def build(
 
 
 def probe() -> bytes:
-    """The program that OLM's probes execute, as it is in the image."""
+    """Return the program in the image that OLM's probes execute."""
     return _START + disk.read_file(Path(health_probe.__file__))
 
 

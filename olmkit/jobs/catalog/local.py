@@ -1,4 +1,4 @@
-"""Catalogs on this disk as files: a folder, or an index database with the catalog it holds."""
+"""Read the files of a local catalog: a folder or an index database."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from olmkit.base.tree import Tree
 from olmkit.edges import paths
 from olmkit.edges.folder import Folder
 
-# A file may hold the whole catalog of a distribution.
+# A file may contain the whole catalog of a distribution.
 MAX_CATALOG_FILE: Final = 512 * 1024 * 1024
 
 
 def tree(path: Path) -> Tree:
-    """The files of a catalog; a database is one file.
+    """Return the files of a catalog; a database becomes one file.
 
-    Raises `ConfigurationError` when there is neither a folder nor a database, `InputError` for a
-    database that cannot be read.
+    Raises `ConfigurationError` if the path is neither a folder nor a database, and `InputError` for
+    a database that cannot be read.
     """
     from olmkit.edges import index_database  # sqlite3 is needed for a file alone
 

@@ -1,7 +1,7 @@
-"""Catalog render: bundles and catalogs, wherever they lie, as the blobs of one catalog.
+"""Render bundles and catalogs from any source as the blobs of one catalog.
 
-Nothing is checked beyond what can be read, and nothing is merged: what comes out
-is what the references hold, one after the other.
+References are neither validated, beyond being readable, nor merged: the output has their blobs one
+after the other.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from olmkit.oci.reference import AnyReference
 
 _PLACEHOLDERS: Final = ("{package}", "{name}", "{version}")
-# So many images are pulled at once: more makes registries angry, not faster.
+# concurrent pulls: with more, registries limit the rate
 _PULLS: Final = 4
 
 
@@ -44,9 +44,9 @@ _PULLS: Final = 4
 class RenderOptions:
     """How to render.
 
-    `image` is the reference of bundles that are in folders or layouts; `{package}`, `{name}` and
-    `{version}` are replaced by theirs. `processes` 0: one for each processor. Without `has_places`,
-    the blobs do not know where they were read, and the files are not held in memory.
+    `image` is the image of bundles in folders or layouts; `{package}`, `{name}` and `{version}` are
+    replaced. `processes` 0: one for each processor. Without `has_places`, the blobs have no places,
+    and files are not kept in memory.
     """
 
     image: str = ""
@@ -58,7 +58,7 @@ class RenderOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rendered:
-    """The blobs in the order of the references, and what should be known about them."""
+    """The blobs in the order of the references, and warnings about them."""
 
     blobs: tuple[Blob, ...] = field(repr=False)
     diagnostics: tuple[Diagnostic, ...] = ()
@@ -66,7 +66,7 @@ class Rendered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BundleRead:
-    """One bundle: as it was read, as it is in a catalog, and what should be known about it."""
+    """One bundle: its source, its blob, and warnings about it."""
 
     source: SourceBundle
     rendered: RenderedBundle
@@ -80,10 +80,9 @@ async def read_bundle(
     remote: bool = False,
     connections: Connections | None = None,
 ) -> BundleRead:
-    """The bundle in a folder or an image, or only in an image if `remote`.
+    """Read the bundle in a folder or an image; with `remote`, only in an image.
 
-    Several that are read together may share `connections`.
-    Raises `InputError` when there is none.
+    Concurrent reads may share `connections`. Raises `InputError` if the reference is not a bundle.
     """
     _check_image(options.image)
     chosen = _RenderOptions(options.image, options.level)
@@ -99,9 +98,9 @@ async def read_bundle(
 async def read_each(
     references: Sequence[str], options: RenderOptions
 ) -> list[BundleRead | Rendered]:
-    """Every reference as what it is: a bundle, or the blobs of a catalog.
+    """Read every reference as a bundle or as the blobs of a catalog.
 
-    Raises `InputError` with all that is wrong in any of them.
+    Raises `InputError` with the errors of all references.
     """
     import asyncio  # as in `_images`
 
@@ -128,7 +127,7 @@ async def read_each(
 
 
 def render_local(references: Sequence[str], options: RenderOptions) -> Rendered | None:
-    """As `render_all`, where all references are on this disk, without an event loop; else None."""
+    """Render like `render_all` without an event loop; None if a reference is not local."""
     if any(_path(text) is None for text in references):
         return None
     _check_image(options.image)
@@ -138,9 +137,9 @@ def render_local(references: Sequence[str], options: RenderOptions) -> Rendered 
 
 
 async def render_all(references: Sequence[str], options: RenderOptions) -> Rendered:
-    """The blobs of all references: bundle folders, catalog folders and files, images.
+    """Return the blobs of all references: bundle folders, catalog folders and files, images.
 
-    Raises `InputError` with all that is wrong in any of them.
+    Raises `InputError` with the errors of all references.
     """
     _check_image(options.image)
     chosen = _RenderOptions(options.image, options.level, options.has_places)
@@ -157,7 +156,7 @@ async def render_all(references: Sequence[str], options: RenderOptions) -> Rende
 
 @dataclass(frozen=True, slots=True)
 class _RenderOptions:
-    """What is wanted of each bundle; small, since it travels to other processes."""
+    """The options of each bundle; small, since they are sent to other processes."""
 
     image: str
     level: Level
@@ -184,7 +183,7 @@ async def _read_one(
 def _local(
     references: Sequence[str], chosen: _RenderOptions, processes: int
 ) -> dict[int, Rendered | OlmkitError]:
-    """The references that are on this disk, rendered."""
+    """Render the references that are local."""
     parts: dict[int, Rendered | OlmkitError] = {}
     bundles: dict[int, tuple[str, _RenderOptions]] = {}
     for index, reference in enumerate(references):
@@ -202,7 +201,7 @@ def _local(
 
 
 def _path(reference: str) -> Path | None:
-    """The file or folder that a reference names, if there is one."""
+    """Return the file or folder that a reference names, if there is one."""
     with contextlib.suppress(OSError, ValueError, RuntimeError):
         path = paths.expanded(reference)
         if reference and paths.exists(path):
@@ -217,7 +216,7 @@ def _is_bundle_folder(path: Path) -> bool:
 
 
 def _bundle_folder(item: tuple[str, _RenderOptions]) -> Rendered | OlmkitError:
-    """One bundle folder; errors are values here, since this may run in another process."""
+    """Render a bundle folder; errors are returned, since this may run in another process."""
     reference, chosen = item
     return _attempt(lambda: _bundle(disk.read_tree(paths.expanded(reference)), reference, chosen))
 
@@ -228,7 +227,7 @@ def _bundle(tree: Tree, root: str, chosen: _RenderOptions, image: str | None = N
 
 
 def _read(tree: Tree, root: str, chosen: _RenderOptions, image: str | None = None) -> BundleRead:
-    """A bundle; without an image it gets the requested one."""
+    """Return a bundle; if it has no image, it gets the requested one."""
     source = source_bundle.read(tree, root)
     if image is None:
         image = _filled(chosen.image, source.package, source.name, source.version)
@@ -239,9 +238,9 @@ def _read(tree: Tree, root: str, chosen: _RenderOptions, image: str | None = Non
 
 
 def _catalog(path: Path, chosen: _RenderOptions) -> Rendered:
-    """A catalog folder, or one file of a catalog."""
+    """Return a catalog folder, or one file of a catalog."""
     if paths.is_folder(path):
-        from olmkit.bundle import package_manifest  # a bundle's folder is none
+        from olmkit.bundle import package_manifest  # a bundle folder is not a catalog
 
         tree = Folder(path, file_limit=MAX_CATALOG_FILE, linked_folders=False)
         if package_manifest.is_there(tree):
@@ -270,8 +269,8 @@ def _catalog(path: Path, chosen: _RenderOptions) -> Rendered:
 
 
 def _package(tree: Tree, root: str, chosen: _RenderOptions) -> Rendered:
-    """The catalog of a folder of package manifests, the format before bundles."""
-    # As `_database`: hardly any reference is one, and the start of a small command is dear.
+    """Return the catalog of a folder of package manifests, the format before bundles."""
+    # imported here like in `_database`: it is rarely needed, and slows the start of commands
     from olmkit.catalog.bundles import package_manifests
     from olmkit.catalog.changes import assembly
     from olmkit.catalog.changes.assembly import Member
@@ -295,7 +294,7 @@ def _tree(tree: Tree, root: str, chosen: _RenderOptions) -> Rendered:
 
 
 def _database(source: Path | bytes, name: str, chosen: _RenderOptions) -> Rendered:
-    """The catalog in an index database, migrated."""
+    """Return the catalog in an index database, migrated."""
     from olmkit.jobs.catalog import databases
 
     made = databases.checked(source, name)
@@ -309,7 +308,7 @@ def _database(source: Path | bytes, name: str, chosen: _RenderOptions) -> Render
 def _blobs(
     load: Callable[[fbc.Report], Iterator[Blob]], root: str, chosen: _RenderOptions
 ) -> Rendered:
-    """The blobs of a catalog whose files are in `root`, bundles arranged and migrated."""
+    """Return the blobs of a catalog whose files are in `root`, with migrated bundles."""
     notes: list[Diagnostic] = []
     blobs: list[Blob] = []
     try:
@@ -394,7 +393,7 @@ def _image(found: ImageFiles, reference: str, chosen: _RenderOptions) -> Rendere
 
 
 def _pull_spec(source: AnyReference, reference: str) -> str | None:
-    """What clusters pull; None for an image on this machine, which they cannot."""
+    """Return the reference that clusters pull; None for an image on this machine."""
     from olmkit.oci.reference import Reference  # as in `_pull`
 
     return reference if isinstance(source, Reference) else None
@@ -404,7 +403,7 @@ def _pull_spec(source: AnyReference, reference: str) -> str | None:
 
 
 def check_own_images(image: str, bundles: int) -> None:
-    """Raise `ConfigurationError` where several bundles would have one image."""
+    """Raise `ConfigurationError` if several bundles would have the same image."""
     if bundles > 1 and image and not any(p in image for p in _PLACEHOLDERS):
         raise ConfigurationError(
             f"`{image}` would be the image of {bundles} bundles",
@@ -428,7 +427,7 @@ def _check_image(text: str) -> None:
 
 
 def _filled(template: str, package: str, name: str, version: str) -> str:
-    # A version may hold a `+`, which tags may not.
+    # A version may contain `+`, which tags may not.
     values = (package, name, version.replace("+", "-"))
     for placeholder, value in zip(_PLACEHOLDERS, values, strict=True):
         template = template.replace(placeholder, value)
@@ -454,7 +453,7 @@ def _together(parts: Sequence[Rendered | OlmkitError]) -> Rendered:
 
 
 def _all(errors: Sequence[OlmkitError]) -> OlmkitError:
-    """One error for all; errors in the input take precedence over errors of the environment."""
+    """Combine errors; those in the input take precedence over those of the environment."""
     first = next((error for error in errors if isinstance(error, InputError)), errors[0])
     if len(errors) > 1:
         first.diagnostics = tuple(found for error in errors for found in error.diagnostics)

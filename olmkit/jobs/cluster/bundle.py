@@ -68,7 +68,7 @@ class FoundCatalogImage:
 
 
 async def read_bundle(text: str, access: Access) -> NamedBundle:
-    """The bundle in a folder or in an image of a registry, which is pinned by its digest.
+    """Return the bundle in a folder or in an image of a registry, which is pinned by its digest.
 
     Raises `InputError` when it has no ClusterServiceVersion or cannot be rendered,
     `RemoteError` when the image cannot be pulled.
@@ -95,7 +95,7 @@ async def read_bundle(text: str, access: Access) -> NamedBundle:
 
 
 async def read_catalog(text: str, access: Access) -> FoundCatalogImage:
-    """The catalog in an image; raises `OlmkitError` when it cannot be read from here."""
+    """Return the catalog in an image; raise `OlmkitError` when it cannot be read from here."""
     found = await transports.read_catalog_tree(text, access)
     return FoundCatalogImage(
         catalog=catalog_job.read(text, tree=found.tree, valid=False),
@@ -105,19 +105,19 @@ async def read_catalog(text: str, access: Access) -> FoundCatalogImage:
 
 
 async def folder_to_extract(text: str, access: Access) -> str:
-    """The folder of the files in a catalog image that does not serve itself; else empty."""
+    """Return the folder of the files in a catalog image that does not serve itself; else empty."""
     facts = await image_job.inspect(text, access)
     serves = any(facts.run.get(key) for key in ("Entrypoint", "Cmd"))
     return "" if serves else facts.labels.get(transports.CONFIGS_LABEL, "")
 
 
 def is_missing(error: OlmkitError) -> bool:
-    """Whether a registry answers that there is no such image."""
+    """Return whether a registry answers that there is no such image."""
     return isinstance(error, RegistryError) and error.status == 404
 
 
 def is_image(catalog: str) -> bool:
-    """Whether a catalog is named as an image, not as an object of the cluster."""
+    """Return whether a catalog is named as an image, not as an object of the cluster."""
     return "/" in catalog or ":" in catalog
 
 
@@ -135,7 +135,7 @@ def check_names(package: str, catalog: str) -> None:
 async def choose(
     catalog: Catalog, package: str, access: Access, *, channel: str = "", version: str = ""
 ) -> Chosen:
-    """The bundle that OLM would install first. Raises `InputError` when there is none."""
+    """Return the bundle that OLM would install first. Raises `InputError` when there is none."""
     found = catalog.chosen(package)[0]
     line = _channel(found, channel)
     entry = _entry(found, line, version)
@@ -144,7 +144,7 @@ async def choose(
 
 
 async def brought(catalog: Catalog, package: str, name: str, access: Access) -> Preview | None:
-    """What a bundle of the catalog brings; None when it is not there or cannot be read."""
+    """Return what a bundle of the catalog brings; None if it is not there or cannot be read."""
     bundle = catalog.chosen(package)[0].bundles.get(name)
     if bundle is None:
         return None
@@ -152,7 +152,7 @@ async def brought(catalog: Catalog, package: str, name: str, access: Access) -> 
 
 
 async def read_chosen(csv: str, channel: str, image: str, access: Access) -> Chosen:
-    """The bundle of that name, with what its image brings where it can be read from here."""
+    """Return the bundle of that name, with what its image brings where it can be read from here."""
     if not image:
         return Chosen(csv=csv, channel=channel, preview=None, note="its bundle has no image")
     try:
@@ -174,7 +174,7 @@ async def ask(
     version: str = "",
     name: str = "",
 ) -> Chosen | None:
-    """The same of a served catalog, where it can be reached from here; else None.
+    """Return the same of a served catalog, where it can be reached from here; else None.
 
     `name`: of the CSV, instead of a version.
     """

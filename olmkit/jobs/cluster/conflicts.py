@@ -54,7 +54,7 @@ class VisibleCatalogs:
     async def of(
         self, seen: ClusterState, also: Iterable[CatalogKey] = ()
     ) -> tuple[Mapping[CatalogKey, Catalog], tuple[CatalogKey, ...]]:
-        """The catalogs that could be read, and the keys of the others."""
+        """Return the catalogs that could be read, and the keys of the others."""
         found: dict[CatalogKey, Catalog] = {}
         unread: list[CatalogKey] = []
         for source in cluster_input.visible(seen, also):
@@ -100,7 +100,7 @@ async def of_request(
 
 
 def _sees_all(seen: ClusterState, also: Iterable[CatalogKey] = ()) -> bool:
-    """Whether all catalogs that count for the namespace are known."""
+    """Return whether all catalogs that count for the namespace are known."""
     places = (seen.namespace, cluster_input.global_namespace(seen, also))
     return all(map(seen.lists_catalogs, places))
 

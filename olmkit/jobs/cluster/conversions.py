@@ -17,7 +17,7 @@ from olmkit.olm import kinds
 
 
 async def unconverted(reader: ClusterObjects, csvs: Iterable[Manifest]) -> dict[str, str]:
-    """The CRDs of the CSVs whose objects no webhook converts now, with the server's message.
+    """Return the CRDs of the CSVs whose objects no webhook converts now, with the server's message.
 
     One object of each served version is requested. What may not be read is taken to be well.
     """

@@ -63,7 +63,7 @@ class Undeploying:
 
 
 def wanted(options: DeployOptions) -> tuple[Manifest, ...]:
-    """The objects of the overlay in the order in which they are applied.
+    """Return the objects of the overlay in the order in which they are applied.
 
     Raises `ConfigurationError` when the image has no name that can be one.
     """
@@ -82,7 +82,7 @@ def wanted(options: DeployOptions) -> tuple[Manifest, ...]:
 
 
 async def changes(reader: ClusterObjects, found: Iterable[Manifest]) -> tuple[str, ...]:
-    """What `apply` would do with each object, in words."""
+    """Return what `apply` would do with each object, in words."""
     lines = []
     for manifest in found:
         there = await reader.current(manifest)
@@ -129,7 +129,7 @@ async def removal(
     delete_operands: bool,
     report: Report = wait.silent,
 ) -> Undeploying:
-    """What would be deleted.
+    """Return what would be deleted.
 
     Raises `InputError` when objects of its kinds would go that the options do not name, or when
     they cannot be listed and their CRDs stay.

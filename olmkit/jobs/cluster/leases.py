@@ -26,7 +26,7 @@ async def held_by(
     *,
     released: Collection[str] = (),
 ) -> list[Manifest]:
-    """The Leases of the namespace whose holder is a pod of one of the Deployments.
+    """Return the Leases of the namespace whose holder is a pod of one of the Deployments.
 
     `released`: names of Leases that are the operator's too when they have no holder. None for a
     user who may not list Leases.
@@ -40,7 +40,7 @@ async def held_by(
 
 
 def election_ids(pod_specs: Iterable[Mapping[str, Any]]) -> set[str]:
-    """The names of Leases that the arguments of containers give: `--leader-election-id`."""
+    """Return the names of Leases that the arguments of containers give: `--leader-election-id`."""
     found: set[str] = set()
     for spec in pod_specs:
         for container in map(mapping, sequence(spec.get("containers"))):

@@ -26,7 +26,7 @@ _ANSWER = 10.0
 
 
 async def read(source: Manifest, access: Access, *, image: str = "") -> Catalog:
-    """The catalog of a CatalogSource; `image` instead of the one that it names.
+    """Return the catalog of a CatalogSource; `image` instead of the one that it names.
 
     Raises `OlmkitError` when it cannot be read from here.
     """
@@ -41,7 +41,7 @@ async def read(source: Manifest, access: Access, *, image: str = "") -> Catalog:
 
 
 async def at(address: str) -> Catalog:
-    """The catalog that is served at an address. Raises `OlmkitError`, as `read` does."""
+    """Return the catalog that is served at an address. Raises `OlmkitError`, as `read` does."""
     if not is_reachable(address):
         raise RemoteError(f"`{address}` can be reached only from the cluster")
     try:
@@ -57,7 +57,7 @@ async def at(address: str) -> Catalog:
 
 
 def is_reachable(address: str) -> bool:
-    """Whether an address, as the cluster uses it, can mean the same from this machine."""
+    """Return whether an address, as the cluster uses it, can mean the same from this machine."""
     return ".svc:" not in address and not address.startswith(("127.", "localhost:", "[::1]"))
 
 

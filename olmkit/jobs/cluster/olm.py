@@ -72,7 +72,7 @@ class OlmStatus:
 
 
 async def status(reader: ClusterObjects) -> OlmStatus:
-    """What of OLM is in the cluster."""
+    """Return what of OLM is in the cluster."""
     known = [
         name
         for name, kind in (("v0", kinds.SUBSCRIPTION), ("v1", v1.CLUSTER_EXTENSION))
@@ -98,7 +98,7 @@ async def status(reader: ClusterObjects) -> OlmStatus:
 
 
 async def manifests(names: Sequence[str], release: str, access: Access) -> tuple[Manifest, ...]:
-    """The objects in files and at addresses; without any, those of a release of OLM v0.
+    """Return the objects in files and at addresses; without any, those of a release of OLM v0.
 
     Raises `InputError` when they cannot be read as objects, `RemoteError` when they cannot be had.
     """

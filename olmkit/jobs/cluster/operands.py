@@ -51,7 +51,7 @@ async def listed(
     report: Report = wait.silent,
     seconds: float = _CONVERTED,
 ) -> Operands:
-    """The objects of the kinds that the CRDs define.
+    """Return the objects of the kinds that the CRDs define.
 
     A server, or a webhook behind it, that does not answer is waited for: for `seconds`, and for
     a minute at the most. A webhook whose Service does not exist is not waited for.
@@ -77,7 +77,7 @@ async def listed(
 async def freed(
     reader: ClusterObjects, crds: Iterable[Manifest], *, report: Report
 ) -> tuple[Manifest, ...]:
-    """The objects of CRDs whose webhook is gone, after their conversion was switched off.
+    """Return the objects of CRDs whose webhook is gone, after their conversion was switched off.
 
     Only for CRDs that are about to be deleted with all their objects.
     """
@@ -102,7 +102,7 @@ async def _freed(reader: ClusterObjects, crd: Manifest, report: Report) -> tuple
 
 
 def unlisted(crds: Iterable[Manifest]) -> tuple[str, ...]:
-    """A text about the objects of CRDs that nothing converts now."""
+    """Return a text about the objects of CRDs that nothing converts now."""
     return tuple(f"all objects of {objects.name(crd)}, which nothing converts now" for crd in crds)
 
 
@@ -126,7 +126,7 @@ async def has_converter(reader: ClusterObjects, crd: Manifest) -> bool:
 
 
 async def has_service(reader: ClusterObjects, crd: Manifest) -> bool:
-    """Whether the conversion webhook of a CRD can answer sometime: its Service exists."""
+    """Return whether the conversion webhook of a CRD can answer sometime: its Service exists."""
     client = mapping(mapping(mapping(kinds.spec(crd).get("conversion")).get("webhook")).get(
         "clientConfig"))  # fmt: skip
     service = mapping(client.get("service"))

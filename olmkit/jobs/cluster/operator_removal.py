@@ -88,7 +88,7 @@ async def carry_out(
 
 
 def _crds(made: OperatorRemoval) -> list[Manifest]:
-    """The CRDs that go with all their objects, and whose objects can be listed now.
+    """Return the CRDs that go with all their objects, and whose objects can be listed now.
 
     That this command can list them is not enough: the garbage collector, which finishes their
     deletion, requests another version than the one that is stored.

@@ -147,7 +147,7 @@ async def _namespace(reader: ClusterObjects, name: str) -> Objects:
 
 
 async def _program(reader: ClusterObjects, name: str) -> Objects:
-    """The Deployments of that name in all namespaces, or in those that OLM usually has."""
+    """Return the Deployments of that name in all namespaces, or in those that OLM usually has."""
     try:
         return await reader.list(kinds.DEPLOYMENT, fields=f"metadata.name={name}")
     except Forbidden:
@@ -162,7 +162,7 @@ def _kinded(kind: Kind, manifest: Manifest) -> Manifest:
 
 
 async def with_logs(reader: ClusterObjects, made: ClusterState) -> ClusterState:
-    """The snapshot with the last lines of the containers that ended badly."""
+    """Return the snapshot with the last lines of the containers that ended badly."""
     wanted = list(dict.fromkeys(pods.logs_wanted(made)))
     texts = await asyncio.gather(
         *(
@@ -178,7 +178,7 @@ async def with_logs(reader: ClusterObjects, made: ClusterState) -> ClusterState:
 
 
 async def present(reader: ClusterObjects, wanted: Iterable[Manifest]) -> tuple[Manifest, ...]:
-    """Those of the manifests whose objects are in the cluster."""
+    """Return those of the manifests whose objects are in the cluster."""
     return tuple([one for one in wanted if await reader.current(one) is not None])
 
 
@@ -190,7 +190,7 @@ async def why(
     save: Path | None = None,
     added: Added | None = None,
 ) -> Explanation:
-    """Why an operator is not installed, or that it is.
+    """Return why an operator is not installed, or that it is.
 
     `save`: the file that gets all objects that were looked at; no Secrets are among them.
     """
@@ -226,7 +226,7 @@ async def require_not_of_v1(
 
 
 async def is_of_v1(reader: ClusterObjects, name: str) -> bool:
-    """Whether a ClusterExtension has that name, or requests the package of that name."""
+    """Return whether a ClusterExtension has that name, or requests the package of that name."""
     if not await reader.knows(extension.CLUSTER_EXTENSION):
         return False
     there: tuple[Manifest, ...] = ()
@@ -257,7 +257,7 @@ def why_saved(file: Path, package: str, namespace: str) -> Explanation:
 
 
 def saved_objects(file: Path) -> list[Manifest]:
-    """The objects in a file; raises `InputError` when the file cannot be read as objects."""
+    """Return the objects in a file; raise `InputError` when the file cannot be read as objects."""
     found: list[Manifest] = []
     for document in documents.load_all(disk.read_file(file), str(file)):
         value = document.value
@@ -267,7 +267,7 @@ def saved_objects(file: Path) -> list[Manifest]:
 
 
 async def _everywhere(reader: ClusterObjects, kind: Kind, namespace: str) -> Objects:
-    """The objects of all namespaces, or of one where not all may be read."""
+    """Return the objects of all namespaces, or of one where not all may be read."""
     try:
         return await reader.list(kind)
     except Forbidden:
@@ -277,7 +277,7 @@ async def _everywhere(reader: ClusterObjects, kind: Kind, namespace: str) -> Obj
 async def _some_catalogs(
     reader: ClusterObjects, namespaces: Iterable[str]
 ) -> tuple[Objects, tuple[str, ...]]:
-    """The CatalogSources of the namespaces in which the user may list them, and those."""
+    """Return the CatalogSources of the namespaces in which the user may list them, and those."""
     places = sorted(namespaces)
     found = await asyncio.gather(*(_all(reader, kinds.CATALOG_SOURCE, place) for place in places))
     read = [(place, part) for place, part in zip(places, found, strict=True) if part is not None]
@@ -285,7 +285,7 @@ async def _some_catalogs(
 
 
 async def _all(reader: ClusterObjects, kind: Kind, namespace: str = "") -> Objects | None:
-    """The objects of a kind; None when the user may not list them there."""
+    """Return the objects of a kind; None if the user may not list them there."""
     return await if_allowed(reader.list(kind, namespace), None)
 
 
@@ -308,7 +308,7 @@ async def created_namespace(reader: ClusterObjects, name: str) -> tuple[str, ...
 
 
 async def if_allowed(question: Awaitable[T], otherwise: T) -> T:
-    """The answer; `otherwise` when the user may not read it."""
+    """Return the answer; `otherwise` when the user may not read it."""
     try:
         return await question
     except Forbidden:

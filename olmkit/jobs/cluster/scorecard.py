@@ -135,7 +135,7 @@ class PodTests:
 
 
 def _target(output: Path, test: ScorecardTest) -> Path:
-    """Where the files of a test go: below its suite and its name."""
+    """Return where the files of a test go: below its suite and its name."""
     parts = [test.labels[key] for key in ("suite", "test") if test.labels.get(key)]
     for part in parts:
         if "/" in part or "\0" in part or part in (".", ".."):
@@ -160,7 +160,7 @@ def _has_ended(pod: Manifest) -> bool:
 
 
 def _problem(pod: Manifest) -> str:
-    """Why the test will never run; empty when it still may."""
+    """Return why the test will never run; empty if it still may."""
     for one in _statuses(pod, "initContainerStatuses"):
         ended = objects.mapping(objects.mapping(one.get("state")).get("terminated"))
         if ended.get("exitCode"):
@@ -177,7 +177,7 @@ def _problem(pod: Manifest) -> str:
 
 
 def _waits_for(pod: Manifest) -> str:
-    """Why the test does not run yet; empty when it runs."""
+    """Return why the test does not run yet; empty if it runs."""
     for one in _statuses(pod, "conditions"):
         if one.get("type") == "PodScheduled" and one.get("status") == "False":
             return f"the pod is not scheduled: {objects.text(one.get('message'))}"

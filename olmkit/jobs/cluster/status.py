@@ -64,7 +64,7 @@ class OperatorsStatus:
 async def status(
     reader: ClusterObjects, *, namespace: str = "", package: str = ""
 ) -> OperatorsStatus:
-    """What is requested in the namespace, or in all, or of one package.
+    """Return what is requested in the namespace, or in all, or of one package.
 
     What the user may not list is a note, as long as anything may be listed. Raises `InputError`
     when the cluster has neither generation of OLM, `Forbidden`.
@@ -137,7 +137,7 @@ def _subscription(one: Manifest, seen: ClusterState) -> OperatorRow:
 
 
 def _is_chosen(extension: Manifest, namespace: str, package: str) -> bool:
-    """Whether a ClusterExtension is in the namespace, and has that name or that package."""
+    """Return whether a ClusterExtension is in the namespace, and has that name or that package."""
     names = (objects.name(extension), text(v1.request_of(extension).get("packageName")))
     place = text(kinds.spec(extension).get("namespace"))
     return namespace in ("", place) and (not package or package in names)

@@ -184,7 +184,7 @@ async def _is_there(reader: ClusterObjects, wanted: Manifest) -> bool:
 
 
 def is_approval(explanation: Explanation) -> bool:
-    """Whether only an approval is missing."""
+    """Return whether only an approval is missing."""
     return explanation.cause in _APPROVAL
 
 
@@ -194,7 +194,7 @@ async def approve(reader: ClusterObjects, plan: Manifest) -> None:
 
 
 def waiting_plans(seen: ClusterState) -> list[Manifest]:
-    """The InstallPlans that are not approved yet, the newest last."""
+    """Return the InstallPlans that are not approved yet, the newest last."""
     found = [
         plan
         for plan in seen.plans
@@ -206,7 +206,7 @@ def waiting_plans(seen: ClusterState) -> list[Manifest]:
 async def patiently(
     work: Callable[[], Awaitable[T]], report: Report, end: float, *, webhooks: float | None = None
 ) -> T:
-    """What `work` gives; while the API server is away, until `end`, it is tried again.
+    """Return what `work` gives; while the API server is away, until `end`, it is tried again.
 
     `end` is a time of the loop, and so is `webhooks`: until then, a webhook that does not answer
     is waited for. Raises the `ClusterError` that does not pass.

@@ -64,7 +64,7 @@ async def attempt(
     *,
     undone: Report | None,
 ) -> Explanation:
-    """What the work gives.
+    """Return what the work gives.
 
     When it fails, is interrupted, or does not end in an operator that is ready, `take_back`
     undoes it and reports to `undone`; without `undone` what was made stays.
@@ -150,7 +150,7 @@ async def _remove_finalizers(reader: ClusterObjects, left: Objects, report: Repo
 
 
 async def held_by(reader: ClusterObjects, left: Iterable[Manifest]) -> Objects:
-    """Those of the objects that finalizers of operators, or of OLM, keep."""
+    """Return those of the objects that finalizers of operators, or of OLM, keep."""
     there = [await reader.current(one) for one in left]
     return tuple(one for one in there if one is not None and finalizers.of_operators(one))
 

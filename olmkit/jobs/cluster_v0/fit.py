@@ -99,7 +99,7 @@ async def _facts(
 
 
 async def _version(reader: ClusterObjects) -> Version | None:
-    """The version of the API server without what vendors append."""
+    """Return the version of the API server without what vendors append."""
     try:
         found = json.loads(await reader.cluster.request("GET", "/version"))
     except (ClusterError, ValueError, RecursionError):
@@ -124,7 +124,7 @@ async def _crds(reader: ClusterObjects, manifests: list[Manifest]) -> dict[str, 
 async def _instances(
     reader: ClusterObjects, manifests: list[Manifest], crds: dict[str, Manifest]
 ) -> tuple[dict[tuple[str, str], tuple[Manifest, ...]], dict[str, str]]:
-    """The objects by CRD and version; and why those of a CRD cannot be read: name → message.
+    """Return the objects by CRD and version; and why those of a CRD cannot be read: name → message.
 
     A webhook that does not answer is waited for, but not for long.
     """

@@ -302,7 +302,7 @@ async def _refuse_twin(reader: ClusterObjects, here: ClusterState, choice: Insta
 
 
 def _is_copied_to(csv: Manifest, namespace: str, *, for_all: bool) -> bool:
-    """Whether OLM copies the CSV into the namespace, which its OperatorGroup selects.
+    """Return whether OLM copies the CSV into the namespace, which its OperatorGroup selects.
 
     `for_all`: also when the group selects all namespaces.
     """
@@ -313,7 +313,7 @@ def _is_copied_to(csv: Manifest, namespace: str, *, for_all: bool) -> bool:
 
 
 async def _copies_for_all(reader: ClusterObjects) -> bool:
-    """Whether OLM copies CSVs of operators that watch all namespaces."""
+    """Return whether OLM copies CSVs of operators that watch all namespaces."""
     config = await if_allowed(reader.find(kinds.OLM_CONFIG, "cluster"), None)
     return mapping(kinds.spec(config).get("features")).get("disableCopiedCSVs") is not True
 
@@ -333,7 +333,7 @@ def _refuse_orphans(here: ClusterState, choice: InstallChoice) -> None:
 def _mode(
     here: ClusterState, options: InstallOptions, supported: tuple[str, ...]
 ) -> tuple[Mode | None, tuple[str, ...]]:
-    """The OperatorGroup to make, if any, and the namespaces that will be watched."""
+    """Return the OperatorGroup to make, if any, and the namespaces that will be watched."""
     requested = Mode.parse(options.mode) if options.mode else None
     if len(here.groups) > 1:
         names = ", ".join(f"`{objects.name(group)}`" for group in here.groups)

@@ -100,7 +100,7 @@ def check(options: InstallOptions) -> None:
 async def choose(
     reader: ClusterObjects, options: InstallOptions, access: Access, here: ClusterState
 ) -> InstallChoice:
-    """The bundle, and the catalog that it comes from; nothing is written.
+    """Return the bundle, and the catalog that it comes from; nothing is written.
 
     Raises `InputError` when the catalog or the bundle's image is not there, or when the catalog
     has no such package or version.
@@ -257,7 +257,7 @@ def _require_seen(here: ClusterState, options: InstallOptions, missing: str) -> 
 async def _offering(
     reader: ClusterObjects, options: InstallOptions, near: list[Manifest], here: ClusterState
 ) -> list[Manifest]:
-    """The catalogs that offer the package, by OLM's own list of packages."""
+    """Return the catalogs that offer the package, by OLM's own list of packages."""
     if not near:
         place = options.catalog_namespace
         where = f"namespace `{place}`" if place else "the cluster"

@@ -43,7 +43,7 @@ async def of_csvs(
 
 
 async def of_groups(reader: ClusterObjects, groups: Iterable[Manifest]) -> list[Manifest]:
-    """The roles that OLM made for OperatorGroups; empty for who may not look."""
+    """Return the roles that OLM made for OperatorGroups; empty for who may not look."""
     found: list[Manifest] = []
     for group in groups:
         owner = {
@@ -59,7 +59,7 @@ async def of_groups(reader: ClusterObjects, groups: Iterable[Manifest]) -> list[
 async def leases(
     reader: ClusterObjects, namespace: str, csvs: Iterable[Manifest]
 ) -> list[Manifest]:
-    """The Leases by which the pods of the CSVs chose their leader."""
+    """Return the Leases by which the pods of the CSVs chose their leader."""
     listed = list(csvs)
     names = [name for csv in listed for name in kinds.deployment_names(csv)]
     specs = [spec for csv in listed for spec in kinds.pod_specs(csv)]

@@ -86,7 +86,7 @@ async def reset(
 def _replaced(
     seen: ClusterState, broken: tuple[Manifest, ...], manifests: list[Manifest]
 ) -> dict[str, str]:
-    """What each new CSV replaces, of the CSVs that are there."""
+    """Return what each new CSV replaces, of the CSVs that are there."""
     csvs = [*(one for one in manifests if objects.kind(one) == kinds.CSV[1]), *broken]
     pairs = {objects.name(one): text(kinds.spec(one).get("replaces")) for one in csvs}
     return {new: old for new, old in pairs.items() if old and seen.csv(old) is not None}

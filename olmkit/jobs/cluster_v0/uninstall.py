@@ -96,7 +96,7 @@ async def _delete(
 
 
 async def _hint(reader: ClusterObjects, left: tuple[Manifest, ...], made: UninstallPlan) -> str:
-    """Who must remove which finalizer, why the operator does not, and what does instead."""
+    """Return who must remove which finalizer, why the operator does not, and what does instead."""
     held = await if_allowed(cluster_write.held_by(reader, left), ())
     if not held:
         return await if_allowed(_collected(reader, left), "")
@@ -112,7 +112,7 @@ async def _hint(reader: ClusterObjects, left: tuple[Manifest, ...], made: Uninst
 
 
 async def _collected(reader: ClusterObjects, left: tuple[Manifest, ...]) -> str:
-    """What waits for the garbage collector of the cluster, if anything does."""
+    """Return what waits for the garbage collector of the cluster, if anything does."""
     for one in left:
         found = await reader.current(one)
         if found is not None and finalizers.contains(found, _FOREGROUND):
@@ -124,14 +124,14 @@ async def _collected(reader: ClusterObjects, left: tuple[Manifest, ...]) -> str:
 
 
 async def _trouble(reader: ClusterObjects, options: UninstallOptions) -> list[str]:
-    """What keeps the operator from working, if anything is known of it."""
+    """Return what keeps the operator from working, if anything is known of it."""
     seen = await cluster_read.snapshot(reader, options.namespace, logs=False)
     found = explain(await cluster_read.detailed(reader, seen), options.package)
     return [] if found.is_ready else [found.message]
 
 
 def _is_settled(made: UninstallPlan) -> bool:
-    """Whether OLM has nothing left to do: what it has chosen is installed."""
+    """Return whether OLM has nothing left to do: what it has chosen is installed."""
     states = [kinds.status(one) for one in made.subscriptions]
     return not made.plans and all(
         one.get("installedCSV") and one.get("installedCSV") == one.get("currentCSV")
@@ -156,7 +156,7 @@ async def undo(
 async def _late(
     reader: ClusterObjects, before: UninstallPlan, groups: list[Manifest]
 ) -> UninstallPlan:
-    """What is there of an operator that has been removed."""
+    """Return what is there of an operator that has been removed."""
     seen = await cluster_read.snapshot(reader, before.options.namespace, logs=False)
     found = await uninstall_plan.removal(reader, before.options, seen, sources=before.sources)
     roles = await leftovers.of_groups(reader, groups)

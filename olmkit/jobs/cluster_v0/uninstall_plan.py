@@ -101,7 +101,7 @@ async def plan(
     report: Report = cluster_wait.silent,
     timeouts: Timeouts | None = None,
 ) -> UninstallPlan:
-    """What would be deleted; nothing is written.
+    """Return what would be deleted; nothing is written.
 
     What is left of an operator without a Subscription and without a CSV is found as well.
     Raises `InputError` when nothing of the package is there, or when deleting the CRDs would
@@ -129,7 +129,7 @@ async def plan(
 
 
 def _nothing(seen: ClusterState, options: UninstallOptions, made: UninstallPlan) -> InputError:
-    """Why there is nothing to delete; `made` says what stays."""
+    """Return why there is nothing to delete; `made` says what stays."""
     said = explain(seen, options.package)
     if made.stays:
         what = "; ".join(made.stays)
@@ -147,7 +147,7 @@ async def removal(
     report: Report = cluster_wait.silent,
     seconds: float = 0.0,
 ) -> UninstallPlan:
-    """What is seen of the operator, also of what the `sources` from before have made."""
+    """Return what is seen of the operator, also of what the `sources` from before have made."""
     subscription = seen.subscription(options.package)
     csvs = _csvs(seen, options.package, subscription)
     if subscription is not None:
@@ -198,7 +198,7 @@ def _stays(
     listing: Operands,
     operators: Manifest | None,
 ) -> Iterator[str]:
-    """What stays, each with the reason."""
+    """Yield what stays, each with the reason."""
     if listing.found and not options.delete_operands:
         yield f"{len(listing.found)} objects of its APIs, which no operator manages now"
     if listing.unread and not options.delete_operands:
@@ -213,7 +213,7 @@ def _stays(
 
 
 def _dependencies(seen: ClusterState, subscription: Manifest | None) -> Iterator[str]:
-    """The operators that OLM has installed for this one, and that nothing else can need."""
+    """Yield the operators that OLM has installed for this one, and that nothing else can need."""
     others = [one for one in seen.subscriptions if one is not subscription]
     if subscription is None or not all(map(kinds.is_dependency, others)):
         return
@@ -271,7 +271,7 @@ async def _crds(
 
 
 def _is_noted(crd: Manifest, options: UninstallOptions) -> bool:
-    """Whether OLM noted at a CRD that it came with a CSV of the package in the namespace."""
+    """Return whether OLM noted at a CRD that it came with a CSV of the package in the namespace."""
     for key, value in objects.annotations_of(crd).items():
         place, _, csv = value.partition("/")
         if not key.startswith(_ALONGSIDE) or place != options.namespace:
@@ -303,7 +303,7 @@ async def _operators(reader: ClusterObjects, options: UninstallOptions) -> Manif
 def _sources(
     before: tuple[Manifest, ...], seen: ClusterState, package: str, csvs: list[Manifest]
 ) -> tuple[Manifest, ...]:
-    """The CSVs, and the InstallPlans that install any of the package, each as last seen."""
+    """Return the CSVs, and the InstallPlans that install any of the package, each as last seen."""
     known = {(objects.kind(one), objects.name(one)): one for one in (*before, *csvs)}
     names = {name for kind, name in known if kind == kinds.CSV[1]}
     for plan in seen.plans:
@@ -314,14 +314,14 @@ def _sources(
 
 
 def _names(sources: tuple[Manifest, ...], package: str) -> set[str]:
-    """The names of the CSVs, also of those that plans are about to make."""
+    """Return the names of the CSVs, also of those that plans are about to make."""
     names = {objects.name(one) for one in sources if objects.kind(one) == kinds.CSV[1]}
     planned = {name for one in sources for name in kinds.plan_csvs(one)}
     return names | {name for name in planned if kinds.package_named_in(name) == package}
 
 
 def _csvs(seen: ClusterState, package: str, subscription: Manifest | None) -> list[Manifest]:
-    """The CSVs of the operator: what the Subscription names, and what those replace."""
+    """Return the CSVs of the operator: what the Subscription names, and what those replace."""
     names: list[str] = []
     if subscription is not None:
         status = kinds.status(subscription)
@@ -342,7 +342,7 @@ def _csvs(seen: ClusterState, package: str, subscription: Manifest | None) -> li
 
 
 def _unfinished(seen: ClusterState, csvs: list[Manifest]) -> list[Manifest]:
-    """The InstallPlans that OLM still works on, and that install nothing else.
+    """Return the InstallPlans that OLM still works on, and that install nothing else.
 
     It would make the CSV once more, when that is deleted before its plan is done.
     """
@@ -377,7 +377,7 @@ def _shared(seen: ClusterState, package: str, csvs: list[Manifest]) -> list[Mani
 def _ours(
     seen: ClusterState, package: str, subscription: Manifest | None, csvs: list[Manifest]
 ) -> list[Manifest]:
-    """What olmkit made for this package and that nothing else uses."""
+    """Return what olmkit made for this package and that nothing else uses."""
     others = [one for one in seen.subscriptions if one is not subscription]
     found = [
         catalog

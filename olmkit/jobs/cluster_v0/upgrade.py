@@ -130,7 +130,7 @@ async def upgrade(
 
 
 def _after(current: str, plan: UpgradePlan) -> str:
-    """The hop that follows a CSV; empty at the end, or when the CSV is not on the way."""
+    """Return the hop that follows a CSV; empty at the end, or when the CSV is not on the way."""
     way = (plan.before, *plan.hops)
     return next((new for old, new in pairwise(way) if old == current), "")
 
@@ -138,7 +138,7 @@ def _after(current: str, plan: UpgradePlan) -> str:
 async def plan_bundle(
     reader: ClusterObjects, options: UpgradeOptions, access: Access
 ) -> BundleUpgrade:
-    """What going on to a bundle means; nothing is written.
+    """Return what going on to a bundle means; nothing is written.
 
     Raises `InputError` when nothing of its package is installed, or the bundle itself is.
     """
@@ -194,7 +194,7 @@ def _waiting_elsewhere(seen: ClusterState, subscription: Manifest, goal: str) ->
 
 
 def _own_catalog(seen: ClusterState, subscription: Manifest) -> Manifest | None:
-    """The catalog of one bundle that the Subscription has taken from, if olmkit made it."""
+    """Return the catalog of one bundle that the Subscription has taken from, if olmkit made it."""
     key = kinds.subscription_key(subscription)
     found = seen.catalog(key.catalog, key.catalog_namespace)
     serves = found is not None and text(kinds.spec(found).get("address")).startswith(

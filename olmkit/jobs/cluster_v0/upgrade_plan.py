@@ -67,7 +67,7 @@ class UpgradePlan:
 
 
 async def plan(reader: ClusterObjects, options: UpgradeOptions, access: Access) -> UpgradePlan:
-    """The way that an upgrade would take, as far as it can be known; nothing is written.
+    """Return the way that an upgrade would take, as far as it can be known; nothing is written.
 
     Raises `InputError` when nothing is installed, when there is no way to `to`, or when the
     cluster would refuse the first version on the way.
@@ -153,7 +153,7 @@ async def _read(source: Manifest, access: Access) -> _Shelf:
 async def _bundle(
     shelf: _Shelf, package: str, channel: Channel, csv: str, access: Access
 ) -> cluster_bundle.Chosen:
-    """A bundle of the catalog, as far as it can be read from here."""
+    """Return a bundle of the catalog, as far as it can be read from here."""
     if shelf.address:
         found = await cluster_bundle.ask(
             shelf.address, package, access, channel=channel.name, name=csv
@@ -166,7 +166,7 @@ async def _bundle(
 
 
 def _source(seen: ClusterState, subscription: Manifest, options: UpgradeOptions) -> Manifest:
-    """The CatalogSource of the Subscription, as it is to be."""
+    """Return the CatalogSource of the Subscription, as it is to be."""
     if options.catalog:
         found = own_source(seen, subscription)
         return {**found, "spec": {**kinds.spec(found), source_field(found): options.catalog}}
@@ -174,18 +174,18 @@ def _source(seen: ClusterState, subscription: Manifest, options: UpgradeOptions)
 
 
 def source_of(seen: ClusterState, subscription: Manifest) -> Manifest | None:
-    """The CatalogSource that a Subscription names."""
+    """Return the CatalogSource that a Subscription names."""
     key = kinds.subscription_key(subscription)
     return seen.catalog(key.catalog, key.catalog_namespace)
 
 
 def source_field(source: Manifest) -> str:
-    """Which field of a CatalogSource says where the catalog is; an address comes first."""
+    """Return which field of a CatalogSource says where the catalog is; an address comes first."""
     return "address" if kinds.spec(source).get("address") else "image"
 
 
 def is_outdated(seen: ClusterState, source: Manifest | None, pinned: str) -> bool:
-    """Whether the pods of a catalog run another image than its tag names now."""
+    """Return whether the pods of a catalog run another image than its tag names now."""
     wanted = pinned.rpartition("@")[2]
     if source is None or not wanted:
         return False
@@ -200,7 +200,7 @@ def is_outdated(seen: ClusterState, source: Manifest | None, pinned: str) -> boo
 
 
 def poll_interval(source: Manifest | None) -> str:
-    """How often OLM looks for a newer image of a catalog; empty when it does not."""
+    """Return how often OLM looks for a newer image of a catalog; empty if it does not."""
     strategy = objects.mapping(kinds.spec(source).get("updateStrategy"))
     return text(objects.mapping(strategy.get("registryPoll")).get("interval"))
 
@@ -260,7 +260,7 @@ def require(seen: ClusterState, package: str) -> Manifest:
 
 
 def own_source(seen: ClusterState, subscription: Manifest) -> Manifest:
-    """The CatalogSource of the Subscription; raises `InputError` unless olmkit made it."""
+    """Return the CatalogSource of the Subscription; raise `InputError` unless olmkit made it."""
     key = kinds.subscription_key(subscription)
     catalog = seen.catalog(key.catalog, key.catalog_namespace)
     if catalog is None:
@@ -275,7 +275,7 @@ def own_source(seen: ClusterState, subscription: Manifest) -> Manifest:
 
 
 async def contents(reader: ClusterObjects, made: Manifest) -> list[Manifest]:
-    """The manifests that an InstallPlan applies, as far as they can be read."""
+    """Return the manifests that an InstallPlan applies, as far as they can be read."""
     found, configs = install_plan.contents(made)
     for place, name in sorted(configs):
         config = await cluster_read.if_allowed(reader.find(("v1", "ConfigMap"), name, place), None)
@@ -284,7 +284,7 @@ async def contents(reader: ClusterObjects, made: Manifest) -> list[Manifest]:
 
 
 async def planned(reader: ClusterObjects, seen: ClusterState, csv: str) -> Preview | None:
-    """What the InstallPlan brings that leads to a CSV, where it can be read."""
+    """Return what the InstallPlan brings that leads to a CSV, where it can be read."""
     made = install_plan.of_csv(seen.plans, csv)
     found = install_plan.step(made, csv) if made else {}
     if found.get("kind") == "ConfigMap":
@@ -303,7 +303,7 @@ def plan_of(
     brings: Preview | None,
     notes: tuple[str, ...] = (),
 ) -> UpgradePlan:
-    """A way from an installed CSV, with what that has now."""
+    """Return a way from an installed CSV, with what that has now."""
     has = seen.csv(before)
     return UpgradePlan(
         package=package,

@@ -48,7 +48,7 @@ class UpgradeWatch:
         self._deadline = deadline
 
     async def next(self, current: str, *, expected: str) -> str | Explanation:
-        """The CSV that OLM goes to after `current`; empty when there is none.
+        """Return the CSV that OLM goes to after `current`; empty if there is none.
 
         An `Explanation` when `expected`, which the catalog offers, does not come.
         """
@@ -91,7 +91,7 @@ class UpgradeWatch:
             await asyncio.sleep(self._timeouts.interval)
 
     def _why(self, seen: ClusterState, subscription: Manifest, wanted: str) -> Explanation:
-        """Why the version that is wanted, or that the catalog offers, is not chosen yet."""
+        """Return why the version that is wanted, or that the catalog offers, is not chosen yet."""
         source = upgrade_plan.source_of(seen, subscription)
         if wanted and upgrade_plan.is_outdated(seen, source, self._plan.pinned):
             return _outdated(source or {}, wanted)
@@ -140,7 +140,7 @@ async def until_noted(
 
 
 def _missing(seen: ClusterState, package: str, target: str) -> str:
-    """What is not as it is after an upgrade; empty when all is."""
+    """Return what is not as it is after an upgrade; empty if all is."""
     going = [csv for csv in seen.own_csvs() if kinds.is_going(csv)]
     if going:
         return f"`{objects.name(going[0])}` still exists"
@@ -161,7 +161,7 @@ def is_read(
     field: str,
     reference: str,
 ) -> bool:
-    """Whether OLM reads a catalog from where it has been changed to.
+    """Return whether OLM reads a catalog from where it has been changed to.
 
     An address shows in the state of the connection; an image, in the pod that serves it.
     """
@@ -191,7 +191,7 @@ def _image(container: Manifest) -> str:
 
 
 def _is_working(seen: ClusterState, subscription: Manifest) -> bool:
-    """Whether OLM is about to change something for a Subscription."""
+    """Return whether OLM is about to change something for a Subscription."""
     plan = seen.plan(kinds.plan_name(subscription))
     source = upgrade_plan.source_of(seen, subscription)
     unpacks = kinds.condition(subscription, "BundleUnpacking") is not None

@@ -44,7 +44,7 @@ class _Question:
 async def missing(
     reader: ClusterObjects, account: str, namespace: str, needs: ExtensionPermissions
 ) -> ExtensionPermissions:
-    """The part of the permissions that the service account does not have.
+    """Return the part of the permissions that the service account does not have.
 
     What a bundle grants is not needed where the account may `escalate` and `bind` roles. Raises
     `Forbidden` when the user may not query the API server.
@@ -77,7 +77,7 @@ class _Review:
         self._limit = asyncio.Semaphore(_AT_ONCE)
 
     async def lacking(self, rules: Iterable[Rule], namespace: str = "") -> tuple[Rule, ...]:
-        """The rules, reduced to what the account lacks of each."""
+        """Return the rules, reduced to what the account lacks of each."""
         found = []
         for rule in rules:
             questions = list(_questions(rule, namespace))
@@ -117,7 +117,7 @@ def _questions(rule: Mapping[str, Any], namespace: str) -> Iterator[_Question]:
 
 
 def _reduced(rule: Rule, refused: list[_Question]) -> Rule:
-    """The rule with no more than the refused verbs, groups, resources and names in it."""
+    """Return the rule with no more than the refused verbs, groups, resources and names in it."""
     parts = {
         "apiGroups": {one.group for one in refused},
         "resources": {one.resource for one in refused},

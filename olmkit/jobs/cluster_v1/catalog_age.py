@@ -58,7 +58,7 @@ async def read(reader: ClusterObjects, extension: Manifest, access: Access) -> A
 
 
 async def finding(reader: ClusterObjects, age: Age) -> Diagnosis | None:
-    """The first catalog that is not served as its reference is now; None when all are."""
+    """Return the first catalog that is not served as its reference is now; None if all are."""
     if not age.expected:
         return None
     found = await reader.list(v1.CLUSTER_CATALOG)

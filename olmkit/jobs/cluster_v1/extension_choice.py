@@ -56,7 +56,7 @@ class ExtensionChoice:
 async def of_new(
     reader: ClusterObjects, request: ExtensionRequest, access: Access
 ) -> ExtensionChoice:
-    """What an install brings.
+    """Return what an install brings.
 
     Raises `InputError` when a catalog that OLM reads is not served, when a registry has no such
     image of a catalog, and when the catalogs have nothing that OLM would install. Other trouble
@@ -157,7 +157,7 @@ async def of_upgrade(
 async def _read(
     reader: ClusterObjects, request: Mapping[str, Any], *, is_new: bool
 ) -> tuple[ClusterCatalog, ...]:
-    """The catalogs that OLM reads for a ClusterExtension with this request.
+    """Return the catalogs that OLM reads for a ClusterExtension with this request.
 
     Raises `InputError` when there are none, and when one of them is not served and a person must
     act; `OlmkitError` when one of them cannot be read now. `is_new`: one that is named must be
@@ -189,7 +189,7 @@ async def _read(
 
 
 async def _switched_off(reader: ClusterObjects, request: Mapping[str, Any]) -> Sequence[Manifest]:
-    """The catalogs that OLM would read, too, if they were not switched off."""
+    """Return the catalogs that OLM would read, too, if they were not switched off."""
     every = await if_allowed(reader.list(v1.CLUSTER_CATALOG), ())
     return cluster_catalogs.switched_off(every, request)
 
@@ -304,7 +304,7 @@ def _package(one: ClusterCatalog, package: str) -> Package:
 
 
 def _channel(chosen: ChosenBundle, read: Sequence[ClusterCatalog], package: str) -> str:
-    """A channel that has the bundle, for what is printed."""
+    """Return a channel that has the bundle, for what is printed."""
     for one in read:
         if one.name == chosen.catalog:
             listed = _package(one, package).channels.values()
@@ -335,7 +335,7 @@ def _newer(
 async def _brought(
     read: Sequence[ClusterCatalog], package: str, name: str, access: Access
 ) -> Preview | None:
-    """What the installed bundle brought, from the first catalog that has it."""
+    """Return what the installed bundle brought, from the first catalog that has it."""
     for one in read:
         if package in one.catalog.packages and name in _package(one, package).bundles:
             return await cluster_bundle.brought(one.catalog, package, name, access)
@@ -343,7 +343,7 @@ async def _brought(
 
 
 def _hops(read: Sequence[ClusterCatalog], package: str, query: UpgradeQuery) -> tuple[Bundle, ...]:
-    """The fewest upgrades from what is installed into the range; empty when there are none."""
+    """Return the fewest upgrades from what is installed into the range; empty if there are none."""
     start, wanted = query.installed, query.range
     if start is None:
         return ()

@@ -153,7 +153,7 @@ async def _require_none(reader: ClusterObjects, package: str) -> None:
 
 
 async def _account(reader: ClusterObjects, options: ExtensionOptions) -> Account:
-    """The service account to install with. Raises `InputError` when one must be named."""
+    """Return the service account to install with. Raises `InputError` when one must be named."""
     is_required = await preflight.needs_account(reader)
     name = options.service_account
     if options.create_service_account:

@@ -81,7 +81,7 @@ async def check_bundle(
     account: Account,
     is_enforced: bool = True,
 ) -> Checked:
-    """What is known of the bundle.
+    """Return what is known of the bundle.
 
     `is_enforced`: OLM v1 refuses CRDs that are not known to be safe for existing objects. Raises
     `InputError` when the bundle cannot be installed as `extension`.
@@ -201,7 +201,7 @@ async def _is_ours(reader: ClusterObjects, account: Account) -> bool:
 def _granting(
     lacking: ExtensionPermissions, account: Account, csv: str, extension: str
 ) -> tuple[Manifest, ...]:
-    """The roles and bindings that grant what is missing; none when nothing is."""
+    """Return the roles and bindings that grant what is missing; none when nothing is."""
     granting = permissions.account_objects(
         lacking,
         account=account.name,
@@ -230,7 +230,7 @@ def _missing(
 
 
 async def account_of(reader: ClusterObjects, extension: Manifest) -> Account:
-    """The service account of a ClusterExtension that is there."""
+    """Return the service account of a ClusterExtension that is there."""
     spec = kinds.spec(extension)
     return Account(
         name=text(objects.mapping(spec.get("serviceAccount")).get("name")),
@@ -240,6 +240,6 @@ async def account_of(reader: ClusterObjects, extension: Manifest) -> Account:
 
 
 async def needs_account(reader: ClusterObjects) -> bool | None:
-    """Whether OLM v1 installs with a service account; None when its CRD cannot be read."""
+    """Return whether OLM v1 installs with a service account; None if its CRD cannot be read."""
     crd = await if_allowed(reader.find(kinds.CRD, extensions.CRD_NAME), None)
     return None if crd is None else extensions.wants_service_account(crd)

@@ -63,7 +63,7 @@ async def find(reader: ClusterObjects, name: str) -> Manifest | None:
 
 
 async def absent(reader: ClusterObjects, name: str, *, command: str) -> Explanation:
-    """What is known of a package that no ClusterExtension requests: OLM v0 may have it.
+    """Return what is known of a package that no ClusterExtension requests: OLM v0 may have it.
 
     `command` does for OLM v0 what the user wants, for example `olmkit upgrade`.
     """
@@ -85,7 +85,7 @@ async def absent(reader: ClusterObjects, name: str, *, command: str) -> Explanat
 
 
 async def read(reader: ClusterObjects, name: str, *, logs: bool = True) -> ExtensionState:
-    """All that `explain` looks at; `logs` also of containers that failed.
+    """Return all that `explain` looks at; `logs` also of containers that failed.
 
     Raises `InputError` when several ClusterExtensions request the package `name`.
     """
@@ -151,7 +151,7 @@ def save(state: ExtensionState, file: Path) -> None:
 
 
 def load(file: Path, name: str) -> ExtensionState:
-    """The state in a file that `save` has written, or `kubectl get -o yaml` prints.
+    """Return the state in a file that `save` has written, or `kubectl get -o yaml` prints.
 
     Raises `InputError` when the file does not hold objects.
     """
@@ -166,7 +166,7 @@ def _is_behind(extension: Manifest, condition: object) -> bool:
 async def _with_pods(
     reader: ClusterObjects, namespace: str, deployments: Objects, *, logs: bool
 ) -> ClusterState:
-    """The Deployments, with the pods and events of their namespace when there are any."""
+    """Return the Deployments, with the pods and events of their namespace when there are any."""
     pods: Objects = ()
     events: Objects = ()
     if deployments:
@@ -184,7 +184,7 @@ async def _with_pods(
 
 
 async def _system(reader: ClusterObjects) -> ClusterState:
-    """The Deployments of OLM v1 itself, from the first namespace that has one."""
+    """Return the Deployments of OLM v1 itself, from the first namespace that has one."""
     for place in SYSTEMS:
         found = await asyncio.gather(
             *(if_allowed(reader.find(kinds.DEPLOYMENT, name, place), None) for name in CONTROLLERS)

@@ -75,7 +75,7 @@ async def plan(
     delete_operands: bool,
     report: Report = cluster_wait.silent,
 ) -> ExtensionRemoval:
-    """What would be deleted; nothing is written.
+    """Return what would be deleted; nothing is written.
 
     Raises `InputError` when there is nothing of that name, and when several ClusterExtensions
     request the package of that name.
@@ -164,7 +164,7 @@ async def carry_out(
 
 
 def _hint(held: Objects) -> str:
-    """What helps when finalizers keep objects; empty when none do."""
+    """Return what helps when finalizers keep objects; empty if none do."""
     names = {name for one in held for name in finalizers.of_operators(one)}
     if not names:
         return ""

@@ -153,7 +153,7 @@ async def plan(
 
 
 def _of_range(present: str, version: str) -> Iterator[str]:
-    """A note on what becomes of the range that a ClusterExtension requests."""
+    """Yield a note on what becomes of the range that a ClusterExtension requests."""
     if present and not version:
         yield f"the requested range `{present}` stays; `--to` changes it"
     elif present and version != present:

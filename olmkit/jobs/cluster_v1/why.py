@@ -12,7 +12,7 @@ from olmkit.olm.v1.explain import explain
 
 
 async def why(reader: ClusterObjects, name: str, *, file: Path | None = None) -> Explanation:
-    """The state of the ClusterExtension of that name or package, and why.
+    """Return the state of the ClusterExtension of that name or package, and why.
 
     `file` gets all objects that were read; no Secrets are among them.
     """
@@ -26,5 +26,5 @@ async def why(reader: ClusterObjects, name: str, *, file: Path | None = None) ->
 
 
 def why_saved(file: Path, name: str) -> Explanation:
-    """The same from the objects in a file. Raises `InputError` when it holds no objects."""
+    """Return the same from the objects in a file. Raises `InputError` when it holds no objects."""
     return explain(states.load(file, name))

@@ -132,7 +132,7 @@ def _image_link(written: str) -> str:
 
 
 def _previous(path: Path | None) -> news.Earlier | None:
-    """The list of the earlier build, which is a file or in a directory."""
+    """Return the list of the earlier build, which is a file or in a directory."""
     if path is None:
         return None
     file = path / INDEX_DATA if paths.is_folder(path) else path
@@ -140,7 +140,7 @@ def _previous(path: Path | None) -> news.Earlier | None:
 
 
 def _time(written: str) -> str:
-    """The time as RFC 3339 writes it. Raises `ConfigurationError` when it is not one."""
+    """Return the time as RFC 3339 writes it. Raises `ConfigurationError` when it is not one."""
     found = feeds.timestamp(written) if written else ""
     if written and not found:
         raise ConfigurationError(

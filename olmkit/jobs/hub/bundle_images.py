@@ -36,7 +36,7 @@ _Key = tuple[str, str]
 
 
 async def filled(source: Source, which: BundleImages, access: Access) -> Source:
-    """The catalog with the manifests of its bundle images; `unread`: why one is not read."""
+    """Return the catalog with the manifests of its bundle images; `unread`: why one is not read."""
     wanted = {
         (bundle.package, bundle.name): bundle
         for package in source.catalog.packages.values()
@@ -104,7 +104,7 @@ def _file(digest: str) -> str:
 
 
 def _with_images(catalog: Catalog, names: Mapping[_Key, str], folder: Path) -> Catalog:
-    """The catalog, in which those bundles are what the files have."""
+    """Return the catalog, in which those bundles are what the files have."""
     if not names:
         return catalog
     files = Files(Folder(folder))

@@ -37,7 +37,7 @@ async def read(
     *,
     bundle: Path | None = None,
 ) -> tuple[Source, ...]:
-    """The catalogs, and one of the `bundle` in a folder, as it would be in a catalog.
+    """Return the catalogs, and one of the `bundle` in a folder, as it would be in a catalog.
 
     Raises `InputError` when nothing of a catalog can be read, or when the bundle is not valid.
     """
@@ -80,7 +80,7 @@ async def _with_image(source: Source, reference: str, access: Access) -> Source:
 
 
 def _of_bundle(folder: Path, options: SourceOptions) -> Source:
-    """A catalog with one version: the bundle in a folder, with its manifests."""
+    """Return a catalog with one version: the bundle in a folder, with its manifests."""
     found = source_bundle.read(disk.read_tree(folder), str(folder))
     rendered, _ = render.render(found)
     channel = found.default_channel or next(iter(found.channels), "") or _CHANNEL
@@ -117,7 +117,7 @@ def _source(reference: str, found: Tree | OlmkitError | None, options: SourceOpt
 
 
 def _with_place(fault: Diagnostic) -> str:
-    """A fault in one line, with the file that has it."""
+    """Return a fault in one line, with the file that has it."""
     if fault.at is None or not fault.at.path:
         return fault.message
     line = f":{fault.at.line}" if fault.at.line is not None else ""
@@ -125,7 +125,7 @@ def _with_place(fault: Diagnostic) -> str:
 
 
 def _digest(tree: Tree) -> str:
-    """A digest of the files: equal files give the same one."""
+    """Return a digest of the files: equal files give the same one."""
     total = hashlib.sha256()
     for path in tree:
         one = hashlib.sha256()

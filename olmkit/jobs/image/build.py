@@ -66,7 +66,7 @@ class ImageBuildOptions:
 
 
 def plan(options: ImageBuildOptions) -> ImagePlan:
-    """What would be built, from the project's files alone.
+    """Return what would be built, from the project's files alone.
 
     Raises `ConfigurationError` when the project does not say enough.
     """
@@ -95,7 +95,7 @@ def plan(options: ImageBuildOptions) -> ImagePlan:
 
 
 def _watched_plan(options: ImageBuildOptions, language: str, settings: Settings) -> ImagePlan:
-    """The plan for a Helm or Ansible project."""
+    """Return the plan for a Helm or Ansible project."""
     project = options.publish.project
     return ImagePlan(
         application=watched.application(project, language),
@@ -206,7 +206,7 @@ async def build(
 async def _compilers(
     bases: Sequence[Image], options: ImageBuildOptions, python: str, say: Say
 ) -> list[Compiler | None]:
-    """What compiles for the Python of each base; each is looked for once."""
+    """Return what compiles for the Python of each base; each is looked for once."""
     found: dict[str, Compiler | None] = {}
     for base in bases:
         key = image_plan.declared_python(base)
@@ -218,7 +218,7 @@ async def _compilers(
 async def _code_layers(
     code: Tree, compilers: Sequence[Compiler | None], created: int
 ) -> list[Layer]:
-    """The layer with the code for each compiler: the same one for the same compiler."""
+    """Return the layer with the code for each compiler: the same one for the same compiler."""
     made: dict[Compiler | None, Layer] = {}
     for compiler in compilers:
         if compiler not in made:
@@ -264,7 +264,7 @@ async def _with_engine(
 
 
 def _engine_name(options: ImageBuildOptions) -> str:
-    """What the image is called in the engine: as requested, or as without an engine."""
+    """Return what the image is called in the engine: as requested, or as without an engine."""
     if options.publish.target:
         wanted = references.parse_image(options.publish.target)
         if isinstance(wanted, Reference):
@@ -276,7 +276,7 @@ def _engine_name(options: ImageBuildOptions) -> str:
 
 
 def _lock(project: Path) -> str:
-    """The file with exact versions and hashes, if the project has one."""
+    """Return the file with exact versions and hashes, if the project has one."""
     for name in image_plan.LOCK_FILES:
         data = disk.read_if_there(project / name)
         if data is not None and b"--hash=" in data:

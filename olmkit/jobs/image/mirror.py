@@ -90,7 +90,7 @@ class MirrorEnd(Protocol):
     """Where images are, or go."""
 
     def opened(self, reference: Reference) -> contextlib.AbstractAsyncContextManager[ImageStore]:
-        """The repository of an image."""
+        """Return the repository of an image."""
         ...
 
 
@@ -122,7 +122,7 @@ class FolderSide:
 
 
 def items_for(sources: Sequence[Reference], target: MirrorTarget) -> tuple[MirrorItem, ...]:
-    """Where each image goes. Raises `ConfigurationError` when two would get one tag."""
+    """Return where each image goes. Raises `ConfigurationError` when two would get one tag."""
     if isinstance(target, LayoutReference):
         return tuple(MirrorItem(source=source, target=source) for source in sources)
     mirroring.check_tags(sources, target)
@@ -130,7 +130,7 @@ def items_for(sources: Sequence[Reference], target: MirrorTarget) -> tuple[Mirro
 
 
 def open_folder(reference: LayoutReference) -> ImageFolder:
-    """The folder of a mirror, which need not exist yet."""
+    """Return the folder of a mirror, which need not exist yet."""
     return ImageFolder(transports.local_path(reference.folder))
 
 
@@ -239,14 +239,14 @@ class _Work:
         )
 
     def _tag(self, item: MirrorItem, digest: Digest) -> str | None:
-        """The tag in the mirror; a folder names by digest what is named by digest."""
+        """Return the tag in the mirror; a folder names by digest what is named by digest."""
         if item.target.digest is None:
             return item.target.tag
         return None if isinstance(self._target, FolderSide) else mirroring.keeping_tag(digest)
 
 
 def failure(result: MirrorResult) -> RemoteError:
-    """One error for the images that could not be copied; it has equal reasons once."""
+    """Return one error for the images that could not be copied; it has equal reasons once."""
     reasons: dict[str, list[str]] = {}
     for source, error in result.failed:
         reasons.setdefault(error.message, []).append(source)

@@ -71,7 +71,7 @@ async def bases(
     *,
     pull: bool = False,
 ) -> tuple[Sequence[Image], ImageStore]:
-    """The base `text` for each platform, and the store in which their layers lie.
+    """Return the base `text` for each platform, and the store in which their layers lie.
 
     From a registry it is taken once, and again with `pull`. The store is open while `stack`
     is. Raises `InputError` when there is no base for a platform.
@@ -136,7 +136,7 @@ async def packages_layer(
     access: Access,
     say: Say,
 ) -> Layer | None:
-    """The layer with the packages, kept from last time where nothing changed.
+    """Return the layer with the packages, kept from last time where nothing changed.
 
     With a `compiler`, it contains their bytecode. None when none are wanted. Raises what
     `olmkit.edges.build.wheels.collect` does.
@@ -178,7 +178,7 @@ async def packages_layer(
 async def compiler_for(
     base: Image, python: str, bytecode: bool | None, say: Say
 ) -> Compiler | None:
-    """What compiles for the Python of an image; None for an image without bytecode.
+    """Return what compiles for the Python of an image; None for an image without bytecode.
 
     `python` takes the place of what the base declares. `bytecode`: whether it is compiled; None
     where such a Python is here. Raises `ConfigurationError` when it is required and that Python
@@ -212,7 +212,7 @@ def _sbom(wanted: Packages, packages: Tree) -> Tree:
 
 
 def _key(wanted: Packages, platform: Platform, python: str, compiler: Compiler | None) -> str:
-    """A name for all that the layer of packages is made from."""
+    """Return a name for all that the layer of packages is made from."""
     running = hashlib.sha256(_FORM)
     words = [str(platform), python, wanted.libc, str(wanted.created), wanted.sbom]
     words.append(compiler.version if compiler else "no bytecode")

@@ -279,14 +279,14 @@ def _catalog_image(
 
 
 def catalog_cache(path: Path, tree: Tree) -> Tree:
-    """The cache of opm for the catalog in `tree`, which is valid."""
+    """Return the cache of opm for the catalog in `tree`, which is valid."""
     from olmkit.jobs.catalog.serving import opm_cache
 
     return opm_cache.build(str(path), tree)
 
 
 def catalog_files(path: Path) -> tuple[Tree, str]:
-    """The files of a catalog, which must be one, and how its image is called by default."""
+    """Return the files of a catalog, which must be one, and how its image is called by default."""
     from olmkit.catalog import image as catalog_image
 
     tree = _tree(path, "olmkit catalog add")
@@ -369,7 +369,7 @@ async def _built(project: Path, access: Access, noun: _Noun, target: str) -> Lay
 
 
 def _target(target: str, origin: AnyReference) -> ImageReference:
-    """Where to push; without words, the name under which the image was built."""
+    """Return where to push; without words, the name under which the image was built."""
     if not target:
         name = origin.tag if isinstance(origin, LayoutReference) else None
         try:

@@ -132,7 +132,7 @@ def _reason(
 
 
 async def _signed_texts(store: ImageStore, digest: Digest) -> tuple[list[SignedText], str]:
-    """All signatures of an image, and what is wrong with one that cannot be read."""
+    """Return all signatures of an image, and what is wrong with one that cannot be read."""
     texts: list[SignedText] = []
     malformed = ""
     if not isinstance(store, Referring):
@@ -182,7 +182,7 @@ def _signature_layers(manifest: ImageManifest | None) -> list[Descriptor]:
 
 
 def _has(found: ImageManifest | None, payload: bytes, key: PublicKey) -> bool:
-    """Whether the key signed this text before."""
+    """Return whether the key signed this text before."""
     digest = Digest.of(payload)
     for part in _signature_layers(found):
         if part.digest == digest:
@@ -209,5 +209,5 @@ async def _add(
 
 
 def _layout_name(reference: LayoutReference) -> str:
-    """The name of an image in a layout, as far as it has one."""
+    """Return the name of an image in a layout, as far as it has one."""
     return (reference.tag or "").rpartition(":")[0] or reference.tag or "layout"

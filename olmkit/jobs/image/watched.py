@@ -53,7 +53,7 @@ def read(project: Path) -> Watched:
 
 
 def application(project: Path, language: str) -> Application:
-    """What the image is called and which packages it needs."""
+    """Return what the image is called and which packages it needs."""
     found = config.of_any_version(
         config.document(disk.read_if_there(project / config.PROJECT_FILE) or b"")
     )
@@ -66,7 +66,7 @@ def application(project: Path, language: str) -> Application:
 
 
 def code(project: Path, found: Watched) -> Tree:
-    """The project's own files, where the image has them."""
+    """Return the project's own files, where the image has them."""
     files: dict[str, File | bytes] = {}
     tree = Tree()
     for runner in found.runners:
@@ -95,7 +95,7 @@ class WatchedContent:
     parts: tuple[SbomComponent, ...] = ()
 
     async def layers(self, created: int) -> dict[str, Layer]:
-        """A layer for each tree."""
+        """Return a layer for each tree."""
         return {
             name: await asyncio.to_thread(layers.write, tree, mtime=created)
             for name, tree in self.trees.items()
@@ -129,7 +129,7 @@ async def collections_of(
     folder: str,
     index: str,
 ) -> Tree:
-    """The layer with collections, from a folder or an index; empty where there are none.
+    """Return the layer with collections, from a folder or an index; empty where there are none.
 
     Raises `ConfigurationError` when one of `requirements.yml` is missing, and what
     `olmkit.edges.build.galaxy.install` does.
@@ -163,7 +163,7 @@ async def content_of(
     *,
     helm: str,
 ) -> WatchedContent:
-    """What is below the code for a platform; nothing in a project without such kinds."""
+    """Return what is below the code for a platform; nothing in a project without such kinds."""
     trees: dict[str, Tree] = {}
     labels: dict[str, str] = {}
     listed: list[SbomComponent] = []

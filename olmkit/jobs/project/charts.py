@@ -53,7 +53,7 @@ class ChartReference:
 
 
 async def read(request: ChartReference, access: Access, environment: Mapping[str, str]) -> Chart:
-    """The chart; raises `ConfigurationError`, `InputError`, `RemoteError`.
+    """Return the chart; raise `ConfigurationError`, `InputError`, `RemoteError`.
 
     `environment` is that of the program helm, which knows the user's chart repositories.
     """
@@ -94,13 +94,13 @@ async def read(request: ChartReference, access: Access, environment: Mapping[str
 
 
 def starter(name: str, templates: Tree) -> Chart:
-    """A small chart to begin with."""
+    """Return a small chart to begin with."""
     files = template_files.folder(templates, "watched_api/chart", {"chart": name})
     return charts.read(files, path=f"helm-charts/{name}")
 
 
 async def rendered(chart: Chart, environment: Mapping[str, str]) -> tuple[GVK, ...]:
-    """The kinds that the chart renders with its defaults, hooks included.
+    """Return the kinds that the chart renders with its defaults, hooks included.
 
     Empty where the program helm is not on the path, or cannot render it.
     """

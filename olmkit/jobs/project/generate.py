@@ -101,7 +101,7 @@ def generate(
 
 
 def plan(workspace: Workspace, options: GenerateOptions | None = None) -> GenerateResult:
-    """What `generate` would write; nothing is. Raises as it does."""
+    """Return what `generate` would write; nothing is. Raises as it does."""
     chosen = options or GenerateOptions()
     folder = workspace.folder
     project = _project(workspace, chosen)
@@ -176,7 +176,7 @@ def _project(workspace: Workspace, chosen: GenerateOptions) -> Project:
 
 
 def _as_made(workspace: Workspace, project: Project) -> Project:
-    """What no setting says is as the project's Makefile has it for controller-gen."""
+    """Return what no setting says is as the project's Makefile has it for controller-gen."""
     data = _read_if_there(workspace, makefile.MAKEFILE)
     found = makefile.read(data.decode("utf-8", "replace")) if data else None
     if found is None:
@@ -261,7 +261,7 @@ def _wanted(
 
 
 def _crd_folder(project: Project) -> str:
-    """The folder for CRDs. Raises `ConfigurationError` when it is not inside the project."""
+    """Return the folder for CRDs. Raises `ConfigurationError` when it is not inside the project."""
     folder = posixpath.normpath(project.settings.crd_folder or ".")
     if posixpath.isabs(folder) or folder.partition("/")[0] == "..":
         raise ConfigurationError(
@@ -275,7 +275,7 @@ def _stream(objects: Iterable[Any]) -> bytes:
 
 
 def _header(workspace: Workspace, project: Project) -> bytes:
-    """The text that is above every generated object, its year put in."""
+    """Return the text that is above every generated object, its year put in."""
     settings = project.settings
     if not settings.header_file:
         return b""
@@ -357,7 +357,7 @@ def _base_csv(
 
 
 def _bundle_overlay(workspace: Workspace, project: Project) -> dict[str, File | bytes]:
-    """What a bundle is generated from, unless the project says it already."""
+    """Return what a bundle is generated from, unless the project says it already."""
     path = f"{posixpath.dirname(CSV_FOLDER)}/kustomization.yaml"
     if workspace.has(path):
         return {}

@@ -33,7 +33,7 @@ MAX_INPUT_SIZE = 64 * 1024 * 1024
 def render(
     project: Path, overlay: str = DEFAULT, *, findings: list[Diagnostic] | None = None
 ) -> tuple[Document, ...]:
-    """The objects of an overlay of a project, in the order in which they are applied.
+    """Return the objects of an overlay of a project, in the order in which they are applied.
 
     `overlay` is a folder seen from the project; `findings` takes warnings. Raises
     `ConfigurationError` when it is not there or has no kustomization, `InputError` for what
@@ -63,7 +63,7 @@ def render(
 
 
 def with_image(rendered: tuple[Document, ...], image: str) -> tuple[Manifest, ...]:
-    """The objects of an overlay, with another image for the operator unless that is empty.
+    """Return the objects of an overlay, with another image for the operator unless that is empty.
 
     Raises `ConfigurationError` for a text that is not an image, and when the objects have no
     container of the operator.
@@ -152,7 +152,7 @@ def _files(folder: Path) -> Tree:
 
 
 def stream(found: Iterable[Manifest]) -> bytes:
-    """The objects as one YAML stream, byte for byte as kustomize writes it."""
+    """Return the objects as one YAML stream, byte for byte as kustomize writes it."""
     return documents.dump_all(found)
 
 

@@ -49,7 +49,7 @@ class Ready:
 
 
 def prepare(options: RunOptions, environment: Mapping[str, str]) -> Ready:
-    """What would be run.
+    """Return what would be run.
 
     Raises `ConfigurationError` when there is no project here, no package in it that can be
     run, or no cluster to talk to.
@@ -111,7 +111,7 @@ def run(ready: Ready, *, context: str = "") -> int:
 
 
 def _entrypoint(folder: Path, pyproject: bytes | None, project: Project) -> tuple[str, ...]:
-    """How the operator's image would start it; the package must be there."""
+    """Return how the operator's image would start it; the package must be there."""
     settings = project.settings
     if settings.image_entrypoint:
         return settings.image_entrypoint
@@ -127,7 +127,7 @@ def _entrypoint(folder: Path, pyproject: bytes | None, project: Project) -> tupl
 
 
 def _manifests(folder: Path) -> list[Manifest]:
-    """What is in the manager's folder; what cannot be read there is not ours to judge."""
+    """Return what is in the manager's folder; what cannot be read there is not ours to judge."""
     found: list[Manifest] = []
     for path in paths.matching(folder / _MANAGER_FOLDER, "*.yaml"):
         try:

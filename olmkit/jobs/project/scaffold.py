@@ -126,7 +126,7 @@ class Opened:
 
 
 def open_project(folder: Path) -> Opened:
-    """The project in a folder; raises `ConfigurationError` without one."""
+    """Return the project in a folder; raise `ConfigurationError` without one."""
     top = _read(folder, _TOP_FILES)
     return Opened(generating.load_project(folder, top), top)
 
@@ -215,7 +215,7 @@ def _runner(project: Project, asked: str) -> str:
 
 
 def _group(project: Project) -> str:
-    """The group of a kind without one: that of the Python kinds, where there is only one."""
+    """Return the group of a kind without one: that of the Python kinds, where there is only one."""
     groups = {api.group for api in project.own_apis()}
     is_watched = project.language in watched_project.LAYOUTS
     return groups.pop() if len(groups) == 1 and not is_watched else ""
@@ -325,7 +325,7 @@ def _begun(request: InitRequest, language: str, present: Tree, templates: Tree) 
 
 
 def _is_unfinished(present: Tree, request: InitRequest, language: str, templates: Tree) -> bool:
-    """Whether all that is there is what an `init` that was interrupted has written."""
+    """Return whether all that is there is what an `init` that was interrupted has written."""
     wanted = _begun(request, language, Tree(), templates).tree()
     return bool(present) and all(
         path in wanted and wanted.data(path) == present.data(path)
@@ -335,7 +335,7 @@ def _is_unfinished(present: Tree, request: InitRequest, language: str, templates
 
 
 def _visible(folder: Path) -> list[str]:
-    """What is in a folder, without what starts with a dot."""
+    """Return what is in a folder, without what starts with a dot."""
     return [name for name in paths.entries(folder) if not name.startswith(".")]
 
 

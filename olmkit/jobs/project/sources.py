@@ -36,7 +36,7 @@ def read(
     prefix: str,
     environment: Mapping[str, str],
 ) -> Sources:
-    """The types and markers of a project; `environment` says where Go's module cache is.
+    """Return the types and markers of a project; `environment` says where Go's module cache is.
 
     Raises `ConfigurationError` when there are no sources, or their reader is not installed.
     """
@@ -53,7 +53,7 @@ def read(
 
 
 def is_go(workspace: Workspace, project: Project) -> bool:
-    """Whether the types are in Go: the PROJECT file says so, or there is only a `go.mod`."""
+    """Return whether the types are in Go: the PROJECT file says so, or there is only a `go.mod`."""
     if project.language:
         return project.language == "go"
     return workspace.has(go_modules.MOD_FILE)
@@ -112,7 +112,7 @@ def _lies_in(relative: str, named: str) -> bool:
 
 
 def _python_tree(workspace: Workspace, project: Project) -> Tree:
-    """The Python files of a project: the packages it names, else all that are not tests."""
+    """Return the Python files of a project: the packages it names, else all that are not tests."""
     files: dict[str, File] = {}
     for name in _python_folders(workspace, project):
         for path in workspace.files(posixpath.normpath(name)):

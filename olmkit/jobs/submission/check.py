@@ -110,7 +110,7 @@ def check(repository: Path, options: SubmissionOptions, report: Report) -> Submi
 
 
 def read_settings(repository: Path) -> Settings:
-    """The settings of a repository. Raises `ConfigurationError` when it has no operators."""
+    """Return the settings of a repository. Raises `ConfigurationError` when it has no operators."""
     if not paths.is_folder(repository / OPERATORS):
         raise ConfigurationError(
             f"`{repository}` has no folder `{OPERATORS}`",
@@ -121,14 +121,14 @@ def read_settings(repository: Path) -> Settings:
 
 
 def operator_names(repository: Path) -> tuple[str, ...]:
-    """The operators of a repository, sorted."""
+    """Return the operators of a repository, sorted."""
     return tuple(folders(repository / OPERATORS))
 
 
 def read_operator(
     repository: Path, name: str, versions: Sequence[VersionFolder], found: Settings
 ) -> Operator:
-    """An operator whose versions are known; its files are read when they are needed."""
+    """Return an operator whose versions are known; its files are read when they are needed."""
     known = folders(repository / CATALOGS) if paths.is_folder(repository / CATALOGS) else []
     folder = repository / OPERATORS / name
     return Operator(
@@ -184,7 +184,7 @@ class _Run:
         return tuple(rule for rules in self.rules.values() for rule in rules)
 
     def bundle(self, item: _Item) -> _Checked:
-        """The facts of a version, and what the rules about bundles find in it."""
+        """Return the facts of a version, and what the rules about bundles find in it."""
         folder = self.repository / OPERATORS / item.operator / item.folder
         shown = f"{_shown(self.repository, slash=True)}{OPERATORS}/{item.operator}/{item.folder}"
         try:
@@ -203,7 +203,7 @@ class _Run:
         return _Checked(version, found)
 
     def _facts(self, version: VersionFolder) -> Facts:
-        """The newest Kubernetes that the bundle is for, as the pipeline passes it."""
+        """Return the newest Kubernetes that the bundle is for, as the pipeline passes it."""
         if self.target is Target.OPERATORHUB:
             return Facts()
         minors = openshift.parse(version.openshift) if version.openshift else None
@@ -211,13 +211,13 @@ class _Run:
         return Facts(kube_version=f"1.{openshift.kubernetes(newest)}")
 
     def _applied(self, subject: str, operator: str) -> tuple[Rule, ...]:
-        """The rules, but for those that the repository waives for an operator."""
+        """Return the rules, but for those that the repository waives for an operator."""
         return tuple(
             rule for rule in self.rules[subject] if not self.settings.waives(rule.code, operator)
         )
 
     def operator(self, name: str, checked: Sequence[_Checked]) -> ValidationResult:
-        """What is found in an operator and in its versions, by place."""
+        """Return what is found in an operator and in its versions, by place."""
         reference = f"{OPERATORS}/{name}"
         found = [one for item in checked for one in item.found]
         versions = [item.version for item in checked]
@@ -232,7 +232,7 @@ class _Run:
         return ValidationResult(reference=reference, name=name, diagnostics=tuple(found))
 
     def pull_request(self, changed: ChangeSet) -> ValidationResult:
-        """What is found in the changes as a whole."""
+        """Return what is found in the changes as a whole."""
         found = engine.run(changed, self.rules[PULL_REQUEST], severities=self.profile.severities)
         return ValidationResult(reference="pull request", diagnostics=found)
 
@@ -305,7 +305,7 @@ def _in_batches(work: Callable[[T], R], items: Sequence[T], noun: str, report: R
 
 
 def _unread(error: OlmkitError, shown: str) -> tuple[Diagnostic, ...]:
-    """The findings for what cannot be read."""
+    """Return the findings for what cannot be read."""
     if isinstance(error, InputError) and error.diagnostics:
         return tuple(error.diagnostics)
     return (
@@ -321,12 +321,12 @@ def _unread(error: OlmkitError, shown: str) -> tuple[Diagnostic, ...]:
 
 
 def folders(folder: Path) -> list[str]:
-    """The names of the folders in a folder, sorted; hidden ones are left out."""
+    """Return the names of the folders in a folder, sorted; hidden ones are left out."""
     names = (name for name in paths.entries(folder) if not name.startswith("."))
     return sorted(name for name in names if paths.is_folder(folder / name))
 
 
 def _shown(repository: Path, *, slash: bool = False) -> str:
-    """How findings name the repository; empty for the current folder."""
+    """Return how findings name the repository; empty for the current folder."""
     text = str(repository)
     return "" if text == "." else f"{text}/" if slash else text

@@ -107,7 +107,7 @@ def _new_version(options: PrepareOptions, target: Target) -> NewVersion:
 async def _plan(
     repository: Path, found: Settings, new: NewVersion, options: PrepareOptions
 ) -> tuple[Tree, tuple[Diagnostic, ...], bool]:
-    """The files that the repository is to have, and whether the operator is file-based."""
+    """Return the files that the repository is to have, and whether the operator is file-based."""
     folder = preparation.folder(new)
     files = dict(preparation.version_files(new).at(folder))
     _check_new(repository, folder, files, new)
@@ -147,7 +147,7 @@ def _check_new(repository: Path, folder: str, files: Mapping[str, File], new: Ne
 def _operator(
     repository: Path, found: Settings, new: NewVersion, options: PrepareOptions
 ) -> Operator:
-    """The operator as it is, with the `ci.yaml` that it will have."""
+    """Return the operator as it is, with the `ci.yaml` that it will have."""
     if paths.is_folder(repository / OPERATORS / new.package):
         old = check.read_operator(repository, new.package, (), found)
         if CI in old.files:
@@ -176,7 +176,7 @@ def _operator(
 async def _catalogs(
     operator: Operator, new: NewVersion, options: PrepareOptions
 ) -> tuple[dict[str, File], tuple[Diagnostic, ...]]:
-    """The templates with the new image, and the catalogs that they render to."""
+    """Return the templates with the new image, and the catalogs that they render to."""
     files: dict[str, File] = {}
     notes: tuple[Diagnostic, ...] = ()
     own = await render.read_bundle(str(options.bundle), RenderOptions(image=new.image))
@@ -200,7 +200,7 @@ async def _catalogs(
 
 
 def _bundles(operator: Operator, catalog: str) -> dict[str, RenderedBundle]:
-    """The bundles that a catalog has already, by their images."""
+    """Return the bundles that a catalog has already, by their images."""
     if catalog not in operator.catalogs:
         return {}
     blobs = fbc.load(operator.catalogs[catalog])

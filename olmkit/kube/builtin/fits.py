@@ -27,7 +27,7 @@ _WIDTH: Final = 2**31
 
 
 def fits(value: Any, type_name: str) -> bool:
-    """Whether `value` fits; False may also mean that `typed.read` has to look closer."""
+    """Return whether `value` fits; False may also mean that `typed.read` has to look closer."""
     stack: list[tuple[Any, _Plan]] = [(value, _plan(type_name))]
     while stack:
         value, plan = stack.pop()
@@ -60,7 +60,7 @@ def fits(value: Any, type_name: str) -> bool:
 
 
 def _is_narrow(number: int) -> bool:
-    """Whether a number is small enough for all types of whole numbers."""
+    """Return whether a number is small enough for all types of whole numbers."""
     return -_WIDTH <= number < _WIDTH
 
 

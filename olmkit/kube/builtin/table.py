@@ -33,7 +33,7 @@ Table = Mapping[str, Mapping[str, TypeField]]
 
 @functools.cache
 def written() -> Table:
-    """The types of `shapes.txt`, as Go's tools write them; `*T` may be absent."""
+    """Return the types of `shapes.txt`, as Go's tools write them; `*T` may be absent."""
     return _load(_WRITTEN)
 
 

@@ -71,22 +71,22 @@ def read(
 
 
 def knows(type_name: str) -> bool:
-    """Whether the type is in the tables."""
+    """Return whether the type is in the tables."""
     return type_name in table.accepted()
 
 
 def fields(type_name: str) -> Mapping[str, str]:
-    """The fields of a type and the types of those."""
+    """Return the fields of a type and the types of those."""
     return {name: field.type for name, field in table.accepted()[type_name].items()}
 
 
 def choice(kind: str) -> tuple[str, ...]:
-    """Which forms a value of one of several types may have; empty for all other types."""
+    """Return which forms a value of one of several types may have; empty for all other types."""
     return _CHOICES.get(_without_beta(kind), ())
 
 
 def kind_at(type_name: str, keys: tuple[Key, ...]) -> str:
-    """The type of the place below `keys` of a value of a type; empty where it has none."""
+    """Return the type of the place below `keys` of a value of a type; empty where it has none."""
     kind = type_name
     for key in keys:
         if kind[:2] in ("[]", "{}"):
@@ -256,7 +256,7 @@ def _required(kind: str) -> tuple[str, ...]:
 
 
 def near(name: str, type_name: str) -> str:
-    """The field of the type whose name is closest to `name`, or an empty text."""
+    """Return the field of the type whose name is closest to `name`, or an empty text."""
     import difflib
 
     close = difflib.get_close_matches(name, table.accepted().get(type_name, ()), n=1, cutoff=0.75)

@@ -27,7 +27,7 @@ _TEXT = {"type": "string"}
 
 
 def unknown(rule: Expr, schema: Any, *, is_object: bool = False) -> Iterator[Expr]:
-    """The selections of fields that `schema`, on which the rule is, does not have.
+    """Yield the selections of fields that `schema`, on which the rule is, does not have.
 
     `is_object`: it is the schema of a whole object, which has metadata whatever it says.
     """
@@ -57,7 +57,7 @@ class _Walk:
                     yield from self.faults(operand, scope)
 
     def schema(self, expr: Expr, scope: _Scope) -> Any:
-        """The schema of what an expression comes to."""
+        """Return the schema of what an expression comes to."""
         match expr.op:
             case "name":
                 return scope.get(expr.text)
@@ -80,7 +80,7 @@ class _Walk:
                 return None
 
     def _element(self, target: Expr, scope: _Scope) -> Any:
-        """What a macro goes over: items of a list, keys of a mapping."""
+        """Return what a macro goes over: items of a list, keys of a mapping."""
         schema = self.schema(target, scope)
         if not isinstance(schema, dict):
             return None
@@ -88,7 +88,7 @@ class _Walk:
 
 
 def _is_closed(schema: Any) -> bool:
-    """Whether a value has the fields that its schema names, and no others."""
+    """Return whether a value has the fields that its schema names, and no others."""
     return (
         isinstance(schema, dict)
         and schema.get("type") == "object"
@@ -102,7 +102,7 @@ def _is_closed(schema: Any) -> bool:
 
 
 def _unescaped(name: str) -> str:
-    """The field that a name in a rule means: `__dash__` is a dash, `__if__` is `if`."""
+    """Return the field that a name in a rule means: `__dash__` is a dash, `__if__` is `if`."""
     for escape, text in _ESCAPES:
         name = name.replace(escape, text)
     is_word = name.startswith("__") and name.endswith("__") and len(name) > 4

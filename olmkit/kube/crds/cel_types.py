@@ -159,7 +159,7 @@ _OF_OBJECTS: Final[Mapping[str, Any]] = {
 
 
 def fault(rule: Expr, text: str, schema: Any, *, is_object: bool, is_optional: bool) -> str:
-    """Why the API server does not compile a rule; empty if no reason is known.
+    """Return why the API server does not compile a rule; empty if no reason is known.
 
     `is_object`: the schema is that of a whole object. `is_optional`: `oldSelf` is optional.
     """
@@ -238,7 +238,7 @@ class _Fields(dict[str, Type]):
 
 
 def _escaped(name: str) -> str:
-    """The name by which a rule selects a field."""
+    """Return the name by which a rule selects a field."""
     if name in _WORDS:
         return f"__{name}__"
     if "_" not in name and name.isalnum():

@@ -50,7 +50,7 @@ def _spec_names(crd: Definition) -> Mapping[str, Any]:
 
 
 def of_name(crd: Definition) -> Errors:
-    """What the API server refuses in `metadata.name`, which is plural and group."""
+    """Yield what the API server refuses in `metadata.name`, which is plural and group."""
     keys = ("metadata", "name")
     if not crd.name:
         return
@@ -60,7 +60,7 @@ def of_name(crd: Definition) -> Errors:
 
 
 def of_group(crd: Definition) -> Errors:
-    """What the API server refuses in `spec.group`, a domain name with a dot."""
+    """Yield what the API server refuses in `spec.group`, a domain name with a dot."""
     keys = ("spec", "group")
     if not crd.group:
         yield field_errors.required(keys)
@@ -71,7 +71,7 @@ def of_group(crd: Definition) -> Errors:
 
 
 def of_scope(crd: Definition) -> Errors:
-    """What the API server refuses in `spec.scope`."""
+    """Yield what the API server refuses in `spec.scope`."""
     scope = objects.scalar_text(crd.spec.get("scope"))
     if not scope and not crd.is_beta:
         yield field_errors.required(("spec", "scope"))
@@ -80,7 +80,7 @@ def of_scope(crd: Definition) -> Errors:
 
 
 def of_version_names(crd: Definition) -> Errors:
-    """What the API server refuses in the names of the versions, each there once."""
+    """Yield what the API server refuses in the names of the versions, each there once."""
     seen: set[str] = set()
     for index, version in enumerate(crd.versions):
         name = objects.scalar_text(version.get("name"))
@@ -94,14 +94,14 @@ def of_version_names(crd: Definition) -> Errors:
 
 
 def of_storage(crd: Definition) -> Errors:
-    """What the API server refuses in the versions that are stored: exactly one."""
+    """Yield what the API server refuses in the versions that are stored: exactly one."""
     if sum(version.get("storage") is True for version in crd.versions) != 1:
         detail = "must have exactly one version marked as storage version"
         yield FieldError(("spec", "versions"), f"spec.versions: Invalid value: {detail}")
 
 
 def of_first_version(crd: Definition) -> Errors:
-    """What the API server refuses in `spec.version` of v1beta1."""
+    """Yield what the API server refuses in `spec.version` of v1beta1."""
     version = objects.scalar_text(crd.spec.get("version"))
     if version and crd.versions and version != objects.scalar_text(crd.versions[0].get("name")):
         detail = "must match the first version in spec.versions"
@@ -109,7 +109,7 @@ def of_first_version(crd: Definition) -> Errors:
 
 
 def of_names(crd: Definition) -> Errors:
-    """What the API server refuses in `spec.names`."""
+    """Yield what the API server refuses in `spec.names`."""
     given = _spec_names(crd)
     kind = objects.scalar_text(given.get("kind"))
     singular = objects.scalar_text(given.get("singular")) or kind.lower()
@@ -155,7 +155,7 @@ def of_approval(crd: Definition) -> Errors:
 
 
 def of_deprecation(crd: Definition) -> Errors:
-    """What the API server refuses in the warnings of deprecated versions."""
+    """Yield what the API server refuses in the warnings of deprecated versions."""
     for index, version in enumerate(crd.versions):
         warning = version.get("deprecationWarning")
         if not isinstance(warning, str):
@@ -182,7 +182,7 @@ def of_deprecation(crd: Definition) -> Errors:
 
 
 def of_columns(crd: Definition) -> Errors:
-    """What the API server refuses in the printer columns."""
+    """Yield what the API server refuses in the printer columns."""
     path_key = "JSONPath" if crd.is_beta else "jsonPath"
     for keys, column in _listed(crd, "additionalPrinterColumns"):
         kind, shape = (
@@ -209,7 +209,7 @@ def of_columns(crd: Definition) -> Errors:
 
 
 def of_selectable_fields(crd: Definition) -> Errors:
-    """What the API server refuses in the selectable fields, which the schema has."""
+    """Yield what the API server refuses in the selectable fields, which the schema has."""
     for index, version in enumerate(crd.versions):
         fields = objects.sequence(version.get("selectableFields"))
         keys: tuple[Key, ...] = ("spec", "versions", index, "selectableFields")
@@ -230,7 +230,7 @@ def of_selectable_fields(crd: Definition) -> Errors:
 
 
 def of_scale(crd: Definition, *, status: bool) -> Errors:
-    """What the API server refuses in the scale subresource.
+    """Yield what the API server refuses in the scale subresource.
 
     `status`: its path to the replicas that are; else those for the rest.
     """
@@ -266,7 +266,7 @@ _TOP = (
 
 
 def of_top_and_versions(crd: Definition) -> Errors:
-    """What the API server refuses in what v1beta1 has at the top and in its versions, too."""
+    """Yield what the API server refuses in what v1beta1 has at the top and in its versions, too."""
     if not crd.is_beta:
         return
     versions = [objects.mapping(item) for item in objects.sequence(crd.spec.get("versions"))]
@@ -284,7 +284,7 @@ def of_top_and_versions(crd: Definition) -> Errors:
 
 
 def preserves_unknown_fields(crd: Definition) -> bool:
-    """Whether it keeps fields that are not in its schema; v1beta1 does by default."""
+    """Return whether it keeps fields that are not in its schema; v1beta1 does by default."""
     value = crd.spec.get("preserveUnknownFields")
     return value is True or (value is None and crd.is_beta)
 
@@ -302,7 +302,7 @@ def of_preserve_unknown_fields(crd: Definition) -> Errors:
 def _holders(
     crd: Definition,
 ) -> Iterator[tuple[tuple[Key, ...], Mapping[str, Any]]]:
-    """Where a CRD may have subresources and columns: its versions, and the top of v1beta1."""
+    """Yield where a CRD may have subresources and columns: its versions, and the top of v1beta1."""
     if crd.is_beta:
         yield ("spec",), crd.spec
     for index, version in enumerate(objects.sequence(crd.spec.get("versions"))):

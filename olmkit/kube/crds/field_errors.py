@@ -68,22 +68,22 @@ def invalid(keys: tuple[Key, ...], value: Any, detail: str) -> FieldError:
 
 
 def required(keys: tuple[Key, ...], detail: str = "") -> FieldError:
-    """A field that is missing or empty."""
+    """Return a field that is missing or empty."""
     return FieldError(keys, f"{path(keys)}: Required value" + (f": {detail}" if detail else ""))
 
 
 def forbidden(keys: tuple[Key, ...], detail: str) -> FieldError:
-    """A field that must not be set here."""
+    """Return a field that must not be set here."""
     return FieldError(keys, f"{path(keys)}: Forbidden: {detail}")
 
 
 def duplicate(keys: tuple[Key, ...], value: str) -> FieldError:
-    """A value that is in the list twice."""
+    """Return a value that is in the list twice."""
     return FieldError(keys, f'{path(keys)}: Duplicate value: "{value}"')
 
 
 def unsupported(keys: tuple[Key, ...], value: str, supported: Iterable[str]) -> FieldError:
-    """A value that is not one of `supported`, which are shown in their order."""
+    """Return a value that is not one of `supported`, which are shown in their order."""
     listed = ", ".join(f'"{word}"' for word in supported)
     return FieldError(
         keys, f'{path(keys)}: Unsupported value: "{value}": supported values: {listed}'
@@ -91,12 +91,12 @@ def unsupported(keys: tuple[Key, ...], value: str, supported: Iterable[str]) -> 
 
 
 def too_many(keys: tuple[Key, ...], count: int, limit: int) -> FieldError:
-    """A list or map of `count` entries where `limit` are allowed."""
+    """Return a list or map of `count` entries where `limit` are allowed."""
     return FieldError(keys, f"{path(keys)}: Too many: {count}: must have at most {limit} items")
 
 
 def subdomain(keys: tuple[Key, ...], value: str) -> Iterator[FieldError]:
-    """What is wrong with `value` as a DNS subdomain (RFC 1123): at most 253 characters."""
+    """Yield what is wrong with `value` as a DNS subdomain (RFC 1123): at most 253 characters."""
     if len(value) > names.MAX_SUBDOMAIN:
         yield invalid(keys, value, f"must be no more than {names.MAX_SUBDOMAIN} characters")
     elif not names.is_subdomain(value):
@@ -104,7 +104,7 @@ def subdomain(keys: tuple[Key, ...], value: str) -> Iterator[FieldError]:
 
 
 def label_1035(keys: tuple[Key, ...], value: str) -> Iterator[FieldError]:
-    """What is wrong with `value` as a DNS label (RFC 1035): at most 63 characters."""
+    """Yield what is wrong with `value` as a DNS label (RFC 1035): at most 63 characters."""
     if len(value) > names.MAX_LABEL:
         yield invalid(keys, value, f"must be no more than {names.MAX_LABEL} characters")
     elif not names.is_label_1035(value):
@@ -112,7 +112,7 @@ def label_1035(keys: tuple[Key, ...], value: str) -> Iterator[FieldError]:
 
 
 def qualified_name_problem(name: str) -> str:
-    """Why `name` is not a qualified name (`example.org/part`), or an empty string."""
+    """Return why `name` is not a qualified name (`example.org/part`), or an empty string."""
     prefix, slash, part = name.rpartition("/")
     if slash and "/" in prefix:
         return (
@@ -130,14 +130,14 @@ def qualified_name_problem(name: str) -> str:
 
 
 def label_value_problem(value: str) -> str:
-    """Why `value` is not a label value, or an empty text."""
+    """Return why `value` is not a label value, or an empty text."""
     if len(value) > _MAX_VALUE:
         return f"must be no more than {_MAX_VALUE} characters"
     return "" if _LABEL_VALUE.fullmatch(value) else _VALUE
 
 
 def object_metadata(metadata: Mapping[str, Any]) -> Iterator[FieldError]:
-    """What the API server refuses in the metadata of an object without a namespace.
+    """Yield what the API server refuses in the metadata of an object without a namespace.
 
     The form of the name is not part of it, since it hangs on the kind.
     """
@@ -152,7 +152,7 @@ def object_metadata(metadata: Mapping[str, Any]) -> Iterator[FieldError]:
 
 
 def label_errors(value: Any) -> Iterator[FieldError]:
-    """What the API server refuses in `metadata.labels`; nothing for what is not a mapping."""
+    """Yield what the API server refuses in `metadata.labels`; nothing for what is not a mapping."""
     if not isinstance(value, Mapping):
         return
     field = ("metadata", "labels")
@@ -220,5 +220,5 @@ def _owners(value: Any) -> Iterator[FieldError]:
 
 
 def _under(field: tuple[Key, ...], value: str, detail: str, key: str) -> FieldError:
-    """An error that names the whole field, as Kubernetes does, and points at the key."""
+    """Return an error that names the whole field, as Kubernetes does, and points at the key."""
     return FieldError((*field, key), invalid(field, value, detail).message)

@@ -67,7 +67,7 @@ def differences(
     by_server: bool = True,
     cleans: bool = False,
 ) -> Iterator[tuple[tuple[Key, ...], str]]:
-    """Every place where `value` does not fit `schema`, and why.
+    """Yield every place where `value` does not fit `schema`, and why.
 
     `is_object`: it is a whole object, whose metadata are not looked at, and no part of one.
     `by_server`: as the API server does it, which adds the defaults of the schema first and knows
@@ -127,7 +127,7 @@ def _check(
 def _check_conditions(
     value: Any, schema: Mapping[str, Any], keys: tuple[Key, ...], how: InstanceReading
 ) -> Iterator[tuple[tuple[Key, ...], str]]:
-    """What `allOf` adds, and alternatives of which certainly none fits."""
+    """Yield what `allOf` adds, and alternatives of which certainly none fits."""
     part = how._replace(is_partial=True, cleans=False)
     for entry in _listed(schema.get("allOf")):
         yield from _check(value, entry, keys, part)
@@ -276,7 +276,7 @@ def _has_default(schema: Any) -> bool:
 def _cleaned(
     value: Mapping[str, Any], schema: Mapping[str, Any], *, is_object: bool
 ) -> Mapping[str, Any]:
-    """An object without the fields that the API server drops before it checks the rest."""
+    """Return an object without the fields that the API server drops before it checks the rest."""
     properties, additional = _mapping(schema.get("properties")), schema.get("additionalProperties")
     keeps = bool(additional) or bool(schema.get("x-kubernetes-preserve-unknown-fields"))
     keeps = keeps or not schema.get("type")
@@ -298,7 +298,7 @@ def _may_be_null(schema: Mapping[str, Any]) -> bool:
 
 
 def _is_among(value: Any, values: list[Any]) -> bool:
-    """Whether a value is one of those; `true` is not 1."""
+    """Return whether a value is one of those; `true` is not 1."""
     return any(value == one and isinstance(value, bool) == isinstance(one, bool) for one in values)
 
 
@@ -311,13 +311,13 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 
 def _is_plain(pattern: str) -> bool:
-    """Whether Go and Python read the pattern alike, and matching surely ends soon."""
+    """Return whether Go and Python read the pattern alike, and matching surely ends soon."""
     nested = re.search(r"[+*}]\)[+*{]", pattern)
     return len(pattern) < 500 and nested is None and "\\p" not in pattern and "\\z" not in pattern
 
 
 def noun(value: Any) -> str:
-    """The type of a JSON value, as schemas call it."""
+    """Return the type of a JSON value, as schemas call it."""
     match value:
         case bool():
             return "boolean"

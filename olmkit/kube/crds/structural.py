@@ -101,7 +101,7 @@ _MAX_DEPTH = 150
 
 
 def check(schema: Any, keys: Keys = (), *, structural: bool = True) -> Iterator[SchemaProblem]:
-    """What is wrong with a schema whose place is `keys`.
+    """Yield what is wrong with a schema whose place is `keys`.
 
     Without `structural` only what nothing can read, and what does not exist.
     """
@@ -138,7 +138,7 @@ _PLAIN = {"description", "format", "items", "properties", "required", "type"}
 
 
 def _is_plain(node: Mapping[str, Any]) -> bool:
-    """Whether a schema of plain keywords has nothing wrong, but for the schemas in it."""
+    """Return whether a schema of plain keywords has nothing wrong, but for the schemas in it."""
     kind = node.get("type")
     if type(node.get("description", "")) is not str or type(node.get("format", "")) is not str:
         return False
@@ -321,7 +321,7 @@ def _junctors(node: Mapping[str, Any], at: Keys) -> Iterator[SchemaProblem]:
 
 
 def _is_int_or_string(node: Any) -> bool:
-    """Whether `anyOf` has the one form in which types may be inside."""
+    """Return whether `anyOf` has the one form in which types may be inside."""
     return isinstance(node, dict) and node.get("anyOf") == [
         {"type": "integer"},
         {"type": "string"},
@@ -458,7 +458,7 @@ def _is_broken(text: str) -> bool:
 
 
 def _inside(node: Any, at: Keys) -> Iterator[SchemaProblem]:
-    """What must not be inside `allOf`, `anyOf`, `oneOf` and `not`."""
+    """Yield what must not be inside `allOf`, `anyOf`, `oneOf` and `not`."""
     if not isinstance(node, dict) or len(at) > 2 * _MAX_DEPTH:
         return
     for key, word in _OUTSIDE_ONLY.items():
@@ -481,7 +481,7 @@ def _untyped(at: Keys) -> str:
 
 
 def _is_tolerable(value: Any, wanted: tuple[type, ...]) -> bool:
-    """Whether a value that has another type passes all the same."""
+    """Return whether a value that has another type passes all the same."""
     if value is None or wanted == (object,):
         return True
     return type(value) is float and value.is_integer() and int in wanted

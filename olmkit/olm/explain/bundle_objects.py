@@ -26,7 +26,7 @@ _NEW = "correct the bundle, and publish it as a new version"
 
 
 def of_plan(words: str, namespace: str, readiness: Readiness) -> Diagnosis | None:
-    """What the message of an InstallPlan means; None when no object is refused."""
+    """Return what the message of an InstallPlan means; None if no object is refused."""
     words = words[: refusals.LONGEST]
     invalid = _INVALID.search(words)
     if invalid is not None:
@@ -49,7 +49,7 @@ def of_plan(words: str, namespace: str, readiness: Readiness) -> Diagnosis | Non
 def of_strategy(
     words: str, template: TemplatePlace, configured: tuple[str, ...]
 ) -> tuple[str, str]:
-    """What the message of a failed install strategy means, and what to do; two sentences.
+    """Return what the message of a failed install strategy means, and what to do; two sentences.
 
     `configured` are the fields of the Subscription's `spec.config`.
     """

@@ -22,7 +22,7 @@ from olmkit.olm.resolver import report
 
 
 def of_catalog(snapshot: ClusterState, catalog: Manifest) -> Diagnosis | None:
-    """Why OLM cannot read the catalog; None when it can."""
+    """Return why OLM cannot read the catalog; None if it can."""
     state = kinds.connection_state(catalog)
     if state == "READY":
         return None
@@ -80,7 +80,7 @@ def of_catalog(snapshot: ClusterState, catalog: Manifest) -> Diagnosis | None:
 
 
 def listing(namespace: str) -> str:
-    """What a user needs to see the catalogs of a namespace."""
+    """Return what a user needs to see the catalogs of a namespace."""
     return (
         "bind the user to a role that allows `list` of `catalogsources.operators.coreos.com` in "
         f"namespace `{namespace}`, then repeat the command"
@@ -90,7 +90,7 @@ def listing(namespace: str) -> str:
 def _of_image(
     snapshot: ClusterState, catalog: Manifest, served: tuple[Manifest, ...], below: Diagnosis
 ) -> Diagnosis:
-    """What a failing pod says of the image of its catalog, where that is what is wrong."""
+    """Return what a failing pod says of the image of its catalog, where that is what is wrong."""
     below = images.for_catalog(below)
     content = mapping(mapping(kinds.spec(catalog).get("grpcPodConfig")).get("extractContent"))
     image = text(kinds.spec(catalog).get("image"))
@@ -113,7 +113,7 @@ def _of_image(
 
 
 def _serves_nothing(snapshot: ClusterState, served: tuple[Manifest, ...]) -> str:
-    """What shows that an image is not that of a catalog; empty when nothing does.
+    """Return what shows that an image is not that of a catalog; empty if nothing does.
 
     A server of catalogs does not end by itself, and OLM probes it with a program of its image.
     """
@@ -130,7 +130,7 @@ def _serves_nothing(snapshot: ClusterState, served: tuple[Manifest, ...]) -> str
 
 
 def of_resolution(snapshot: ClusterState, subscription: Manifest, words: str) -> Diagnosis:
-    """What the message of a failed resolution means.
+    """Return what the message of a failed resolution means.
 
     It may be about another Subscription: all of a namespace are resolved together.
     """
@@ -154,7 +154,7 @@ _CONCLUDED = ("missing-dependency", "resolution-failed")
 
 
 def _with_facts(finding: Diagnosis, facts: Sequence[str], *, is_whole: bool) -> Diagnosis:
-    """The finding with the facts that contradict each other.
+    """Return the finding with the facts that contradict each other.
 
     `is_whole`: they come from the catalogs, and say which bundle excludes which.
     """
@@ -344,7 +344,7 @@ def _unread(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Diagnosis
 
 
 def _installed(snapshot: ClusterState, _: Manifest, part: Mapping[str, str]) -> Diagnosis:
-    """What is wrong with the CSVs of the namespace, which OLM reads as a catalog."""
+    """Return what is wrong with the CSVs of the namespace, which OLM reads as a catalog."""
     found = re.search(r'csv (?:"(?P<quoted>[^"]+)"|[^/\s]+/(?P<name>\S+))', part["rest"])
     csv = snapshot.csv(found["quoted"] or found["name"]) if found else None
     return Diagnosis(

@@ -37,7 +37,7 @@ def facts(message: str) -> tuple[str, ...]:
 
 
 def _fact(part: str) -> Iterator[tuple[int, str]]:
-    """The place in the order, and the sentence; nothing for what goes without saying."""
+    """Yield the place in the order, and the sentence; nothing for what goes without saying."""
     for place, (pattern, sentence) in enumerate(_FORMS):
         found = pattern.fullmatch(part)
         if found is not None:
@@ -88,7 +88,7 @@ def _package(part: Part) -> str:
 
 
 def _names(identifiers: Iterable[str]) -> list[str]:
-    """Names of bundles; OLM writes catalog, namespace and channel before them."""
+    """Return names of bundles; OLM writes catalog, namespace and channel before them."""
     return list(dict.fromkeys(one.strip().rpartition("/")[2] for one in identifiers if one.strip()))
 
 

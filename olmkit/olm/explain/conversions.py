@@ -14,7 +14,7 @@ _AWAY = re.compile(r"conversion webhook for .*? failed: (?P<rest>.*)", re.DOTALL
 
 
 def of_succeeded(snapshot: ClusterState, csv: Manifest, *, is_settled: bool) -> Diagnosis | None:
-    """Why the objects of a CSV's kinds cannot be read, although OLM calls it Succeeded."""
+    """Return why the objects of a CSV's kinds cannot be read, although OLM calls it Succeeded."""
     for name in kinds.owned_crds(csv):
         message = snapshot.unconverted.get(name, "")
         if message:
@@ -31,7 +31,7 @@ def of_succeeded(snapshot: ClusterState, csv: Manifest, *, is_settled: bool) -> 
 
 
 def refusal(message: str) -> str:
-    """What the API server got from a conversion webhook; empty for any other message."""
+    """Return what the API server got from a conversion webhook; empty for any other message."""
     found = _AWAY.search(message)
     return "" if found is None else found["rest"]
 

@@ -22,7 +22,7 @@ _OPERATOR_GROUP = ("NoOperatorGroup", "TooManyOperatorGroups", "NoTargetNamespac
 
 
 def of_csv(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
-    """Why the CSV is not Succeeded; None when it is."""
+    """Return why the CSV is not Succeeded; None if it is."""
     phase, reason = kinds.phase(csv), kinds.reason(csv)
     if phase in ("Succeeded", "Replacing"):
         return None
@@ -49,7 +49,7 @@ def of_csv(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
 
 
 def _of_install(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
-    """Why its Deployments are not there, or not available.
+    """Return why its Deployments are not there, or not available.
 
     OLM passes from `Failed` through `Pending` and `InstallReady` back to `Installing` again and
     again: the cause is the same in all of them.
@@ -68,7 +68,7 @@ def _of_install(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
 
 
 def _failed(snapshot: ClusterState, csv: Manifest, words: str) -> Diagnosis:
-    """What OLM reports when it cannot create or change the Deployments."""
+    """Return what OLM reports when it cannot create or change the Deployments."""
     subscription = next(
         (one for one in snapshot.subscriptions if _installs(one, objects.name(csv))), None
     )
@@ -110,7 +110,7 @@ def _failures(csv: Manifest) -> Iterator[str]:
 
 
 def _unserved(csv: Manifest) -> Diagnosis | None:
-    """A webhook or API of the CSV that names a Deployment which the CSV does not have.
+    """Return a webhook or API of the CSV that names a Deployment which the CSV does not have.
 
     OLM does not report it: it installs the CSV again and again.
     """
@@ -244,7 +244,7 @@ def _namespaces(targets: tuple[str, ...]) -> str:
 
 
 def _unmet(snapshot: ClusterState, csv: Manifest) -> Iterator[Diagnosis]:
-    """Each requirement that is not met; missing APIs first, since permissions follow them."""
+    """Yield each requirement that is not met; missing APIs first, since permissions follow them."""
     found = [one for one in sequence(kinds.status(csv).get("requirementStatus"))
              if isinstance(one, Mapping)]  # fmt: skip
     for one in sorted(found, key=lambda item: text(item.get("kind")) == "ServiceAccount"):
@@ -312,7 +312,7 @@ def _too_old(csv: Manifest, words: str) -> Diagnosis:
 
 
 def _native(csv: Manifest, one: Mapping[str, Any]) -> Diagnosis:
-    """An entry of `nativeAPIs` that the cluster does not serve."""
+    """Return an entry of `nativeAPIs` that the cluster does not serve."""
     kind = text(one.get("kind"))
     gvk = GVK(text(one.get("group")), text(one.get("version")), kind)
     missing = missing_apis.of(gvk)
@@ -360,7 +360,7 @@ def _waits_for_old(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
 
 
 def of_succeeded(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
-    """Why an operator that OLM calls Succeeded does not run or answer; None when it does.
+    """Return why an operator that OLM calls Succeeded does not run or answer; None if it does.
 
     OLM says it once, and what it does afterwards may start the pods again; it never looks
     at what answers its webhooks. What may not be read is taken to be well.
@@ -387,7 +387,7 @@ def of_succeeded(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
 
 
 def _webhooks(csv: Manifest, service: str) -> Iterator[str]:
-    """The webhooks of a CSV that a Service of OLM's leads to."""
+    """Yield the webhooks of a CSV that a Service of OLM's leads to."""
     for one in sequence(kinds.spec(csv).get("webhookdefinitions")):
         deployment = text(mapping(one).get("deploymentName")).replace(".", "-")
         if f"{deployment}-service" == service:
@@ -406,7 +406,7 @@ def _is_settled(snapshot: ClusterState, csv: Manifest) -> bool:
 
 
 def _answers(endpoints: Manifest) -> bool:
-    """Whether an EndpointSlice has an address that is ready."""
+    """Return whether an EndpointSlice has an address that is ready."""
     return any(
         mapping(one.get("conditions")).get("ready") is not False
         for one in sequence(endpoints.get("endpoints"))
@@ -415,7 +415,7 @@ def _answers(endpoints: Manifest) -> bool:
 
 
 def of_deployments(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
-    """Why the first of its Deployments that is not available is not."""
+    """Return why the first of its Deployments that is not available is not."""
     for name in kinds.deployment_names(csv):
         finding = pods.of_deployment(snapshot, name)
         if finding is not None:

@@ -81,7 +81,7 @@ class Diagnosis:
     origin: FaultOrigin = FaultOrigin.MATERIAL
 
     def below(self, *links: ChainLink) -> Explanation:
-        """The finding as an explanation, with the objects above it."""
+        """Return the finding as an explanation, with the objects above it."""
         return Explanation(
             readiness=self.readiness,
             cause=self.cause,
@@ -94,12 +94,12 @@ class Diagnosis:
         )
 
     def under(self, top: ChainLink) -> Diagnosis:
-        """The same, seen from an object above it."""
+        """Return the same, seen from an object above it."""
         return replace(self, links=(top, *self.links))
 
 
 def link(manifest: Manifest, state: str) -> ChainLink:
-    """An object as a part of the chain: `Kind namespace/name`, and its state."""
+    """Return an object as a part of the chain: `Kind namespace/name`, and its state."""
     return ChainLink(subject(manifest), state)
 
 
@@ -111,7 +111,7 @@ def subject(manifest: Manifest) -> str:
 
 
 def moment(value: Any) -> datetime | None:
-    """The time that an object writes as RFC 3339; None when it is not one with a zone."""
+    """Return the time that an object writes as RFC 3339; None if it is not one with a zone."""
     try:
         found = datetime.fromisoformat(value) if isinstance(value, str) else None
     except ValueError:
@@ -120,6 +120,6 @@ def moment(value: Any) -> datetime | None:
 
 
 def first_line(words: str, limit: int = 300) -> str:
-    """The first line of what a program says, cut where it would fill the screen."""
+    """Return the first line of what a program says, cut where it would fill the screen."""
     line = words.strip().split("\n", 1)[0].strip()
     return line if len(line) <= limit else line[:limit].rstrip() + " …"

@@ -54,7 +54,7 @@ def _of_selector(snapshot: ClusterState) -> Diagnosis | None:
 
 
 def account(snapshot: ClusterState) -> Diagnosis | None:
-    """The service account of the group, when it does not exist: OLM waits for it."""
+    """Return the service account of the group, when it does not exist: OLM waits for it."""
     group = snapshot.groups[0]
     if kinds.condition(group, "OperatorGroupServiceAccount") is None:
         return None

@@ -25,7 +25,7 @@ from olmkit.olm.explain.explanation import ChainLink, Diagnosis, Explanation, Re
 
 
 def explain(snapshot: ClusterState, package: str, *, target: str = "") -> Explanation:
-    """How the install of `package` is in the namespace, and why.
+    """Return how the install of `package` is in the namespace, and why.
 
     `target` is the name of the CSV that must be there; without it, and when OLM has gone on
     from there, the newest that the Subscription has chosen.
@@ -86,7 +86,7 @@ def _explain(snapshot: ClusterState, package: str, target: str) -> Explanation:
 
 
 def _is_over(snapshot: ClusterState, csv: Manifest, trouble: Diagnosis | None) -> bool:
-    """Whether a plan's trouble means nothing once its CSV has succeeded.
+    """Return whether a plan's trouble means nothing once its CSV has succeeded.
 
     A plan may fail at a CRD, and the CSV succeed next to the old one. A webhook of the CSV itself
     that was late once is no longer a problem; another one that converts its objects still is.

@@ -14,7 +14,7 @@ from olmkit.olm.explain.explanation import Diagnosis, Readiness
 
 
 def of_plan(subscription: Manifest, plan: Manifest | None) -> Diagnosis | None:
-    """Why the plan of the Subscription is not complete; None when it is, or moves."""
+    """Return why the plan of the Subscription is not complete; None if it is, or moves."""
     if plan is None:
         return None
     phase = kinds.phase(plan)
@@ -95,7 +95,7 @@ def _plan_failure(plan: Manifest, words: str, readiness: Readiness) -> Diagnosis
 
 
 def _missing_api(words: str, said: str, readiness: Readiness) -> Diagnosis:
-    """An object of the bundle is of a kind that the cluster does not serve."""
+    """Return an object of the bundle is of a kind that the cluster does not serve."""
     found = forms.UNKNOWN_KIND.search(words)
     if found is None:
         return Diagnosis(

@@ -66,7 +66,7 @@ class Context:
 
 
 def explained(words: str, context: Context) -> ApiServerRefusal:
-    """The cause and fix of a refusal."""
+    """Return the cause and fix of a refusal."""
     words = words[:LONGEST]
     for pattern, explain in _EXPLAINED:
         found = pattern.search(words)
@@ -127,7 +127,7 @@ def _security(found: re.Match[str], context: Context) -> ApiServerRefusal:
 
 
 def _split(rules: str) -> tuple[str, ...]:
-    """The rules of a list with commas, each with what is in its parentheses."""
+    """Return the rules of a list with commas, each with what is in its parentheses."""
     parts, depth = [""], 0
     for part in re.split(r"(, |[()])", rules):
         depth += {"(": 1, ")": -1}.get(part, 0)

@@ -19,7 +19,7 @@ CAUSE = "controller-not-running"
 
 
 def of_olm(snapshot: ClusterState) -> Diagnosis | None:
-    """Why the first program of OLM that does not run does not; None when all do."""
+    """Return why the first program of OLM that does not run does not; None if all do."""
     for deployment in snapshot.system:
         name, place = objects.name(deployment), objects.namespace(deployment)
         if not kinds.spec(deployment).get("replicas", 1):

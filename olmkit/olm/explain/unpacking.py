@@ -93,7 +93,7 @@ def of_subscription(snapshot: ClusterState, subscription: Manifest) -> Diagnosis
 
 
 def jobs_of(snapshot: ClusterState, subscription: Manifest) -> Jobs:
-    """The Jobs, not complete, that unpack bundles for the namespace of a Subscription."""
+    """Return the Jobs, not complete, that unpack bundles for the namespace of a Subscription."""
     failed = kinds.condition(subscription, "BundleUnpackFailed")
     listed = [job for job in unfinished(snapshot) if _fits(job, failed is not None)]
     asked = {kinds.subscription_key(one).package for one in snapshot.subscriptions}
@@ -107,7 +107,7 @@ def jobs_of(snapshot: ClusterState, subscription: Manifest) -> Jobs:
 
 
 def unfinished(snapshot: ClusterState) -> Iterator[Manifest]:
-    """All unpack Jobs in sight that are not complete."""
+    """Yield all unpack Jobs in sight that are not complete."""
     for job in snapshot.jobs:
         if kinds.UNPACK_LABEL in objects.labels_of(job) and not kinds.condition(job, "Complete"):
             yield job
@@ -122,7 +122,7 @@ def is_doubtful(snapshot: ClusterState) -> bool:
 
 
 def image(job: Manifest) -> str:
-    """The bundle image that a Job unpacks."""
+    """Return the bundle image that a Job unpacks."""
     template = mapping(mapping(kinds.spec(job).get("template")).get("spec"))
     for container in sequence(template.get("initContainers")):
         if isinstance(container, dict) and container.get("name") == "pull":
@@ -147,7 +147,7 @@ def _is_doubtful(snapshot: ClusterState, job: Manifest) -> bool:
 
 
 def _is_moving(subscription: Manifest) -> bool:
-    """Whether OLM may be unpacking for a Subscription: it says so, or has no plan yet."""
+    """Return whether OLM may be unpacking for a Subscription: it says so, or has no plan yet."""
     return (
         kinds.condition(subscription, "BundleUnpacking") is not None
         or kinds.condition(subscription, "BundleUnpackFailed") is not None
@@ -162,7 +162,7 @@ def _created(manifest: Manifest) -> str:
 def _worst(
     snapshot: ClusterState, subscription: Manifest, jobs: Sequence[Manifest], *, has_failed: bool
 ) -> Diagnosis | None:
-    """What stops the first of the Jobs that is stopped."""
+    """Return what stops the first of the Jobs that is stopped."""
     for job in jobs:
         labels = {"job-name": objects.name(job)}
         below = pods.worst(snapshot, snapshot.pods_of(objects.namespace(job), labels))

@@ -139,13 +139,13 @@ class Collector:
         return self.found
 
     def twins(self, entry: ResolverEntry) -> int:
-        """How often its catalog has a CSV of that name in a channel of that name."""
+        """Return how often its catalog has a CSV of that name in a channel of that name."""
         return self._twins[entry.catalog, entry.channel, entry.name]
 
     def _matching(
         self, subscription: Subscription, current: ResolverEntry | None
     ) -> list[ResolverEntry] | str:
-        """What the Subscription may choose from, or in OLM's words why there is nothing."""
+        """Return what the Subscription may choose from, or in OLM's words why there is nothing."""
         sources = list(self._sources.values())
         if any(subscription.catalog):
             sources = [source for source in sources if source.key == subscription.catalog]
@@ -195,7 +195,7 @@ class Collector:
             raise ResolutionError(error.fault, error.message) from None
 
     def _add(self, entry: ResolverEntry) -> int:
-        """The variable of an entry; what it needs is collected with it."""
+        """Return the variable of an entry; what it needs is collected with it."""
         known = self.found.entries.get(entry)
         if known is not None:
             return known

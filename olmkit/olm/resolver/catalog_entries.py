@@ -12,7 +12,7 @@ from olmkit.olm.resolver.resolution import CatalogKey, ResolverEntry, ResolverPr
 
 
 def of_catalog(catalog: Catalog, key: CatalogKey) -> Iterator[ResolverEntry]:
-    """Each bundle in each of its channels; entries whose bundle is missing are left out."""
+    """Yield each bundle in each of its channels; entries whose bundle is missing are left out."""
     by_bundle = {
         id(bundle): of_bundle(bundle)
         for package in catalog.packages.values()
@@ -38,7 +38,7 @@ def of_catalog(catalog: Catalog, key: CatalogKey) -> Iterator[ResolverEntry]:
 
 
 def of_bundle(bundle: Bundle) -> tuple[ResolverProperty, ...]:
-    """The properties of a bundle; that of its package is worked out when it is missing."""
+    """Return the properties of a bundle; that of its package is worked out when it is missing."""
     found = [ResolverProperty(type_, value) for type_, value in bundle.properties]
     if not bundle.properties.identities:
         version = str(bundle.version.version) if bundle.version else ""
@@ -48,7 +48,7 @@ def of_bundle(bundle: Bundle) -> tuple[ResolverProperty, ...]:
 
 
 def version_of(bundle: Bundle) -> Version | None:
-    """The version of a bundle, read tolerantly as OLM does."""
+    """Return the version of a bundle, read tolerantly as OLM does."""
     if bundle.version is not None:
         return bundle.version.version
     read = (Version.read(one.version) for one in bundle.properties.identities)

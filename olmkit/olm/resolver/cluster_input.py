@@ -29,13 +29,13 @@ _PROPERTIES = "operatorframework.io/properties"
 
 
 def visible(seen: ClusterState, also: Iterable[CatalogKey] = ()) -> tuple[Manifest, ...]:
-    """The CatalogSources that count for the namespace: its own, and the global ones."""
+    """Return the CatalogSources that count for the namespace: its own, and the global ones."""
     places = (seen.namespace, global_namespace(seen, also))
     return tuple(one for one in seen.catalogs if objects.namespace(one) in places)
 
 
 def global_namespace(seen: ClusterState, also: Iterable[CatalogKey] = ()) -> str:
-    """The namespace whose catalogs all namespaces see, as far as the objects show it."""
+    """Return the namespace whose catalogs all namespaces see, as far as the objects show it."""
     named = [key_of(one) for one in seen.subscriptions]
     for key in (*named, *also):
         if key.namespace not in ("", seen.namespace):
@@ -45,7 +45,7 @@ def global_namespace(seen: ClusterState, also: Iterable[CatalogKey] = ()) -> str
 
 
 def key_of(subscription: Manifest) -> CatalogKey:
-    """The catalog that a Subscription names."""
+    """Return the catalog that a Subscription names."""
     key = kinds.subscription_key(subscription)
     return CatalogKey(key.catalog, key.catalog_namespace)
 

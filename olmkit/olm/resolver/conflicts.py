@@ -58,7 +58,7 @@ Constraint = Required | Prohibited | Needs | AtMostOne
 def explain(
     problem: SearchProblem, also: Iterable[int], preferred: Sequence[Constraint] = ()
 ) -> tuple[Constraint, ...]:
-    """A smallest set of constraints that contradict each other when `also` are selected.
+    """Return a smallest set of constraints that contradict each other when `also` are selected.
 
     None of them can be left out. Of several sets, one with the `preferred` constraints is chosen
     where that is possible. Empty when nothing contradicts. Raises `TooHardError`.
@@ -113,7 +113,7 @@ class _Search:
         return None if found is None else frozenset(found[0])
 
     def _solve(self, fresh: Iterable[Constraint]) -> tuple[set[Constraint], set[int]] | None:
-        """The constraints and guesses behind a contradiction, None when there is none."""
+        """Return the constraints and guesses behind a contradiction, None when there is none."""
         trail: list[int] = []
         found = self._propagate(fresh, trail)
         if found is None:
@@ -141,7 +141,7 @@ class _Search:
         return behind, guesses
 
     def _open_candidate(self) -> int | None:
-        """A candidate of something that is selected and has not got what it needs."""
+        """Return a candidate of something that is selected and has not got what it needs."""
         for one in self.constraints:
             if isinstance(one, Needs) and self._is(one.variable, value=True):
                 if any(self._is(other, value=True) for other in one.candidates):

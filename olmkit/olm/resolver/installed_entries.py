@@ -41,7 +41,7 @@ def annotated(text: str) -> tuple[tuple[ResolverProperty, ...], str]:
 
 
 def linked(inputs: ResolverInput) -> frozenset[str]:
-    """The names of the CSVs that a Subscription has installed; these may be replaced."""
+    """Return the names of the CSVs that a Subscription has installed; these may be replaced."""
     return frozenset(
         subscription.installed_csv
         for subscription in inputs.subscriptions
@@ -50,7 +50,7 @@ def linked(inputs: ResolverInput) -> frozenset[str]:
 
 
 def entries(inputs: ResolverInput) -> tuple[ResolverEntry, ...]:
-    """An entry for each CSV that counts. Raises `ResolutionError`."""
+    """Return an entry for each CSV that counts. Raises `ResolutionError`."""
     left_out = _failing_forward(inputs) if inputs.fails_forward else set()
     return tuple(_entry(inputs, one) for one in inputs.installed if one.name not in left_out)
 
@@ -93,7 +93,7 @@ def _worked_out(inputs: ResolverInput, csv: Installed) -> Iterator[ResolverPrope
 
 
 def _failing_forward(inputs: ResolverInput) -> set[str]:
-    """The CSVs that are being replaced by one that failed, in the end."""
+    """Return the CSVs that are being replaced by one that failed, in the end."""
     successors = {one.replaces: one for one in inputs.installed if one.replaces}
     left_out: set[str] = set()
     for first in inputs.installed:

@@ -38,7 +38,7 @@ def rejected(inputs: ResolverInput) -> tuple[Rejected, ...]:
 
 
 def unsatisfiable(inputs: ResolverInput) -> tuple[str, ...]:
-    """Why OLM cannot meet all requirements, as facts; empty when it can."""
+    """Return why OLM cannot meet all requirements, as facts; empty if it can."""
     collector = solve.collect(inputs)
     return () if isinstance(collector, Failed) else report.unsatisfiable(collector.found)
 

@@ -20,7 +20,7 @@ _MOST_NAMES = 3
 
 
 def against(found: Collected, entry: ResolverEntry) -> tuple[str, ...]:
-    """Why an entry cannot be selected together with what must be; empty when it can be.
+    """Return why an entry cannot be selected together with what must be; empty if it can be.
 
     Each sentence is a fact; together they contradict each other.
     """
@@ -28,12 +28,12 @@ def against(found: Collected, entry: ResolverEntry) -> tuple[str, ...]:
 
 
 def unsatisfiable(found: Collected) -> tuple[str, ...]:
-    """Why not all that must be can be selected; empty when it can be."""
+    """Return why not all that must be can be selected; empty if it can be."""
     return _sentences(found, ())
 
 
 def joined(sentences: Sequence[str]) -> str:
-    """The sentences as one: separated by commas, the last one by `and`."""
+    """Return the sentences as one: separated by commas, the last one by `and`."""
     return ", and ".join([", ".join(sentences[:-1]), sentences[-1]] if sentences[1:] else sentences)
 
 
@@ -63,7 +63,7 @@ class _Report:
         told: set[Constraint] = set()
 
         def follow(variable: int) -> Iterator[str]:
-            """What a selected entry needs, and what that needs, to the end."""
+            """Yield what a selected entry needs, and what that needs, to the end."""
             for one in self.core:
                 if one in told or not isinstance(one, Needs) or one.variable != variable:
                     continue
@@ -105,7 +105,7 @@ class _Report:
     def _group(
         self, names: dict[int, ResolverEntry], one: AtMostOne, *, is_pinned: bool
     ) -> Iterator[str]:
-        """Two that exclude each other; of one package that goes without saying."""
+        """Yield two that exclude each other; of one package that goes without saying."""
         label = self.found.groups.get(one.index, "")
         concerned = self._concerned()
         both = list(

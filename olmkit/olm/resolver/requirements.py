@@ -203,7 +203,7 @@ def _compare(left: Any, right: Any) -> int:
 
 
 def _doubles(value: Any) -> Any:
-    """The value with all numbers as doubles, as the reference's reader of JSON has them."""
+    """Return the value with all numbers as doubles, as the reference's reader of JSON has them."""
     match value:
         case bool() | str() | None:
             return value

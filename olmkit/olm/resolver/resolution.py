@@ -66,7 +66,7 @@ class ResolverEntry:
         return self.catalog.name == EXISTING
 
     def values(self, type_: str) -> list[Mapping[str, Any]]:
-        """The values of the properties of a type that are objects."""
+        """Return the values of the properties of a type that are objects."""
         return [
             one.value
             for one in self.properties
@@ -152,5 +152,5 @@ class ResolverInput:
 
 
 def api_of(value: Mapping[str, Any]) -> GVK:
-    """The GVK that the value of a property such as `olm.gvk` names."""
+    """Return the GVK that the value of a property such as `olm.gvk` names."""
     return GVK(*(str(value.get(key, "")) for key in ("group", "version", "kind")))

@@ -158,7 +158,7 @@ class _State:
         return True
 
     def is_satisfiable(self) -> bool:
-        """Whether all constraints can be met by what is assumed; it assumes nothing more."""
+        """Return whether all constraints can be met by what is assumed; it assumes nothing more."""
         mark = self.mark()
         found = self._complete(None)
         self.undo(mark)

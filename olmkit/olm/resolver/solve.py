@@ -83,7 +83,7 @@ Answer = SolvedInstall | Unsatisfiable | Failed
 
 
 def resolve(inputs: ResolverInput) -> tuple[Answer, ...]:
-    """The answers that OLM v0 may give: one, or several where it is not deterministic."""
+    """Return the answers that OLM v0 may give: one, or several where it is not deterministic."""
     if inputs.groups != 1:
         message = f"expected 1 OperatorGroup in the namespace, found {inputs.groups}"
         return (Failed(kinds=("operator-group",), messages=(message,)),)
@@ -94,7 +94,7 @@ def resolve(inputs: ResolverInput) -> tuple[Answer, ...]:
 
 
 def collect(inputs: ResolverInput, turns: Sequence[int] | None = None) -> Collector | Failed:
-    """All that there is to choose from, or what prevents OLM from choosing at all.
+    """Return all that there is to choose from, or what prevents OLM from choosing at all.
 
     `turns`: for each Subscription, in which order it takes the channels that it does not name.
     """
@@ -120,7 +120,7 @@ def collect(inputs: ResolverInput, turns: Sequence[int] | None = None) -> Collec
 
 
 def _answers(inputs: ResolverInput, turns: Sequence[int]) -> Iterator[Answer]:
-    """The answers for all orders of what must be, channels being in one order each."""
+    """Yield the answers for all orders of what must be, channels being in one order each."""
     collector = collect(inputs, turns)
     if isinstance(collector, Failed):
         yield collector

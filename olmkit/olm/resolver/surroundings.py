@@ -32,7 +32,7 @@ class Surroundings:
                 self._with_name[name].add(entry.package)
 
     def of(self, package: str) -> tuple[ResolverEntry, ...]:
-        """The entries that count for a package, in the order of the catalog."""
+        """Return the entries that count for a package, in the order of the catalog."""
         found = {package, *self._with_name.get(package, ())}
         waiting = list(found)
         while waiting:
@@ -43,7 +43,7 @@ class Surroundings:
         return tuple(entry for _, entry in sorted(numbered, key=lambda one: one[0]))
 
     def _near_of(self, package: str) -> frozenset[str]:
-        """The packages that may provide what bundles of one need."""
+        """Return the packages that may provide what bundles of one need."""
         if package not in self._near:
             needs = {need for _, entry in self._entries.get(package, ()) for need in _needs(entry)}
             self._near[package] = frozenset(

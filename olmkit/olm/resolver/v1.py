@@ -40,7 +40,7 @@ class ChosenBundle:
 def resolve(
     catalogs: Iterable[ClusterCatalog], package: str, query: UpgradeQuery, *, version: str = ""
 ) -> ChosenBundle:
-    """The bundle that OLM v1 takes; `version` is the range as it was written.
+    """Return the bundle that OLM v1 takes; `version` is the range as it was written.
 
     Raises `InputError` in OLM's words when there is none, several catalogs offer one, or it
     depends on others.
@@ -69,7 +69,7 @@ def resolve(
 def rivals(
     catalogs: Iterable[ClusterCatalog], package: str, query: UpgradeQuery
 ) -> tuple[ChosenBundle, ...]:
-    """What the catalogs of the highest priority offer: OLM v1 takes it when it is only one.
+    """Return what the catalogs of the highest priority offer: OLM v1 takes it when it is only one.
 
     Raises `InputError` for a catalog that cannot be read.
     """

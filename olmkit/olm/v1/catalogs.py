@@ -25,7 +25,7 @@ _TRIED = {"Retrying": Readiness.STUCK, "Blocked": Readiness.BLOCKED}
 
 
 def of_catalog(catalog: Manifest) -> Diagnosis | None:
-    """Why OLM does not read a ClusterCatalog; None when it is served and not switched off."""
+    """Return why OLM does not read a ClusterCatalog; None if it is served and not switched off."""
     name = objects.name(catalog)
     progressing = kinds.any_condition(catalog, "Progressing")
     link = explanation.link(catalog, text(progressing.get("reason")) or "new")
@@ -54,7 +54,7 @@ def of_catalog(catalog: Manifest) -> Diagnosis | None:
 
 
 def image(catalog: Manifest) -> str:
-    """The reference of the image that the catalog is in."""
+    """Return the reference of the image that the catalog is in."""
     return text(_image(catalog).get("ref"))
 
 
@@ -119,7 +119,7 @@ def _image(catalog: Manifest) -> Mapping[str, Any]:
 
 
 def is_switched_off(catalog: Manifest) -> bool:
-    """Whether OLM leaves the catalog out, since its `availabilityMode` says so."""
+    """Return whether OLM leaves the catalog out, since its `availabilityMode` says so."""
     return kinds.spec(catalog).get("availabilityMode") == "Unavailable"
 
 
@@ -137,12 +137,12 @@ def lowest_priority(catalogs: Iterable[Manifest]) -> int:
 
 
 def labels(catalog: Manifest) -> Mapping[str, str]:
-    """The labels that selectors see; catalogd sets the one with the catalog's name."""
+    """Return the labels that selectors see; catalogd sets the one with the catalog's name."""
     return {**objects.labels_of(catalog), CATALOG_NAME_LABEL: objects.name(catalog)}
 
 
 def read_by(catalogs: Iterable[Manifest], request: Mapping[str, Any]) -> Sequence[Manifest]:
-    """The catalogs that a ClusterExtension with this request reads, also those not served.
+    """Return the catalogs that a ClusterExtension with this request reads, also those not served.
 
     An absent selector and an empty one select all catalogs.
     """
@@ -151,7 +151,7 @@ def read_by(catalogs: Iterable[Manifest], request: Mapping[str, Any]) -> Sequenc
 
 
 def switched_off(catalogs: Iterable[Manifest], request: Mapping[str, Any]) -> Sequence[Manifest]:
-    """The catalogs that the request selects, and OLM leaves out."""
+    """Return the catalogs that the request selects, and OLM leaves out."""
     selector = mapping(request.get("selector"))
     return [one for one in catalogs if is_switched_off(one) and _selects(selector, labels(one))]
 
@@ -174,7 +174,7 @@ def _selects(selector: Mapping[str, Any], found: Mapping[str, str]) -> bool:
 
 
 def _meets(expression: Mapping[str, Any], found: Mapping[str, str]) -> bool:
-    """One requirement of a selector: the label selectors of Kubernetes."""
+    """Return one requirement of a selector: the label selectors of Kubernetes."""
     value = found.get(text(expression.get("key")))
     values = sequence(expression.get("values"))
     match expression.get("operator"):
@@ -191,7 +191,7 @@ def _meets(expression: Mapping[str, Any], found: Mapping[str, str]) -> bool:
 
 
 def is_missing_image(reason: str) -> bool:
-    """Whether OLM v1 reports that the registry answers and does not have the image.
+    """Return whether OLM v1 reports that the registry answers and does not have the image.
 
     `unknown` alone is not enough: an `unknown authority` has signed the registry's certificate.
     """

@@ -16,7 +16,7 @@ _SHOWN = 3
 
 
 def is_enforced(extension: Manifest) -> bool:
-    """Whether a ClusterExtension lets OLM v1 refuse CRDs; the default."""
+    """Return whether a ClusterExtension lets OLM v1 refuse CRDs; the default."""
     found = mapping(kinds.spec(extension).get("install"))
     safety = mapping(mapping(found.get("preflight")).get("crdUpgradeSafety"))
     return text(safety.get("enforcement")) != "None"

@@ -25,7 +25,7 @@ _FAILS = ("Retrying", "Blocked", "InvalidConfiguration", "ProgressDeadlineExceed
 
 
 def explain(state: ExtensionState, *, target: str = "") -> Explanation:
-    """The state of the ClusterExtension. `target` is the expected bundle."""
+    """Return the state of the ClusterExtension. `target` is the expected bundle."""
     extension = state.extension
     if extension is None:
         return Explanation(
@@ -50,7 +50,7 @@ def explain(state: ExtensionState, *, target: str = "") -> Explanation:
 
 
 def _finding(state: ExtensionState, extension: Manifest, target: str) -> Diagnosis | None:
-    """Why it is not ready; None when it is."""
+    """Return why it is not ready; None if it is."""
     if objects.metadata(extension).get("deletionTimestamp"):
         return _of_controllers(state.system, CONTROLLERS) or _of_deletion(extension)
     progressing = kinds.any_condition(extension, "Progressing")
@@ -85,7 +85,7 @@ def _finding(state: ExtensionState, extension: Manifest, target: str) -> Diagnos
 
 
 def of_deployments(state: ExtensionState, extension: Manifest) -> Diagnosis | None:
-    """Why the first of its Deployments that is not available is not; None when all are."""
+    """Return why the first of its Deployments that is not available is not; None if all are."""
     for deployment in owned(state.here.deployments, extension):
         finding = pods.of_deployment(state.here, objects.name(deployment))
         if finding is not None:
@@ -94,7 +94,7 @@ def of_deployments(state: ExtensionState, extension: Manifest) -> Diagnosis | No
 
 
 def _of_controllers(system: ClusterState, names: Iterable[str]) -> Diagnosis | None:
-    """Why OLM v1 itself does not run; None when it does, or nothing is known of it."""
+    """Return why OLM v1 itself does not run; None if it does, or nothing is known of it."""
     for name in names:
         if system.deployment(name) is None:
             continue
@@ -135,7 +135,7 @@ def _of_deletion(extension: Manifest) -> Diagnosis:
 
 
 def _is_outdated(extension: Manifest, progressing: Mapping[str, Any]) -> bool:
-    """Whether the condition belongs to an earlier generation of the spec, or is missing."""
+    """Return whether the condition belongs to an earlier generation of the spec, or is missing."""
     seen = kinds.number(progressing.get("observedGeneration"))
     current = kinds.number(objects.metadata(extension).get("generation"))
     return not progressing or seen < current

@@ -42,7 +42,7 @@ class ExtensionRequest:
 
 
 def cluster_catalog(request: ExtensionRequest) -> Manifest:
-    """The ClusterCatalog of a request with `catalog_image`."""
+    """Return the ClusterCatalog of a request with `catalog_image`."""
     image: dict[str, Any] = {"ref": request.catalog_image}
     if request.poll_minutes:
         image["pollIntervalMinutes"] = request.poll_minutes
@@ -58,7 +58,7 @@ def cluster_catalog(request: ExtensionRequest) -> Manifest:
 
 
 def cluster_extension(request: ExtensionRequest) -> Manifest:
-    """The ClusterExtension of a request; fields that are not requested are left out."""
+    """Return the ClusterExtension of a request; fields that are not requested are left out."""
     catalog: dict[str, Any] = {"packageName": request.package}
     if request.version:
         catalog["version"] = request.version
@@ -91,12 +91,12 @@ def wants_service_account(crd: Manifest) -> bool:
 
 
 def request_of(extension: Manifest) -> Mapping[str, Any]:
-    """What is requested from the catalogs: package, version, channels, selector."""
+    """Return what is requested from the catalogs: package, version, channels, selector."""
     return mapping(mapping(kinds.spec(extension).get("source")).get("catalog"))
 
 
 def catalog_name(asked: Mapping[str, Any]) -> str:
-    """The only ClusterCatalog that may be taken from; empty when the selector names none."""
+    """Return the only ClusterCatalog that may be taken from; empty if the selector names none."""
     labels = mapping(mapping(asked.get("selector")).get("matchLabels"))
     return text(labels.get(CATALOG_NAME_LABEL))
 

@@ -43,7 +43,7 @@ class Failure:
 def of_message(
     state: ExtensionState, extension: Manifest, message: str, readiness: Readiness
 ) -> Diagnosis:
-    """What the message means; the message itself where its form is not known."""
+    """Return what the message means; the message itself where its form is not known."""
     resolved = _RESOLVED.search(message)
     plain = _RESOLVED.sub("", message)
     failure = Failure(state=state, extension=extension, message=plain, readiness=readiness)
@@ -101,7 +101,7 @@ def _not_served(failure: Failure, part: Part) -> Diagnosis:
 
 
 def _blocking(failure: Failure, finding: Diagnosis) -> Diagnosis:
-    """The trouble of a catalog that OLM reads for this ClusterExtension."""
+    """Return the trouble of a catalog that OLM reads for this ClusterExtension."""
     if catalog_name(request_of(failure.extension)):
         return finding
     hint = "or limit the ClusterExtension to one catalog: `spec.source.catalog.selector`"
@@ -143,7 +143,7 @@ def _none(failure: Failure, part: Part) -> Diagnosis:
 
 
 def _no_catalog(failure: Failure) -> Diagnosis:
-    """The selector matches no catalog, or those that it matches are switched off."""
+    """Return the selector matches no catalog, or those that it matches are switched off."""
     request = request_of(failure.extension)
     for catalog in catalogs.switched_off(failure.state.catalogs, request):
         finding = catalogs.of_catalog(catalog)
@@ -168,7 +168,7 @@ def _no_catalog(failure: Failure) -> Diagnosis:
 
 
 def _unlisted(failure: Failure, rest: str) -> Diagnosis:
-    """What OLM reports is true; whether there are catalogs at all, the user may not see."""
+    """Return what OLM reports is true; whether there are catalogs at all, the user may not see."""
     wanted = f"`{failure.package}` {rest}".rstrip()
     return Diagnosis(
         cause="catalogs-not-listable",
@@ -180,7 +180,7 @@ def _unlisted(failure: Failure, rest: str) -> Diagnosis:
 
 
 def _offer_hint(failure: Failure, read: Sequence[Manifest], *, is_of_version: bool) -> str:
-    """What to correct, and the command that prints what there is."""
+    """Return what to correct, and the command that prints what there is."""
     place = f"clustercatalog:{objects.name(read[0]) if len(read) == 1 else 'NAME'}"
     if is_of_version:
         return (
@@ -264,7 +264,7 @@ def _kind(failure: Failure, part: Part) -> Diagnosis:
 
 
 def _before_hint(failure: Failure, hint: str) -> str:
-    """The hint; after an upgrade, also how to return to what is installed."""
+    """Return the hint; after an upgrade, also how to return to what is installed."""
     _, version = installed(failure.extension)
     if not version:
         return hint
@@ -291,7 +291,7 @@ def _crd(failure: Failure, part: Part) -> Diagnosis:
 
 
 def _breaks(rest: str) -> Iterable[str]:
-    """Each change that the check refuses, with the version and the field that it is in."""
+    """Yield each change that the check refuses, with the version and the field that it is in."""
     for line in rest.split("\n"):
         plain = _CHECKED.sub("", line).strip()
         if plain and not plain.startswith("calculating schema diff"):  # it names no change
@@ -331,7 +331,7 @@ def _collision(failure: Failure, part: Part) -> Diagnosis:
 
 
 def _escalation(failure: Failure, part: Part) -> Diagnosis:
-    """What the account may not grant: the API server lists every missing rule."""
+    """Return what the account may not grant: the API server lists every missing rule."""
     missing = tuple(_rules(part["rest"]))
     counted = f"{len(missing)} permissions" if len(missing) != 1 else "1 permission"
     return Diagnosis(
@@ -345,7 +345,7 @@ def _escalation(failure: Failure, part: Part) -> Diagnosis:
 
 
 def _rules(rest: str) -> Iterable[str]:
-    """Each rule in the notation of the API server, as `verbs: resources.group`."""
+    """Yield each rule in the notation of the API server, as `verbs: resources.group`."""
     for rule in re.findall(r"\{(\w+:.*)\}", rest):
         fields = dict(re.findall(r"(\w+):(\[[^\]]*\])", rule))
         values = {key: re.findall(r'"([^"]*)"', value) for key, value in fields.items()}
@@ -376,7 +376,7 @@ def _permissions_hint(failure: Failure) -> str:
 
 
 def _printing(failure: Failure) -> str:
-    """What prints the manifests that grant what the service account lacks."""
+    """Return what prints the manifests that grant what the service account lacks."""
     return f"`olmkit upgrade {failure.name} --olm v1 --dry-run` prints"
 
 

@@ -78,7 +78,7 @@ def needed(
 def account_objects(
     needs: ExtensionPermissions, *, account: str, namespace: str, package: str, suffix: str = ""
 ) -> tuple[Manifest, ...]:
-    """The service account with roles and bindings for these permissions, in order.
+    """Return the service account with roles and bindings for these permissions, in order.
 
     `suffix` ends the names of roles and bindings.
     """
@@ -107,7 +107,7 @@ def account_objects(
 
 
 def described(rule: Mapping[str, Any], namespace: str = "") -> str:
-    """A rule in one line."""
+    """Return a rule in one line."""
     groups = sequence(rule.get("apiGroups")) or [""]
     resources = [
         f"{resource}.{group}" if group else resource
@@ -122,7 +122,7 @@ def described(rule: Mapping[str, Any], namespace: str = "") -> str:
 
 
 def _created(manifests: list[Manifest], *, is_later: bool) -> Iterator[_Created]:
-    """The objects that OLM makes of a bundle; without a name where that is not known."""
+    """Yield the objects that OLM makes of a bundle; without a name where that is not known."""
     for csv in manifests:
         if objects.kind(csv) != kinds.CSV[1]:
             continue
@@ -172,7 +172,7 @@ def _add_kind(created: list[_Created], cluster: list[Rule], local: list[Rule]) -
 
 
 def _granted(manifests: list[Manifest], *, is_later: bool) -> Iterator[Rule]:
-    """What the bundle grants in the whole cluster: OLM v1 installs for all namespaces."""
+    """Yield what the bundle grants in the whole cluster: OLM v1 installs for all namespaces."""
     for one in manifests:
         if objects.kind(one) == kinds.CSV[1]:
             install = _install(one)
@@ -215,7 +215,7 @@ def _accounts(install: Mapping[str, Any]) -> set[str]:
 
 
 def _role_name(csv: str, permission: Mapping[str, Any]) -> str:
-    """The name of the role that OLM creates for one entry of permissions.
+    """Return the name of the role that OLM creates for one entry of permissions.
 
     The hash is that of the entry as Go writes it: fields in their order, empty ones left out.
     """

@@ -54,7 +54,7 @@ class ExtensionState:
         return not known or self.namespace in known
 
     def named(self, kind: str, name: str) -> Manifest | None:
-        """An object that a condition names, as far as it was read."""
+        """Return an object that a condition names, as far as it was read."""
         for one in self.around:
             if (objects.kind(one), objects.name(one)) == (kind, name):
                 return one
@@ -81,13 +81,13 @@ def chosen(extensions: Iterable[Manifest], name: str) -> Manifest | None:
 
 
 def owned(deployments: Iterable[Manifest], extension: Manifest) -> Objects:
-    """The Deployments that OLM created for the ClusterExtension."""
+    """Return the Deployments that OLM created for the ClusterExtension."""
     name = objects.name(extension)
     return tuple(one for one in deployments if objects.labels_of(one).get(OWNER_LABEL) == name)
 
 
 def of_objects(found: Iterable[Manifest], name: str) -> ExtensionState:
-    """The state that a file of objects holds, such as `objects_of` has written.
+    """Return the state that a file of objects holds, such as `objects_of` has written.
 
     Raises `InputError` when several ClusterExtensions request the package `name`.
     """
@@ -110,7 +110,7 @@ def of_objects(found: Iterable[Manifest], name: str) -> ExtensionState:
 
 
 def objects_of(state: ExtensionState) -> Iterator[Manifest]:
-    """The objects of a state, without what is long and explains nothing."""
+    """Yield the objects of a state, without what is long and explains nothing."""
     seen: set[tuple[str, str, str]] = set()
     if state.extension is not None:
         yield snapshots.shortened(state.extension)

@@ -20,7 +20,7 @@ _V0 = "install it with OLM v0"
 
 
 def release(deployment: Manifest | None) -> Version | None:
-    """The release of OLM v1, by the tag of operator-controller's image; None if unknown."""
+    """Return the release of OLM v1, by the tag of operator-controller's image; None if unknown."""
     spec = objects.pod_spec(deployment or {})
     for container in sequence(spec.get("containers")):
         tag = text(mapping(container).get("image")).partition("@")[0].rpartition(":")[2]

@@ -32,7 +32,7 @@ _BLANKS = re.compile(r"[ \t\n\f\r]+")
 
 
 def parse(text: str) -> VersionConstraint:
-    """The range. Raises `InvalidRangeError` when OLM v1 or the API server refuses it."""
+    """Return the range. Raises `InvalidRangeError` when OLM v1 or the API server refuses it."""
     try:
         found = VersionConstraint.parse(text)
     except InvalidRangeError as error:  # its hint is for all ranges

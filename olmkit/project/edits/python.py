@@ -222,7 +222,7 @@ def _parse(data: bytes, path: str) -> tuple[ast.Module, list[str]]:
 
 
 def _is_extensible(node: ast.ImportFrom, lines: Sequence[str]) -> bool:
-    """Whether an import is on one line, or has one for each name, and nothing next to it."""
+    """Return whether an import is on one line, or has one for each name, and nothing next to it."""
     own = lines[node.lineno - 1 : _end(node)]
     names = [one.name for one in node.names]
     if any(one.asname is not None for one in node.names):
@@ -243,7 +243,7 @@ def _end(node: ast.stmt) -> int:
 
 
 def _place_of_library(tree: ast.Module, statement: list[str]) -> tuple[int, list[str]]:
-    """Where an import of the standard library goes: below its like, above all others."""
+    """Return where an import of the standard library goes: below its like, above all others."""
     place = 0
     for index, node in enumerate(tree.body):
         is_words = (
@@ -261,7 +261,7 @@ def _place_of_library(tree: ast.Module, statement: list[str]) -> tuple[int, list
 
 
 def _end_of_imports(tree: ast.Module) -> int:
-    """The line after the last import of the head, or after the module's words."""
+    """Return the line after the last import of the head, or after the module's words."""
     place = 0
     for index, node in enumerate(tree.body):
         is_words = (
@@ -274,7 +274,7 @@ def _end_of_imports(tree: ast.Module) -> int:
 
 
 def _joined(lines: Sequence[str]) -> bytes:
-    """The text, with the line ends and the mark that it had; new lines come without."""
+    """Return the text, with the line ends and the mark that it had; new lines come without."""
     plain = [line.removesuffix("\r").removeprefix(_BYTE_ORDER) for line in lines]
     if any(line.startswith(_BYTE_ORDER) for line in lines):
         plain[0] = _BYTE_ORDER + plain[0]

@@ -18,7 +18,7 @@ _IMPORT = re.compile(r"from (\S+) import ([^()#]+)")
 
 
 def text(value: str) -> str:
-    """A text as it is written in Python, in the quotes of which it has fewer."""
+    """Return a text as it is written in Python, in the quotes of which it has fewer."""
     inside = json.dumps(value, ensure_ascii=False)[1:-1]
     if value.count('"') <= value.count("'"):
         return f'"{inside}"'
@@ -26,23 +26,23 @@ def text(value: str) -> str:
 
 
 def shaped(source: str) -> str:
-    """A source text, each line of it that is too long broken."""
+    """Return a source text, each line of it that is too long broken."""
     return "\n".join(part for line in source.split("\n") for part in broken(line))
 
 
 def import_lines(module: str, names: Sequence[str]) -> list[str]:
-    """The lines of an import."""
+    """Return the lines of an import."""
     line = f"from {module} import {', '.join(names)}"
     return [line] if len(line) <= MAX_LINE else import_block(module, names)
 
 
 def import_block(module: str, names: Sequence[str]) -> list[str]:
-    """The lines of an import with one for each name."""
+    """Return the lines of an import with one for each name."""
     return [f"from {module} import (", *(f"    {name}," for name in names), ")"]
 
 
 def broken(line: str) -> list[str]:
-    """A line, or those that it is broken to; one that has no brackets to break stays."""
+    """Return a line, or those that it is broken to; one that has no brackets to break stays."""
     if len(line) <= MAX_LINE:
         return [line]
     if found := _IMPORT.fullmatch(line):
@@ -71,7 +71,7 @@ def broken(line: str) -> list[str]:
 
 
 def _items(inside: str) -> Iterator[str]:
-    """What commas divide, not counting those inside of brackets and texts."""
+    """Yield what commas divide, not counting those inside of brackets and texts."""
     start = 0
     for place, character, depth in _code(inside):
         if character == "," and depth == 0:
@@ -82,7 +82,7 @@ def _items(inside: str) -> Iterator[str]:
 
 
 def _groups(line: str) -> Iterator[tuple[int, int]]:
-    """Where the outer brackets of a line open and close; none of a line that is not whole."""
+    """Yield where the outer brackets of a line open and close; none of a line that is not whole."""
     found: list[tuple[int, int]] = []
     opened = depth = 0
     for place, character, depth in _code(line):

@@ -126,7 +126,7 @@ _MISSING = object()
 
 
 def _holds(found: Any, wanted: Any) -> bool:
-    """Whether one entry says what is wanted, and maybe more."""
+    """Return whether one entry says what is wanted, and maybe more."""
     if isinstance(wanted, Mapping):
         return isinstance(found, Mapping) and all(
             key in found and _holds(found[key], value) for key, value in wanted.items()
@@ -304,7 +304,7 @@ class _Text:
         return line, before.rindex("-") if before.strip() == "-" else -1
 
     def _marker(self, name: str, keys: tuple[Key, ...]) -> int | None:
-        """The line of a marker in or right below the list under `keys`."""
+        """Return the line of a marker in or right below the list under `keys`."""
         if not name:
             return None
         start, column = self._place(keys)

@@ -48,7 +48,7 @@ _MAX_DEPTH = 50
 
 
 def is_overlay(read: Reader, folder: str) -> bool:
-    """Whether a folder has a kustomization file."""
+    """Return whether a folder has a kustomization file."""
     return any(read(posixpath.join(folder, name)) is not None for name in FILE_NAMES)
 
 
@@ -59,7 +59,7 @@ def render(
     shown: Callable[[str], str] = lambda path: path,
     findings: list[Diagnostic] | None = None,
 ) -> tuple[Document, ...]:
-    """The objects of an overlay, in kustomize's order, with the places of their files.
+    """Return the objects of an overlay, in kustomize's order, with the places of their files.
 
     `shown` gives the path that people see. `findings` takes what kustomize passes over in
     silence. Raises `InputError` for what kustomize
@@ -204,7 +204,7 @@ class _Builder:
             built.resources += _resources(document)
 
     def _data(self, folder: str, entry: Any, at: Location) -> tuple[str, bytes]:
-        """The path and bytes of a file in or below the overlay's folder."""
+        """Return the path and bytes of a file in or below the overlay's folder."""
         path = self._folder(folder, entry)
         inside = path.startswith(f"{folder}/") or folder == "."
         data = self.read(path) if not path.startswith(("..", "/")) else None
@@ -325,7 +325,7 @@ def _is_same(one: Resource, other: Resource) -> bool:
 
 
 def _unique(document: Document) -> Document:
-    """A document none of whose keys is twice, since only one of them would count."""
+    """Return a document none of whose keys is twice, since only one of them would count."""
     for one in document.duplicate_keys():
         raise refusal(
             f"`{documents.field_path(one.keys)}` occurs twice",
@@ -373,7 +373,7 @@ def _label(overlay: Document, built: _Built) -> None:
 
 
 def _entries(overlay: Document, *sections: str) -> Iterator[tuple[tuple[Key, ...], Any]]:
-    """The entries of list sections with their keys; null is an empty list."""
+    """Yield the entries of list sections with their keys; null is an empty list."""
     for section in sections:
         value = overlay.get(section)
         if value is None:

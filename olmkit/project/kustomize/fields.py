@@ -307,7 +307,7 @@ _UNSUPPORTED_KEYS = frozenset({"nameSuffix", "templateLabels"})
 
 
 def configuration(document: Document) -> Lists:
-    """The lists of one file of `configurations`."""
+    """Return the lists of one file of `configurations`."""
     value = objects.mapping(document.value)
     lists: dict[str, tuple[FieldSpec, ...]] = {}
     references: tuple[Reference, ...] = ()

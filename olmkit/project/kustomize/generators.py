@@ -33,7 +33,7 @@ _HASH_LETTERS = str.maketrans("013ae", "ghkmt")
 def make(
     kind: str, overlay: Document, index: int, common: Mapping[str, Any], load: Load
 ) -> tuple[Resource, str]:
-    """The resource of one entry of a generator, and its behaviour."""
+    """Return the resource of one entry of a generator, and its behaviour."""
     section = "configMapGenerator" if kind == "ConfigMap" else "secretGenerator"
     at = overlay.at(section, index)
     entry = objects.mapping(overlay.get(section, index))
@@ -72,7 +72,7 @@ def merge(old: Resource, new: Resource, behavior: str) -> None:
 
 
 def hashed_name(resource: Resource) -> str:
-    """The name with the hash of the content."""
+    """Return the name with the hash of the content."""
     value = resource.value
     # Kustomize hashes with an empty name, so that prefixes do not change the hash.
     content: dict[str, Any] = {"kind": objects.kind(value), "name": ""}

@@ -76,7 +76,7 @@ def _reaches(referrer: Resource, resource: Resource, reference: Reference) -> bo
 
 
 def _named_by(referrer: Resource) -> set[str]:
-    """The namespaces that the accounts of a RoleBinding are said to be in."""
+    """Return the namespaces that the accounts of a RoleBinding are said to be in."""
     if referrer.gvk.kind != "RoleBinding":
         return set()
     subjects = map(objects.mapping, objects.sequence(referrer.value.get("subjects")))

@@ -40,7 +40,7 @@ def parse(
     given: Mapping[str, Any],
     loaded: Sequence[Document] | None,
 ) -> Sequence[Patch]:
-    """The patches of one entry of a kustomization, of which `loaded` is its file."""
+    """Return the patches of one entry of a kustomization, of which `loaded` is its file."""
     at = overlay.at(*keys)
     if bool(given.get("path")) == bool(given.get("patch")):
         raise refusal("a patch needs one of `path` and `patch`", at)
@@ -114,7 +114,7 @@ def _apply(resources: list[Resource], patch: Patch) -> None:
 
 
 def _still_one(value: Any, resource: Resource, patch: Patch) -> dict[str, Any]:
-    """What a patch made of a resource, which must have kind and name as before."""
+    """Return what a patch made of a resource, which must have kind and name as before."""
     if isinstance(value, dict) and objects.kind(value) and objects.name(value):
         return value
     raise refusal(
@@ -149,7 +149,7 @@ def _meant(resources: Sequence[Resource], patch: Patch) -> Resource:
 
 
 def _without_identity(patch: Mapping[str, Any]) -> dict[str, Any]:
-    """A patch says which object it means, and does not rename it."""
+    """Return a patch says which object it means, and does not rename it."""
     result = {key: item for key, item in patch.items() if key not in ("apiVersion", "kind")}
     if isinstance(result.get("metadata"), dict):
         result["metadata"] = {

@@ -59,12 +59,12 @@ def _source_value(resources: Sequence[Resource], source: Mapping[str, Any], at: 
 
 
 def find_value(value: Any, path: str) -> Any:
-    """The value at a field path, None when there is nothing."""
+    """Return the value at a field path, None when there is nothing."""
     return value_at(value, field_steps(path))
 
 
 def value_at(value: Any, steps: Sequence[str]) -> Any:
-    """The value that steps lead to, None when there is nothing."""
+    """Return the value that steps lead to, None when there is nothing."""
     for step in steps:
         value = _child(value, step)
         if value is _MISSING:
@@ -84,20 +84,20 @@ def field_steps(path: str) -> list[str]:
 
 
 def _index_hint(path: str) -> str:
-    """How to write an index: kustomize takes `containers[0]` in variables only."""
+    """Return how to write an index: kustomize takes `containers[0]` in variables only."""
     corrected = _INDEX.sub(r"\1.\2", path)
     return f"write `{corrected}`" if corrected != path else ""
 
 
 def _child(value: Any, step: str) -> Any:
-    """The first child that a step means, or `_MISSING`."""
+    """Return the first child that a step means, or `_MISSING`."""
     if isinstance(value, dict):
         return value.get(step, _MISSING)
     return next((value[index] for index in _indexes(value, step)), _MISSING)
 
 
 def _indexes(value: Any, step: str) -> Iterator[int]:
-    """The positions in a list that a step means."""
+    """Yield the positions in a list that a step means."""
     if not isinstance(value, list):
         return
     if step == "*":
@@ -129,7 +129,7 @@ def _put(
 
 
 def _places(value: Any, steps: Sequence[str], *, create: bool) -> Iterator[tuple[Any, Any]]:
-    """Where the last step is: its holder and its key there."""
+    """Yield where the last step is: its holder and its key there."""
     head, rest = steps[0], steps[1:]
     if isinstance(value, dict):
         if head == "*" and head not in value:
@@ -178,7 +178,7 @@ def _new_value(old: Any, value: Any, options: Mapping[str, Any], at: Location) -
 
 
 def _as_before(old: Any, value: Any, at: Location) -> Any:
-    """A value in a field that has one: kustomize keeps the type, and puts the text in.
+    """Return a value in a field that has one: kustomize keeps the type, and puts the text in.
 
     A new field is what its text says: `5` of a text too.
     """
@@ -198,7 +198,7 @@ def _as_before(old: Any, value: Any, at: Location) -> Any:
 
 
 def _plain(text: str) -> Any:
-    """What a text means without quotes; what is not a single value stays text."""
+    """Return what a text means without quotes; what is not a single value stays text."""
     try:
         [document] = documents.load_all(text.encode(), "", as_kustomize=True)
     except (InputError, ValueError):

@@ -21,7 +21,7 @@ PIPE_HINT = "pipe the output of `kustomize build` into `--input -`"
 
 
 def refusal(message: str, at: Location | None, hint: str = "") -> InputError:
-    """The error for an overlay that cannot be built, with its place."""
+    """Return the error for an overlay that cannot be built, with its place."""
     found = Diagnostic(
         rule=RULE, name=RULE_NAME, severity=Severity.ERROR, message=message, at=at, hint=hint
     )
@@ -29,7 +29,7 @@ def refusal(message: str, at: Location | None, hint: str = "") -> InputError:
 
 
 def idle_patch(at: Location) -> Diagnostic:
-    """The finding for a patch whose target is nothing, which kustomize passes over."""
+    """Return the finding for a patch whose target is nothing, which kustomize passes over."""
     return Diagnostic(
         rule="PRJ121",
         name="idle-patch",
@@ -90,7 +90,7 @@ class Resource:
         return not objects.is_cluster_scoped(self.gvk)
 
     def metadata(self) -> dict[str, Any]:
-        """The metadata, to be changed."""
+        """Return the metadata, to be changed."""
         metadata = self.value.setdefault("metadata", {})
         return metadata if isinstance(metadata, dict) else {}
 
@@ -117,7 +117,7 @@ class Resource:
             self.metadata()["namespace"] = namespace
 
     def finished(self) -> Document:
-        """The object as a document with the places of the file that it comes from."""
+        """Return the object as a document with the places of the file that it comes from."""
         return self.document.derived(self.value)
 
     def __str__(self) -> str:
@@ -188,7 +188,7 @@ class Selector:
         return f"{self.kind or 'any kind'} `{self.name or '*'}`"
 
     def matches(self, resource: Resource) -> bool:
-        """Whether the resource is meant, by any name and namespace that it had."""
+        """Return whether the resource is meant, by any name and namespace that it had."""
         api = resource.gvk
         if not (
             self._is(self.group, api.group)
@@ -212,7 +212,7 @@ class Selector:
 
 
 def _selects(selector: str, values: Mapping[str, str]) -> bool:
-    """Whether a label selector in Kubernetes' words selects these labels."""
+    """Return whether a label selector in Kubernetes' words selects these labels."""
     return all(_meets(term.strip(), values) for term in _terms(selector))
 
 

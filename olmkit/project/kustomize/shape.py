@@ -110,7 +110,7 @@ def _check(document: Document, keys: tuple[Key, ...], shape: _Shape) -> None:
 
 
 def _said(document: Document, keys: tuple[Key, ...]) -> Iterator[tuple[str, Any]]:
-    """The keys of a mapping with something below them; nothing is as good as no key."""
+    """Yield the keys of a mapping with something below them; nothing is as good as no key."""
     found: Mapping[str, Any] = document.get(*keys) if keys else document.value
     for key, value in found.items():
         if value not in (None, [], {}, ""):

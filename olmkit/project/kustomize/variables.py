@@ -27,7 +27,7 @@ class Variable:
 
 
 def parse(overlay: Document, keys: tuple[Key, ...], entry: Mapping[str, Any]) -> Variable:
-    """One entry of `vars`."""
+    """Return one entry of `vars`."""
     at = overlay.at(*keys)
     name = objects.text(entry.get("name"))
     reference = dict(objects.mapping(entry.get("objref")))
@@ -83,7 +83,7 @@ def _value(variable: Variable, resources: Sequence[Resource]) -> Any:
 
 
 def _steps(path: str) -> Iterator[str]:
-    """The steps of the field path of a variable, which alone may say `containers[0]`."""
+    """Yield the steps of the field path of a variable, which alone may say `containers[0]`."""
     for step in replacements.field_steps(path):
         indexed = _INDEXED.fullmatch(step)
         yield from indexed.groups() if indexed else (step,)

@@ -51,7 +51,7 @@ class ApiRequest(KindRequest):
 
 
 def create_api(request: ApiRequest, project: Project, present: Tree, templates: Tree) -> Draft:
-    """A project with one more kind.
+    """Return a project with one more kind.
 
     Raises `ConfigurationError` for names that cannot be and for what is there already.
     """
@@ -206,7 +206,7 @@ def _values(request: ApiRequest, project: Project, where: Names, templates: Tree
 
 
 def reconciler_values(project: Project, where: Names) -> dict[str, str]:
-    """The values of templates that reconcile one kind."""
+    """Return the values of templates that reconcile one kind."""
     api = where.api
     prefix = scaffold.module_prefix(api, multigroup=project.is_multigroup, separator="-")
     in_namespace = scaffold.is_namespaced(project) and api.is_namespaced
@@ -358,7 +358,7 @@ def add_reconciler(
 
 
 def _facts(request: ApiRequest, api: Api) -> dict[str, Any]:
-    """What the project file says is made for a kind."""
+    """Return what the project file says is made for a kind."""
     facts: dict[str, Any] = {}
     if request.resource:
         facts["api"] = {"crdVersion": "v1"} | ({"namespaced": True} if api.is_namespaced else {})

@@ -42,7 +42,7 @@ class EditRequest:
 
 
 def edit(request: EditRequest, project: Project, present: Tree, templates: Tree) -> Draft:
-    """A project with other properties.
+    """Return a project with other properties.
 
     Raises `ConfigurationError` for a wrong image or domain, for another domain once there are
     kinds, and for a switch of a folder that the project does not have.
@@ -164,7 +164,7 @@ def _remark(draft: Draft, project: Project) -> bool:
 
 
 def _targets(said: Mapping[str, str]) -> set[tuple[str, str]]:
-    """The groups and plurals of a marker, each with each."""
+    """Return the groups and plurals of a marker, each with each."""
     groups, resources = (
         re.split(r"[;,]", said.get(key, "").strip('{}"`')) for key in ("groups", "resources")
     )

@@ -47,7 +47,7 @@ def is_external_kind(request: KindRequest, project: Project) -> bool:
 
 
 def wanted_api(request: KindRequest, project: Project) -> Api:
-    """The external kind that a request is about: as the project file has it, or as it will.
+    """Return the external kind that a request is about: as the project file has it, or as it will.
 
     Raises `ConfigurationError` for names that cannot be, and for one that is the project's own.
     """
@@ -71,7 +71,7 @@ def wanted_api(request: KindRequest, project: Project) -> Api:
 
 
 def find(project: Project, api: Api) -> int | None:
-    """The number of a kind among those of the project, wherever it is defined."""
+    """Return the number of a kind among those of the project, wherever it is defined."""
     for index, other in enumerate(project.apis):
         same_group = other.qualified_group == api.qualified_group
         if same_group and (other.version, other.kind) == (api.version, api.kind):
@@ -82,7 +82,7 @@ def find(project: Project, api: Api) -> int | None:
 def create_controller(
     request: ApiRequest, project: Project, present: Tree, templates: Tree
 ) -> Draft:
-    """A project with a controller for one more external kind.
+    """Return a project with a controller for one more external kind.
 
     Raises `ConfigurationError` for names that cannot be and for what is there already.
     """
@@ -110,7 +110,7 @@ def _core_group(group: str) -> str:
 
 
 def _recorded(request: KindRequest, project: Project) -> Api | None:
-    """The external kind that the project file names so."""
+    """Return the external kind that the project file names so."""
     wanted = (_core_group(request.group), request.version, request.kind)
     for api in project.apis:
         if api.is_defined_elsewhere and (api.group, api.version, api.kind) == wanted:

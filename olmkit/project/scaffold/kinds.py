@@ -76,7 +76,7 @@ class Names:
 
     @classmethod
     def of(cls, api: Api, project: Project, present: Tree) -> Names:
-        """Where the parts of a kind are in a project."""
+        """Return where the parts of a kind are in a project."""
         folder = scaffold.package_folder(project, present)
         return cls(folder, scaffold.package_of(project), api, project.is_multigroup)
 
@@ -116,7 +116,7 @@ class Names:
         return self.group_prefix + _camel(self.api.version)
 
     def module_of(self, path: str) -> str:
-        """The dotted name of a file of the package."""
+        """Return the dotted name of a file of the package."""
         inner = path.removeprefix(self.folder).removesuffix(".py").strip("/")
         return ".".join([self.package, *inner.split("/")])
 
@@ -141,7 +141,7 @@ def variable_of(kind: str, templates: Tree) -> str:
 
 
 def find(project: Project, group: str, version: str, kind: str) -> int | None:
-    """The number of an API of the project's own group among all of the project."""
+    """Return the number of an API of the project's own group among all of the project."""
     for index, api in enumerate(project.apis):
         if not api.is_defined_elsewhere and (api.group, api.version, api.kind) == (
             group,

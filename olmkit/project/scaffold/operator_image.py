@@ -75,7 +75,7 @@ def _follow(draft: Draft, project: Project, old_name: str, image: str) -> None:
 
 
 def in_makefile(text: str, old_name: str, image: str) -> str:
-    """A Makefile whose `IMG`, `VERSION` and names derived from the image follow a new image.
+    """Return a Makefile whose `IMG`, `VERSION` and names derived from the image follow a new image.
 
     Only lines with `?=` in the form of the scaffold change; what an author wrote there stays.
     """
@@ -97,12 +97,12 @@ def in_makefile(text: str, old_name: str, image: str) -> str:
 
 
 def _is_of(image: str, name: str) -> bool:
-    """Whether a reference, whose tag may have a variable, is one with that name."""
+    """Return whether a reference, whose tag may have a variable, is one with that name."""
     return image == name or image.startswith((f"{name}:", f"{name}@"))
 
 
 def _version_of(tag: str) -> str:
-    """The version in a tag such as `v1.2.3`; empty when it has none."""
+    """Return the version in a tag such as `v1.2.3`; empty if it has none."""
     version = tag.removeprefix("v")
     try:
         Version.parse(version)

@@ -78,7 +78,7 @@ class Draft:
     force: bool = False
 
     def get(self, path: str) -> bytes | None:
-        """The content of a file as it shall be, or as it is."""
+        """Return the content of a file as it shall be, or as it is."""
         content = self.wanted.get(path) or self.present.get(path)
         return content.data if isinstance(content, File) else content
 
@@ -118,7 +118,7 @@ class Draft:
 
 
 def init(request: InitRequest, present: Tree, templates: Tree) -> Draft:
-    """The files of a new project.
+    """Return the files of a new project.
 
     Raises `ConfigurationError` for names that cannot be, and when a project exists there.
     """
@@ -155,7 +155,7 @@ def add_workflow(draft: Draft, service: str, templates: Tree) -> None:
 
 
 def package_of(project: Project) -> str:
-    """The Python package of a project: where its sources are, else by its name."""
+    """Return the Python package of a project: where its sources are, else by its name."""
     if project.settings.sources:
         return project.settings.sources[0].rstrip("/").removeprefix("src/").replace("/", ".")
     for api in project.own_apis():
@@ -165,7 +165,7 @@ def package_of(project: Project) -> str:
 
 
 def package_folder(project: Project, present: Tree) -> str:
-    """The folder of the project's package, seen from the project."""
+    """Return the folder of the project's package, seen from the project."""
     package = package_of(project).replace(".", "/")
     in_source = any(path.startswith(f"src/{package}/") for path in present)
     return f"src/{package}" if in_source else package
@@ -176,18 +176,18 @@ def is_namespaced(project: Project) -> bool:
 
 
 def module_name(text: str) -> str:
-    """A text as the name of a module: `memcached-operator` → `memcached_operator`."""
+    """Return a text as the name of a module: `memcached-operator` → `memcached_operator`."""
     name = text.lower().replace("-", "_").replace(".", "_")
     return f"{name}_" if keyword.iskeyword(name) else name
 
 
 def project_values(project: Project) -> dict[str, str]:
-    """The values that every template may use."""
+    """Return the values that every template may use."""
     return _common(project.name, project.domain, package_of(project), is_namespaced(project))
 
 
 def lock_name(repo: str, domain: str) -> str:
-    """The name of the lease that the replicas of an operator share: FNV-1a of 32 bits."""
+    """Return the name of the lease that the replicas of an operator share: FNV-1a of 32 bits."""
     value = _FNV_START
     for byte in repo.encode():
         value = ((value ^ byte) * _FNV_PRIME) & 0xFFFFFFFF
@@ -216,7 +216,7 @@ def record(draft: Draft, api: Api, found: int | None, facts: Mapping[str, Any]) 
 
 
 def _identity(api: Api) -> dict[str, Any]:
-    """What the project file says of a kind, without what is made for it."""
+    """Return what the project file says of a kind, without what is made for it."""
     named = {
         "core": api.is_core,
         "domain": api.domain,
@@ -240,7 +240,7 @@ def watch_own_namespace(draft: Draft) -> None:
 
 
 def role_files(api: Api, *, multigroup: bool) -> dict[str, str]:
-    """The roles for people who work with one kind: template → file."""
+    """Return the roles for people who work with one kind: template → file."""
     prefix = module_prefix(api, multigroup=multigroup, separator="_")
     return {
         f"{name}_role.yaml": f"{RBAC_FOLDER}/{prefix}{api.kind.lower()}_{name}_role.yaml"
@@ -253,7 +253,7 @@ def module_prefix(api: Api, *, multigroup: bool, separator: str) -> str:
 
 
 def api_values(project: Project, api: Api) -> dict[str, str]:
-    """The values of templates that describe one kind."""
+    """Return the values of templates that describe one kind."""
     prefix = module_prefix(api, multigroup=project.is_multigroup, separator="-")
     group = api.qualified_group
     return project_values(project) | {
@@ -297,7 +297,7 @@ def note_converted_in_one_namespace(draft: Draft) -> None:
 
 
 def sample_file(api: Api) -> str:
-    """The sample of one of the project's own kinds."""
+    """Return the sample of one of the project's own kinds."""
     parts = (api.group, api.version, api.kind.lower())
     return f"{SAMPLES_FOLDER}/{'_'.join(part for part in parts if part)}.yaml"
 
@@ -318,7 +318,7 @@ def _common(name: str, domain: str, package: str, namespaced: bool) -> dict[str,
 
 
 def init_values(request: InitRequest) -> dict[str, str]:
-    """The values that the templates of a new project may use."""
+    """Return the values that the templates of a new project may use."""
     image = request.image or f"{request.domain}/{request.name}:v0.0.1"
     name, tag, digest = image_parts(image)
     if digest or not tag:
@@ -336,7 +336,7 @@ def init_values(request: InitRequest) -> dict[str, str]:
 
 
 def check_image(image: str) -> Reference:
-    """An image as it is named; raises `ConfigurationError` for what names none."""
+    """Return an image as it is named; raise `ConfigurationError` for what names none."""
     try:
         return Reference.parse(image)
     except InputError as error:

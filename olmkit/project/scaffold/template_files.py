@@ -20,7 +20,7 @@ _PLACE = re.compile(r"_([a-z]+)_(?=/|$|\.)")
 
 
 def folder(templates: Tree, name: str, values: Mapping[str, str]) -> Tree:
-    """The files below a folder of templates; a part `_package_` of a path is a value too."""
+    """Return the files below a folder of templates; a part `_package_` of a path is a value too."""
     files: dict[str, File | bytes] = {}
     for path, content in templates.under(name).items():
         place = _PLACE.sub(lambda match: values.get(match[1], match[0]), path.removesuffix(SUFFIX))
@@ -29,7 +29,7 @@ def folder(templates: Tree, name: str, values: Mapping[str, str]) -> Tree:
 
 
 def file(templates: Tree, name: str, values: Mapping[str, str]) -> bytes:
-    """One template, filled in."""
+    """Return one template, filled in."""
     return _filled(name, templates.data(name + SUFFIX), values)
 
 

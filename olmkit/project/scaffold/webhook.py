@@ -46,7 +46,7 @@ class WebhookRequest(KindRequest):
 def create_webhook(
     request: WebhookRequest, project: Project, present: Tree, templates: Tree
 ) -> Draft:
-    """A project with webhooks for one of its kinds, or for one that others define.
+    """Return a project with webhooks for one of its kinds, or for one that others define.
 
     Raises `ConfigurationError` for a kind that is not there, and for webhooks that are.
     """
@@ -82,7 +82,7 @@ def create_webhook(
 
 
 def _target(request: WebhookRequest, project: Project) -> tuple[Api, int | None]:
-    """The requested kind, and its number in the project file if it is there."""
+    """Return the requested kind, and its number in the project file if it is there."""
     if not external.is_external_kind(request, project):
         found = kinds.find(project, request.group, request.version, request.kind)
         if found is None or not project.apis[found].has_types:
@@ -129,7 +129,7 @@ def _spokes(request: WebhookRequest, project: Project) -> tuple[str, ...]:
 
 
 def _known_webhooks(project: Project, found: int | None) -> dict[str, Any]:
-    """What the project file says of the webhooks of a kind."""
+    """Return what the project file says of the webhooks of a kind."""
     if found is None:
         return {}
     known = project.document.get("resources", found, "webhooks")
@@ -382,7 +382,7 @@ def _wire(
 def _called(
     data: bytes, path: str, where: Names, imports: Mapping[str, tuple[str, str]]
 ) -> dict[str, str]:
-    """What is imported is called so in a file."""
+    """Return what is imported is called so in a file."""
     called: dict[str, str] = {}
     for word, (module, name) in imports.items():
         prefix = where.group_prefix.lower() + "_" if name.islower() else where.version_prefix
@@ -477,7 +477,7 @@ def _convert_crd(
 
 
 def _only(versions: set[str], hub: str) -> bytes:
-    """A patch of a CRD that leaves one of its versions, which are in alphabetical order."""
+    """Return a patch of a CRD that leaves one of its versions, which are in alphabetical order."""
     text = "# Without a conversion webhook one version can be served, the one that is stored.\n"
     for index, version in reversed(list(enumerate(sorted(versions)))):
         if version != hub:
@@ -487,7 +487,7 @@ def _only(versions: set[str], hub: str) -> bytes:
 
 
 def _webhooks(request: WebhookRequest, project: Project, found: int | None) -> dict[str, Any]:
-    """The webhooks of a kind: those that are there, and the new ones."""
+    """Return the webhooks of a kind: those that are there, and the new ones."""
     known = _known_webhooks(project, found)
     webhooks = dict(known)
     webhooks |= {"defaulting": True} if request.defaulting else {}

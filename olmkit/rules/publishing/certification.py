@@ -208,7 +208,7 @@ def marketplace_workflow(bundle: Bundle) -> Iterator[Finding]:
 def containers(
     deployments: tuple[Mapping[str, Any], ...],
 ) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Every container with the index of its deployment, init containers included."""
+    """Yield every container with the index of its deployment, init containers included."""
     for index, deployment in enumerate(deployments):
         template = kube.mapping(kube.mapping(deployment.get("spec")).get("template"))
         pod = kube.mapping(template.get("spec"))

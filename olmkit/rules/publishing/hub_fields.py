@@ -278,12 +278,12 @@ def icon_mismatch(bundle: Bundle) -> Iterator[Finding]:
 
 
 def is_address(text: str) -> bool:
-    """Whether `text` is one email address, with or without a display name."""
+    """Return whether `text` is one email address, with or without a display name."""
     return len(text) < 1000 and _ADDRESS.fullmatch(text) is not None
 
 
 def is_web_url(text: str) -> bool:
-    """Whether `text` is a URL of the web."""
+    """Return whether `text` is a URL of the web."""
     return text.startswith(("http://", "https://")) and _USABLE.fullmatch(text) is not None
 
 
@@ -313,7 +313,7 @@ def decoded(text: str) -> bytes | None:
 
 
 def _detected(entry: Mapping[str, Any]) -> str | None:
-    """The media type of the image itself, empty if unknown; None when there is no data."""
+    """Return the media type of the image itself, empty if unknown; None if there is no data."""
     from olmkit.catalog.blobs import icons
 
     data = decoded(kube.scalar_text(entry.get("base64data")))

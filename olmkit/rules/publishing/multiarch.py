@@ -196,7 +196,7 @@ def node_affinity_platforms(bundle: Bundle, facts: Facts) -> Iterator[Finding]:
 
 
 def image_references(bundle: Bundle) -> tuple[str, ...]:
-    """Every image whose platforms the rules need, in a stable order."""
+    """Return every image whose platforms the rules need, in a stable order."""
     return tuple(sorted({image for image, _ in _images(bundle).every() if image}))
 
 
@@ -205,7 +205,7 @@ def _known(facts: Facts, image: str) -> Platforms:
 
 
 def _union(facts: Facts, bundle: Bundle) -> Platforms:
-    """The platforms of the operator's images."""
+    """Return the platforms of the operator's images."""
     found: Platforms = frozenset()
     for entry in _images(bundle).managers:
         found |= _known(facts, entry.image)

@@ -163,7 +163,7 @@ def _version_problem(text: str, line: str) -> str:
 
 
 def _is_limited(bundle: Bundle) -> bool:
-    """Whether an object of the bundle is of an API that Kubernetes 1.22 removed."""
+    """Return whether an object of the bundle is of an API that Kubernetes 1.22 removed."""
     used = [crd.gvk for crd in bundle.crds]
     used += [resource.gvk for resource in objects.resources(bundle)]
     ends = [lifecycle.of(gvk) for gvk in used]
@@ -192,7 +192,7 @@ def _problem_of_properties(bundle: Bundle) -> str:
 
 
 def _limits(bundle: Bundle) -> Iterator[tuple[str, Location]]:
-    """Every value of the property, of the annotation and of the properties file."""
+    """Yield every value of the property, of the annotation and of the properties file."""
     text = _properties_text(bundle)
     for item in kube.sequence(dependencies.json_value(text)) if text else ():
         entry = kube.mapping(item)

@@ -177,7 +177,7 @@ def _unreadable(
 
 
 def _templates(operator: Operator) -> dict[str, TemplateFile | None]:
-    """The mapped templates by name, read once."""
+    """Return the mapped templates by name, read once."""
     found: dict[str, TemplateFile | None] = operator.once("templates", _read_templates)
     return found
 
@@ -191,7 +191,7 @@ def _read_templates(operator: Operator) -> dict[str, TemplateFile | None]:
 
 
 def _read(operator: Operator) -> tuple[RenderedCatalog, ...]:
-    """The catalogs by name, read once."""
+    """Return the catalogs by name, read once."""
     found: tuple[RenderedCatalog, ...] = operator.once("catalogs", _read_catalogs)
     return found
 

@@ -249,7 +249,7 @@ def _number(name: str) -> str:
 
 
 def _minors(version: VersionFolder) -> frozenset[int]:
-    """The versions of OpenShift that have a catalog, and that a version is for."""
+    """Return the versions of OpenShift that have a catalog, and that a version is for."""
     supported = frozenset(range(openshift.OLDEST_CATALOG, openshift.LATEST + 1))
     named = openshift.parse(version.openshift) if version.openshift else None
     return supported if named is None else supported & frozenset(named)

@@ -1,4 +1,4 @@
-"""What a client does with the server alone: subresources, patches, pages, watches, pods.
+"""Client operations that bypass the cache: subresources, patches, pages, watches, pods.
 
 Reading from the cache and writing objects is in `runtime.client`.
 """

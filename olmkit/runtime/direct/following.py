@@ -1,6 +1,6 @@
 """Pages of large collections, watches, and waiting for the state of one object.
 
-All of it reads from the server, for programs and reconcilers that need no cache of a kind.
+All of them read from the server, for programs and reconcilers that need no cache of a kind.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _SIZE = 500
 
 @dataclass(frozen=True, slots=True)
 class Watched(Generic[T]):
-    """One change that a watch shows: `ADDED`, `MODIFIED` or `DELETED`, and the object then."""
+    """One event of a watch: its type (`ADDED`, `MODIFIED` or `DELETED`) and the object."""
 
     type: EventType
     object: T
 
 
 class Following(Subresources):
-    """Reading that continues: pages, watches, waiting."""
+    """The client's methods for pages, watches and waiting."""
 
     @overload
     def pages(
@@ -73,10 +73,10 @@ class Following(Subresources):
         fields: str = "",
         size: int = _SIZE,
     ) -> AsyncIterator[Any]:
-        """The objects from the server in parts of `size`, so that they are never all in memory.
+        """List objects from the server in pages of `size`, so that not all are in memory.
 
-        When the server forgets the state in which the first page was read, the rest is as it
-        is then: no object comes twice.
+        If the continue token expires, the remaining pages come from a newer list; no object is
+        returned twice.
         """
         gvk = typed.gvk_of(kind)
         resource = await self._resource(gvk)
@@ -133,13 +133,13 @@ class Following(Subresources):
         labels: str | Mapping[str, Any] = "",
         fields: str = "",
     ) -> AsyncIterator[Any]:
-        """What is there, as `ADDED`, and each change after it, until the caller stops.
+        """Yield the existing objects as `ADDED`, then each change, until the caller stops.
 
-        It continues over lost connections and forgotten versions, and shows what differs then.
-        Changes of one object that come faster than they are taken are shown as one; an object
-        that was deleted and created again then is `MODIFIED`, with another UID. Raises
-        `ClusterError` when the server refuses, and never ends by itself. Close it at once with
-        `contextlib.aclosing`.
+        The watch continues after lost connections and expired resource versions, and yields what
+        changed in between. Changes of one object that come faster than the caller reads them are
+        merged into one; an object that was deleted and created again in between is `MODIFIED`, with
+        a new UID. Raises `ClusterError` if the server rejects the request, and never ends by
+        itself. Use `contextlib.aclosing` to close it immediately.
         """
         async with contextlib.aclosing(
             self._changes(typed.gvk_of(kind), name, namespace, labels, fields)
@@ -184,11 +184,11 @@ class Following(Subresources):
         *,
         within: Duration,
     ) -> Any:
-        """The object as soon as it is as `until` says.
+        """Wait until the object meets the condition `until`, and return the object.
 
-        `until` is the type of a condition, which must be true and not older than the object's
-        generation, or a function of the object, which gets None while there is none. Raises
-        `TimeoutError` with the last state after `within`.
+        `until` is either the type of a condition, which must be true and not older than the
+        object's generation, or a function that gets the object, or None if it does not exist. After
+        `within`, raises `TimeoutError` with the last state.
         """
         gvk = typed.gvk_of(kind)
         limit = seconds(within, "within")
@@ -220,7 +220,7 @@ class Following(Subresources):
         labels: str | Mapping[str, Any],
         fields: str,
     ) -> AsyncGenerator[Watched[Snapshot] | None, None]:
-        """Changes as they come; None once, when what was there has been shown."""
+        """Yield changes as they arrive, and None once after all existing objects."""
         resource = await self._resource(gvk)
         namespace = await self._place(gvk, namespace)
         named = f"metadata.name={name}" if name else ""
@@ -254,14 +254,14 @@ class Following(Subresources):
 
 
 def _ends(failure: Exception | None) -> TypeGuard[ClusterError]:
-    """Whether a watch cannot continue; after a forgotten version it begins with a list."""
+    """Return whether a watch cannot continue; after an expired version it starts with a list."""
     if isinstance(failure, Gone):
         return False
     return isinstance(failure, ClusterError) and not failure.temporary
 
 
 class _Feed:
-    """Fulfils `Sink`: the changes that nothing has taken yet, at most one of each object."""
+    """Implements `Sink`: the changes that were not read yet, at most one for each object."""
 
     def __init__(self) -> None:
         self.pending: dict[Request, Watched[Snapshot]] = {}
@@ -273,7 +273,7 @@ class _Feed:
         self.woken.set()
 
     def take(self) -> Watched[Snapshot]:
-        """The oldest change."""
+        """Remove and return the oldest change."""
         return self.pending.pop(next(iter(self.pending)))
 
     async def replace(self, snapshots: Sequence[Snapshot]) -> None:
@@ -305,7 +305,7 @@ class _Feed:
         before = self.pending.get(snapshot.key)
         match (before.type if before is not None else None), sort:
             case EventType.ADDED, EventType.DELETED:
-                del self.pending[snapshot.key]  # it was never shown
+                del self.pending[snapshot.key]  # it was never reported
                 return
             case EventType.ADDED, _:
                 sort = EventType.ADDED
@@ -329,7 +329,7 @@ def _is_true(manifest: Manifest, condition: str) -> bool:
     generation = (manifest.get("metadata") or {}).get("generation") or 0
     observed = (
         one["observedGeneration"]
-        for one in (found, manifest["status"])  # kinds say it in one or the other
+        for one in (found, manifest["status"])  # kinds have the generation in either place
         if isinstance(one.get("observedGeneration"), int)
     )
     return all(one >= generation for one in observed)
@@ -344,7 +344,7 @@ def _conditions(manifest: Manifest) -> list[conditions.Condition]:
 def _late(gvk: GVK, key: Request, until: object, current: Snapshot | None, limit: float) -> str:
     what = f"`{until}`" if isinstance(until, str) else "as expected"
     if current is None:
-        state = "there is no such object"
+        state = "the object does not exist"
     else:
         listed = [
             f"{one.get('type')}={one.get('status')}"

@@ -1,4 +1,4 @@
-"""What runs in pods: logs, commands, ports."""
+"""Logs, commands and ports of pods."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MAX_LINE = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Executed:
-    """A command that has ended: its exit code, and what it wrote."""
+    """A finished command: its exit code and its output."""
 
     code: int
     output: bytes
@@ -27,7 +27,7 @@ class Executed:
 
 
 class Pods:
-    """Pods of a cluster, by namespace and name; every method raises `ClusterError`."""
+    """Access to pods by namespace and name; every method may raise `ClusterError`."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -45,11 +45,11 @@ class Pods:
         timestamps: bool = False,
         limit: int | None = None,
     ) -> AsyncIterator[str]:
-        """The lines of a container's log; with `follow` until the container ends.
+        """Yield the lines of a container's log; with `follow`, until the container terminates.
 
-        `container` may be left out for a pod with one. `previous` reads the instance before
-        the last restart. `since` is an age, `since_time` a moment (RFC 3339), `tail` a number
-        of lines, `limit` a number of bytes. A line longer than 1 MiB comes in parts.
+        `container` is optional for a pod with one container. `previous` reads the instance before
+        the last restart. `since` is an age, `since_time` a timestamp (RFC 3339), `tail` a number of
+        lines, `limit` a number of bytes. A line longer than 1 MiB is split.
         """
         params = {"container": container, "sinceTime": since_time}
         params |= {"previous": "true"} if previous else {}
@@ -82,9 +82,9 @@ class Pods:
         container: str = "",
         stdin: bytes | None = None,
     ) -> Executed:
-        """Run a command in a container until it ends; `stdin` is all of its input.
+        """Run a command in a container and wait for it; `stdin` is its whole input.
 
-        Put `asyncio.timeout` around it. Raises `ClusterError` when the command cannot be
+        Use `asyncio.timeout` to limit the time. Raises `ClusterError` if the command cannot be
         started, or writes more than 16 MiB. Input needs Kubernetes 1.30.
         """
         written = {1: bytearray(), 2: bytearray()}
@@ -107,7 +107,7 @@ class Pods:
         return Executed(code, bytes(written[1]), bytes(written[2]))
 
     def forward(self, pod: Request, port: int) -> AbstractAsyncContextManager[Pipe]:
-        """A connection to a port of a pod: `async with pods.forward(pod, 80) as pipe`."""
+        """Open a connection to a port of a pod: `async with pods.forward(pod, 80) as pipe`."""
         return self._cluster.forward(pod.namespace, pod.name, port)
 
 
@@ -116,7 +116,7 @@ def _text(line: bytes) -> str:
 
 
 def _exit_code(data: bytes, pod: Request) -> int:
-    """The code in the Status with which a command ends; raises `ClusterError` without one."""
+    """Return the exit code from a command's final Status; raise `ClusterError` without one."""
     try:
         status: Any = json.loads(data)
     except (ValueError, RecursionError):
@@ -130,5 +130,5 @@ def _exit_code(data: bytes, pod: Request) -> int:
         if isinstance(cause, dict) and cause.get("reason") == "ExitCode":
             with contextlib.suppress(TypeError, ValueError):
                 return int(cause["message"])
-    reason = status.get("message") or "it gave no reason"
+    reason = status.get("message") or "the API server gave no reason"
     raise ClusterError(f"the command in pod `{pod}` was not run: {reason}")

@@ -1,4 +1,4 @@
-"""Subresources, and patches as the API defines them."""
+"""Subresources, and the kinds of patches that the Kubernetes API defines."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _SCALE = GVK("autoscaling", "v1", "Scale")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
-    """How many replicas an object wants (`replicas`) and has (`current`).
+    """The desired number of replicas of an object (`replicas`) and the current one (`current`).
 
-    `selector` selects its pods, as text; `resource_version` is that of the object.
+    `selector` is the label selector of its pods; `resource_version` is that of the object.
     """
 
     replicas: int
@@ -35,14 +35,14 @@ class Scale:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Token:
-    """A token of a service account, and when it ends (RFC 3339)."""
+    """A service account token and its expiration time (RFC 3339)."""
 
     value: str = field(repr=False)
     expires: str
 
 
 class Subresources(ManifestClient):
-    """Scale, eviction, tokens; patches of three kinds with preconditions."""
+    """The client's methods for scale, eviction, tokens, and patches with preconditions."""
 
     @overload
     async def json_patch(
@@ -78,10 +78,10 @@ class Subresources(ManifestClient):
         uid: str = "",
         resource_version: str = "",
     ) -> Manifest | K:
-        """PATCH with the operations of RFC 6902.
+        """Send a JSON patch (RFC 6902).
 
-        Raises `Conflict` when the object has another UID or resource version than is given,
-        and `Invalid` when an operation does not apply, such as a `test`.
+        Raises `Conflict` if the object has a different UID or resource version, and `Invalid` if an
+        operation does not apply, such as a `test`.
         """
         given = {"uid": uid, "resourceVersion": resource_version}
         conditions = [
@@ -127,9 +127,9 @@ class Subresources(ManifestClient):
         uid: str = "",
         resource_version: str = "",
     ) -> Manifest | K:
-        """PATCH by RFC 7386: mappings merge, None removes, lists are replaced.
+        """Send a merge patch (RFC 7386): mappings merge, None removes, lists are replaced.
 
-        Raises `Conflict` when the object has another UID or resource version than is given.
+        Raises `Conflict` if the object has a different UID or resource version.
         """
         body = _conditional(patch, uid, resource_version)
         made: Manifest | K = await self._patched(kind, key, body, PatchType.MERGE, subresource)
@@ -169,17 +169,17 @@ class Subresources(ManifestClient):
         uid: str = "",
         resource_version: str = "",
     ) -> Manifest | K:
-        """PATCH in which lists of built-in kinds merge by a key, such as containers by name.
+        """Send a strategic merge patch: lists such as containers merge by a key.
 
-        The server refuses it for custom kinds. Raises `Conflict` when the object has another
-        UID or resource version than is given.
+        The server rejects it for custom resources. Raises `Conflict` if the object has a different
+        UID or resource version.
         """
         body = _conditional(patch, uid, resource_version)
         made: Manifest | K = await self._patched(kind, key, body, PatchType.STRATEGIC, subresource)
         return made
 
     async def scale_of(self, kind: GVK | type[Kind | ModelKind], key: Request) -> Scale | None:
-        """The size of an object, from the server; None when it does not exist."""
+        """Read the scale of an object from the server; return None if it does not exist."""
         gvk = typed.gvk_of(kind)
         found = await self._of_server(gvk, await self._located(gvk, key), "scale")
         return None if found is None else _scale(found)
@@ -192,9 +192,9 @@ class Subresources(ManifestClient):
         *,
         resource_version: str = "",
     ) -> Scale:
-        """Set the number of replicas, through the subresource `scale`.
+        """Set the number of replicas through the `scale` subresource.
 
-        Raises `Conflict` when the object has another resource version than is given.
+        Raises `Conflict` if the object has a different resource version.
         """
         body = _conditional({"spec": {"replicas": replicas}}, "", resource_version)
         gvk = typed.gvk_of(kind)
@@ -209,10 +209,10 @@ class Subresources(ManifestClient):
         grace: Duration | None = None,
         missing_ok: bool = True,
     ) -> None:
-        """Delete a pod if its PodDisruptionBudgets allow it; raises `TooManyRequests` if not.
+        """Evict a pod; raise `TooManyRequests` if a PodDisruptionBudget does not allow it.
 
-        `grace` is the time the pod gets to end. Raises `Conflict` for a pod of another UID or
-        resource version.
+        `grace` is the grace period in which the pod terminates. Raises `Conflict` for a pod with a
+        different UID or resource version.
         """
         pod = await self._located(_POD, pod)
         preconditions = _without_empty({"uid": uid, "resourceVersion": resource_version})
@@ -248,10 +248,10 @@ class Subresources(ManifestClient):
         lifetime: Duration = 3600.0,
         pod: Manifest | None = None,
     ) -> Token:
-        """A new token of a service account; it ends with `pod`, when that is given.
+        """Request a token for a service account; it expires when `pod`, if given, is deleted.
 
-        Without `audiences` it is for the API server. The server may choose another lifetime,
-        and refuses one below ten minutes.
+        Without `audiences`, the token is for the API server. The server may choose a different
+        lifetime, and rejects one below ten minutes.
         """
         account = await self._located(_SERVICE_ACCOUNT, account)
         spec: Manifest = {

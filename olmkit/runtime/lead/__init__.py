@@ -1,4 +1,4 @@
-"""Leader election: which replica works, and that a former leader does not write.
+"""Leader election, and the fence that stops writes of a former leader.
 
-Starting and stopping what a leader runs is in `runtime.manager`.
+`runtime.manager` starts and stops what a leader runs.
 """

@@ -1,10 +1,10 @@
-"""Writes of a former leader do not leave the process.
+"""A fence that stops writes of a former leader before they leave the process.
 
-A process can be stopped as a whole, by a debugger, a full node or a machine that
-is moved, and continue later as if nothing had happened. By then another replica leads. The
-elector's thread notices, but the main loop may be quicker: so each write asks
-first whether the last renewal of the lease is recent enough. Reading is free, and
-so are replicas that do not lead yet: what runs there needs no leadership.
+A process can be suspended as a whole, for example by a debugger, an overloaded node or a live
+migration, and continue later, when another replica leads. The elector's thread notices this, but
+the main loop may run first. So each write first checks that the last renewal of the lease is recent
+enough. Reads are not checked, nor are replicas that have not led yet: what runs there needs no
+leadership.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from olmkit.kube.objects import Manifest
 
 
 class NotLeading(ClusterError):  # noqa: N818 - a fact, not a fault
-    """The process has led and cannot be sure that it still does: nothing was written."""
+    """The write was stopped: the process was leader, and may no longer be."""
 
 
 class FencedCluster:
-    """Fulfils `olmkit.kube.api.Cluster`; writes only as long as `may_write` says so."""
+    """Implements `olmkit.kube.api.Cluster`; writes only while `may_write` returns True."""
 
     def __init__(self, cluster: Cluster, may_write: Callable[[], bool]) -> None:
         self._cluster = cluster
@@ -66,4 +66,4 @@ class FencedCluster:
 
     def _check(self) -> None:
         if not self._may_write():
-            raise NotLeading("nothing is written: another replica may lead by now")
+            raise NotLeading("the write was stopped: another replica may be the leader now")

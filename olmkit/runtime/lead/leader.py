@@ -1,10 +1,9 @@
-"""Election by Lease: of several replicas, one works.
+"""Leader election with a Lease: one of several replicas runs the controllers.
 
-How long a lease is respected is measured from the moment this process noticed
-its last change, by the monotonic clock, never by comparing wall clocks of two
-nodes. The elector has a thread, a loop and a connection, all separate, so that a
-busy main loop does not miss the deadline; and a heartbeat of the main loop, so
-that a stuck one is not taken for a healthy leader.
+A lease expires a fixed time after this process noticed its last change, by the monotonic clock;
+wall clocks of two nodes are never compared. The elector has a separate thread, event loop and
+connection, so that a busy main loop does not miss the deadline. The main loop sends a heartbeat, so
+that a process whose main loop is stuck gives up leadership.
 """
 
 from __future__ import annotations
@@ -38,17 +37,17 @@ T = TypeVar("T")
 
 _JITTER = 1.2
 _HEARTBEAT = 0.5
-_TRIES = 4  # to give the lease back
-_GIVING_BACK = 3.0  # seconds for it, of the little time that a pod has to end
-_LAST_WORDS = 2.0  # for events that are still to be written when the elector ends
+_TRIES = 4  # attempts to release the lease
+_GIVING_BACK = 3.0  # seconds for the release: the grace period of the pod is short
+_LAST_WORDS = 2.0  # seconds for queued events when the elector ends
 
 Connect = Callable[[], AbstractAsyncContextManager[Cluster]]
-"""Opens a connection of the elector's own, on the elector's loop."""
+"""Opens the elector's connection, on the elector's event loop."""
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class ElectionSettings:
-    """The lock and its times, given in seconds or as `timedelta`, kept in seconds."""
+    """The Lease and its durations, passed in seconds or as `timedelta`, stored in seconds."""
 
     name: str
     namespace: str
@@ -87,14 +86,14 @@ class ElectionSettings:
 
     def _check(self) -> None:
         if not self.name:
-            raise ConfigurationError("leader election needs the name of its lock")
+            raise ConfigurationError("leader election needs the name of its Lease")
         if not self.namespace:
             raise ConfigurationError(
                 "leader election needs a namespace",
-                hint="outside a cluster, name it with `--leader-election-namespace`",
+                hint="outside a cluster, set it with `--leader-election-namespace`",
             )
         if self.lease_duration < 1:
-            raise ConfigurationError("the lease duration must be 1 s at least")
+            raise ConfigurationError("the lease duration must be at least 1 s")
         if self.lease_duration <= self.renew_deadline:
             raise ConfigurationError("the lease duration must be longer than the renew deadline")
         if self.renew_deadline <= self.retry_period * _JITTER or self.retry_period <= 0:
@@ -104,10 +103,9 @@ class ElectionSettings:
 
 
 class LeaseLock:
-    """One try at a time to acquire, renew or release; knows nothing of loops and threads.
+    """Acquires, renews and releases the Lease, one attempt per call, without loops and threads.
 
-    `now` is a monotonic clock, `wall` the time of day that is written into the Lease for
-    people to read.
+    `now` is a monotonic clock, `wall` the wall clock for the timestamps in the Lease.
     """
 
     def __init__(
@@ -125,27 +123,27 @@ class LeaseLock:
         self._lease: Manifest | None = None
         self._seen: dict[str, Any] = {}
         self._seen_at = 0.0
-        self._complaint = ""  # said already: it is tried every two seconds
+        self._complaint = ""  # the last logged error: each is logged once
 
     @property
     def holder(self) -> str:
-        """Who held the lease at the last look."""
+        """Return the holder of the lease when it was last read."""
         return str(self._seen.get("holderIdentity") or "")
 
     @property
     def lease(self) -> Manifest | None:
-        """The lease as it was read or written last."""
+        """Return the lease as it was last read or written."""
         return self._lease
 
     @property
     def is_anothers(self) -> bool:
-        """Whether another owner held it at the last look, and for long enough to hold it yet."""
+        """Return whether another holder has the lease, as last read, and it has not expired."""
         return self.holder not in ("", self._settings.identity) and self._is_valid()
 
     async def try_once(self) -> bool:
-        """Whether this process holds the lease now; what goes wrong counts as no.
+        """Try to acquire or renew the lease; return whether this process holds it.
 
-        Also credentials that cannot be had for a moment, which are not a `ClusterError`.
+        Errors count as no, including errors of credentials that are not a `ClusterError`.
         """
         try:
             holds = await self._try_once()
@@ -157,9 +155,9 @@ class LeaseLock:
         return holds
 
     async def release(self) -> None:
-        """Give the lease back, when it is ours; another replica may take it at once.
+        """Release the lease if this process holds it, so that another replica can acquire it.
 
-        Tried a few times: without it, others wait for the whole lease.
+        Makes several attempts: without a release, other replicas wait until the lease expires.
         """
         for _ in range(_TRIES):
             try:
@@ -169,7 +167,7 @@ class LeaseLock:
                 _LOG.info("lease not released", extra={"error": str(error)})
 
     async def _released(self) -> bool:
-        """Whether the lease is not ours, or no longer."""
+        """Try to release the lease; return whether this process no longer holds it."""
         if not await self._look() or self.holder != self._settings.identity:
             return True
         now = _micro_time(self._wall())
@@ -205,7 +203,8 @@ class LeaseLock:
         acquired = self._seen.get("acquireTime") if mine else None
         return {
             "holderIdentity": self._settings.identity,
-            # Rounded up: others must not think it over before this process does.
+            # Rounded up: for other replicas, the lease must not expire earlier than for this
+            # process.
             "leaseDurationSeconds": math.ceil(self._settings.lease_duration),
             "acquireTime": acquired or now,
             "renewTime": now,
@@ -213,7 +212,7 @@ class LeaseLock:
         }
 
     async def _look(self) -> bool:
-        """Read the lease; False when there is none."""
+        """Read the lease; return False if it does not exist."""
         resource = await self._cluster.resource("coordination.k8s.io/v1", "Lease")
         try:
             lease = await self._cluster.get(
@@ -246,7 +245,7 @@ class LeaseLock:
         return True
 
     async def _write(self, spec: dict[str, Any]) -> bool:
-        """Replace the record as it was read; False when another was quicker."""
+        """Replace the lease that was read; return False if another replica was faster."""
         if self._lease is None:
             return False
         resource = await self._cluster.resource("coordination.k8s.io/v1", "Lease")
@@ -259,13 +258,13 @@ class LeaseLock:
         return True
 
     def _complain(self, what: str, error: OlmkitError) -> None:
-        """Say what went wrong, once; the lease must be read again."""
+        """Log the error once, and mark the lease as not read."""
         self._lease = None
         if str(error) == self._complaint:
             return
         self._complaint = str(error)
         facts = {"namespace": self._settings.namespace, "error": str(error), "hint": error.hint}
-        # It is not a problem that another was quicker.
+        # It is not a problem that another replica was faster.
         level = logging.INFO if isinstance(error, Conflict) else logging.WARNING
         _LOG.log(level, what, extra=facts)
 
@@ -280,12 +279,12 @@ class LeaseLock:
 
 
 class ThreadedElector:
-    """Fulfils `manager.Elector` in a separate thread.
+    """Implements `manager.Elector` in a separate thread.
 
-    `on_lost` runs in that thread when leadership is lost and the main loop did not react
-    within a second; by default it ends the process, since a loop that is stuck cannot be
-    told to stop. `on_change` and `on_leader`, which gets the leader whenever that
-    changes, run in the elector's thread.
+    `on_lost` runs in that thread when leadership is lost and the main loop does not react within a
+    second. By default it ends the process, since a stuck loop cannot stop itself. `on_change` and
+    `on_leader` also run in the elector's thread; `on_leader` gets the new leader whenever it
+    changes.
     """
 
     def __init__(
@@ -308,7 +307,7 @@ class ThreadedElector:
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._work: asyncio.Task[None] | None = None
-        self._ended = False  # stopped, perhaps before the thread runs
+        self._ended = False  # stopped, possibly before the thread runs
         self._beat = time.monotonic()
         self._beating: asyncio.Task[None] | None = None
         self._acquired: concurrent.futures.Future[None] = concurrent.futures.Future()
@@ -321,34 +320,35 @@ class ThreadedElector:
         return self._acquired.done() and not self._lost.done()
 
     def may_write(self) -> bool:
-        """False once this process has led and cannot be sure that it still does.
+        """Return False once this process has led and may no longer be leader.
 
-        Sure for a renew deadline, not for the whole lease: requests need time to arrive.
+        Writes are allowed for the renew deadline, not for the whole lease: requests take time to
+        arrive.
         """
         if not self._acquired.done():
             return True
         return not self._lost.done() and time.monotonic() < self._sure_until
 
     async def acquire(self) -> None:
-        """Start the thread, and wait until this process leads."""
+        """Start the thread, and wait until this process is leader."""
         self._beating = asyncio.create_task(self._keep_beating())
         self._thread = threading.Thread(target=self._run, name="leader election", daemon=True)
         self._thread.start()
         await asyncio.wrap_future(self._acquired)
 
     async def wait_until_lost(self) -> None:
-        # Who stops waiting must not cancel the fact: then the lease would not be given back.
+        # Cancelling the wait must not cancel the future: the lease would not be released.
         await asyncio.shield(asyncio.wrap_future(self._lost))
         self._heard.set()
 
     async def release(self) -> None:
-        """Stop electing; release the lease when the settings request it and it is ours."""
+        """Stop the election; release the lease if the settings request it."""
         self._ended = True
         if self._beating is not None:
             self._beating.cancel()
         loop, work = self._loop, self._work
         if loop is not None and work is not None:
-            with contextlib.suppress(RuntimeError):  # its loop has ended by itself
+            with contextlib.suppress(RuntimeError):  # its loop has ended
                 loop.call_soon_threadsafe(work.cancel)
         if self._thread is not None:
             await asyncio.to_thread(self._thread.join, _GIVING_BACK + 2 * _LAST_WORDS)
@@ -362,14 +362,14 @@ class ThreadedElector:
         try:
             with asyncio.Runner() as runner:
                 self._loop = runner.get_loop()
-                with contextlib.suppress(asyncio.CancelledError):  # stopped while it ended
+                with contextlib.suppress(asyncio.CancelledError):  # stopped while the thread ended
                     runner.run(self._elect())
         except Exception as error:
             _LOG.exception("leader election failed")
             if not self._acquired.done():
                 self._acquired.set_exception(error)
             elif not self._acquired.cancelled() and not self._lost.done():
-                self._lose()  # nothing renews the lease now
+                self._lose()  # nothing renews the lease any longer
 
     async def _elect(self) -> None:
         self._work = asyncio.current_task()
@@ -390,7 +390,7 @@ class ThreadedElector:
             except asyncio.CancelledError:
                 if self._settings.release_on_cancel and self.is_leader:
                     self._tell(recorder, lock, "stopped leading")
-                    with contextlib.suppress(TimeoutError):  # it ends by itself, later
+                    with contextlib.suppress(TimeoutError):  # it ends later, by itself
                         await asyncio.wait_for(lock.release(), _GIVING_BACK)
                 _call(self._on_change, False)
             finally:
@@ -402,13 +402,13 @@ class ThreadedElector:
                     await asyncio.wait([telling])
 
     def _tell(self, recorder: EventRecorder, lock: LeaseLock, what: str) -> None:
-        """An event on the Lease, for people who look for who led and when."""
+        """Record an Event on the Lease that says which replica led and when."""
         if lock.lease is not None:
             note = f"{self._settings.identity} {what}"
             recorder.event(lock.lease, NORMAL, "LeaderElection", "Elect", note)
 
     def _notice(self, lock: LeaseLock) -> None:
-        """Say who leads, when the leader changes."""
+        """Report the leader when it changes."""
         if lock.holder and lock.holder != self._leader:
             self._leader = lock.holder
             if lock.holder != self._settings.identity:
@@ -425,7 +425,7 @@ class ThreadedElector:
             self._acquired.set_result(None)
 
     async def _renew(self, lock: LeaseLock) -> None:
-        """Renew until the deadline passes without success, or the main loop is stuck."""
+        """Renew the lease until the deadline passes without success, or the main loop is stuck."""
         deadline = self._settings.renew_deadline
         renewed = time.monotonic()
         while True:
@@ -435,7 +435,7 @@ class ThreadedElector:
             if now - self._beat > deadline:
                 _LOG.error("the event loop is stuck: giving up leadership")
                 return
-            # A try that hangs must not carry this process over the deadline.
+            # An attempt that hangs must not make this process miss the deadline.
             left = renewed + deadline - now
             if left > 0 and await self._try(lock, min(max(1.0, deadline / 2), left)):
                 renewed = now
@@ -455,7 +455,7 @@ class ThreadedElector:
                 self._sure_until = begun + self._settings.renew_deadline
             return holds
         except TimeoutError:
-            _LOG.warning("the API server did not answer for the lease")
+            _LOG.warning("the API server did not answer the request for the lease")
             return False
         finally:
             self._notice(lock)
@@ -468,7 +468,7 @@ class ThreadedElector:
 
 
 def _call(listener: Callable[[T], None], fact: T) -> None:
-    """Tell a listener; its mistakes must not end leadership."""
+    """Call a listener; its errors do not end leadership."""
     try:
         listener(fact)
     except Exception:
@@ -481,5 +481,5 @@ def _end_process() -> None:
 
 
 def _micro_time(moment: datetime.datetime) -> str:
-    """RFC 3339 with six decimals, as Kubernetes' MicroTime."""
+    """Format a time like Kubernetes' MicroTime: RFC 3339 with six decimals."""
     return moment.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

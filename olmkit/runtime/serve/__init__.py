@@ -1,4 +1,4 @@
 """The servers of an operator: webhooks, probes, metrics, and their certificates.
 
-What metrics are counted is in `runtime.metrics`.
+The metrics themselves are in `runtime.metrics`.
 """

@@ -1,4 +1,4 @@
-"""TLS for servers of a process: from files that are renewed, or from a pair made at start."""
+"""TLS for the servers of a process: reloaded certificate files, or a self-signed one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LOOK = 10.0
 
 
 def context(certificate: Path | None, key: Path | None) -> ssl.SSLContext:
-    """A server's TLS context from two files, or from a certificate made now."""
+    """Return a server's TLS context from two files, or with a new self-signed certificate."""
     if certificate is not None and key is not None:
         return tls_context(certificate, key)
     made = fresh_tls_context()
@@ -33,9 +33,9 @@ def context(certificate: Path | None, key: Path | None) -> ssl.SSLContext:
 
 
 class Reloader:
-    """Puts renewed files into a context that is in use; new connections get them.
+    """Loads renewed files into a TLS context that is in use; new connections use them.
 
-    A pair that does not fit together leaves the old one in place.
+    If the certificate and the key do not match, the old pair stays in use.
     """
 
     name = "certificate reloader"
@@ -60,13 +60,13 @@ class Reloader:
         )
 
     async def run(self) -> None:
-        """Look every ten seconds until cancelled."""
+        """Check the files every ten seconds until cancelled."""
         while True:
             await asyncio.sleep(_LOOK)
             self.check()
 
     def check(self) -> bool:
-        """Whether something new was loaded; a pair that was refused is not tried again."""
+        """Load changed files, each rejected pair only once; return whether they were loaded."""
         try:
             pair = self._files.renewed()
             if pair is None:
@@ -75,7 +75,7 @@ class Reloader:
         except ConfigurationError as error:
             self._read.inc()
             self._unread.inc()
-            _LOG.error("certificate not loaded", extra={"error": str(error)})
+            _LOG.error("cannot load the certificate", extra={"error": str(error)})
             return False
         self._read.inc()
         _LOG.info("certificate renewed", extra={"file": str(self._files.certificate)})

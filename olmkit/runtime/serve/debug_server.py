@@ -1,8 +1,8 @@
-"""What a process is doing, over HTTP: `/debug/tasks` and `/debug/profile`.
+"""An HTTP server that shows what a process is doing: `/debug/tasks` and `/debug/profile`.
 
-It is served on loopback addresses alone, since the answers need no token; `kubectl port-forward`
-reaches it. Other host names than those of loopback are refused, so that a page in a browser cannot
-read it through a name that it controls.
+It listens only on loopback addresses, since requests need no token; use `kubectl port-forward` to
+reach it. The server rejects host names other than those of loopback, so that a web page cannot read
+it through DNS rebinding.
 """
 
 from __future__ import annotations
@@ -18,18 +18,17 @@ from olmkit.edges.network.server_library import web
 from olmkit.runtime import dump
 from olmkit.runtime.manager import Manager
 
-_MOST = 60.0  # seconds of a profile
+_MOST = 60.0  # maximum seconds of a profile
 _USUAL = "5"
 
 
 def server(address: tuple[str | None, int], manager: Manager) -> HttpServer:
-    """The server, not started; raises `ConfigurationError` for an address that others reach."""
+    """Return the server, not started; raise `ConfigurationError` if the address is not loopback."""
     host = address[0]
     if not _is_loopback(host or ""):
         raise ConfigurationError(
-            f"the debug server cannot listen on `{host or ''}:{address[1]}`: "
-            "it is served on a loopback address alone",
-            hint="write `127.0.0.1:6060`, and reach it with `kubectl port-forward`",
+            f"cannot serve debugging on `{host or ''}:{address[1]}`: it must be a loopback address",
+            hint="use `127.0.0.1:6060`, and `kubectl port-forward` to reach it",
         )
     profiling = asyncio.Lock()
 

@@ -1,9 +1,8 @@
-"""Serves the metrics of a process to those whom the cluster permits to read them.
+"""Serves the metrics of a process to users whom the cluster authorizes.
 
-The check that a side-car used to make is made here: the bearer token is
-reviewed by the API server (TokenReview), then whether its user may `get` the
-path (SubjectAccessReview). Answers are kept for a while under a hash of the
-token, never under the token.
+It replaces the kube-rbac-proxy sidecar: the API server reviews the bearer token (TokenReview), then
+whether the user may `get` the path (SubjectAccessReview). The results are cached by a hash of the
+token, never by the token.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _MAX_KEPT = 1024
 
 
 class AccessReviewer:
-    """Who may read a path: 200, 401, 403, or 500 when the cluster could not be reached."""
+    """Decides who may read a path: 200, 401, 403, or 500 if the API server cannot be reached."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -44,7 +43,7 @@ class AccessReviewer:
         self._verdicts: _Kept[bool] = _Kept()
 
     async def verdict(self, authorization: str, *, path: str, verb: str) -> int:
-        """The HTTP status for a request with this `Authorization` header."""
+        """Return the HTTP status for a request with this `Authorization` header."""
         scheme, _, token = authorization.partition(" ")
         token = token.strip()
         if scheme.lower() != "bearer" or not token or not token.isascii():
@@ -60,7 +59,7 @@ class AccessReviewer:
                     key, lambda: self._authorize(user, path=path, verb=verb)
                 )
         except (OlmkitError, TimeoutError) as error:
-            _LOG.error("access not reviewed", extra={"error": str(error) or "timed out"})
+            _LOG.error("cannot review access", extra={"error": str(error) or "timed out"})
             return 500
         return 200 if allowed else 403
 
@@ -103,7 +102,7 @@ class AccessReviewer:
 
 
 class _Kept(Generic[T]):
-    """Answers by key until they are too old; a bounded number of them."""
+    """A bounded cache of review results that expire."""
 
     def __init__(self) -> None:
         self._answers: dict[str, tuple[T, float]] = {}
@@ -128,9 +127,9 @@ def server(
     tls: ssl.SSLContext | None = None,
     access: AccessReviewer | None = None,
 ) -> HttpServer:
-    """Serves `/metrics`: the registry's series and those of the process.
+    """Return a server for `/metrics`, with the metrics of the registry and of the process.
 
-    `access` guards every path of this server, unknown ones too.
+    `access` protects every path of this server, including unknown ones.
     """
 
     @web.middleware
@@ -156,5 +155,5 @@ def server(
 _WORDS = {
     401: "a valid bearer token is needed",
     403: "this user may not read the path",
-    500: "the API server did not answer who may read this",
+    500: "the API server did not answer the access review",
 }

@@ -1,9 +1,9 @@
-"""The probes of the kubelet: is the process alive, and is it ready.
+"""Liveness and readiness probes.
 
-Checks have names; each has its own path below `/healthz` or `/readyz`, and the
-two paths run all of theirs. Why a check fails is in the log and not in the
-answer, since probes have no credentials. Leadership is not part of
-readiness: a replica that waits for it is ready, or a rollout would never end.
+Each check has a name and its own path below `/healthz` or `/readyz`; these two paths run all their
+checks. The reason of a failed check is in the log and not in the response, since probes have no
+credentials. Readiness does not depend on leadership: a replica that waits for it is ready,
+otherwise a rollout would never finish.
 """
 
 from __future__ import annotations
@@ -21,40 +21,40 @@ from olmkit.runtime.watch.cache import Cache
 _LOG = logging.getLogger(__name__)
 
 Check = Callable[[], Awaitable[None]]
-"""Passes when it returns; the error that it raises is why it does not."""
+"""A check: it passes if it returns, and fails if it raises an error."""
 
 
 class CheckFailed(Exception):  # noqa: N818 - a fact, not a fault
-    """What a check found wrong, in words."""
+    """A check failed; the message is the reason."""
 
 
 async def ping() -> None:
-    """The event loop answers, that is all."""
+    """Pass if the event loop responds."""
 
 
 def manager_ready(manager: Manager) -> Check:
-    """Caches are filled and everything but what needs leadership has started."""
+    """Return a check that passes once caches are filled and all but the leader's part runs."""
 
     async def check() -> None:
         if not manager.ready:
-            raise CheckFailed("the manager has not started yet, or is stopping")
+            raise CheckFailed("the manager is starting or stopping")
 
     return check
 
 
 def informers_synced(cache: Cache) -> Check:
-    """Every kind that is watched has been listed once."""
+    """Return a check that passes once every watched kind was listed."""
 
     async def check() -> None:
         missing = ", ".join(str(informer.gvk) for informer in cache.unsynced())
         if missing:
-            raise CheckFailed(f"not listed yet: {missing}")
+            raise CheckFailed(f"not yet listed: {missing}")
 
     return check
 
 
 def loop_keeps_up(manager: Manager, *, limit: float = 5.0) -> Check:
-    """The event loop was not blocked for more than `limit` seconds at the last look."""
+    """Return a check that fails if the event loop was blocked for more than `limit` seconds."""
 
     async def check() -> None:
         behind = manager.lag.behind()
@@ -65,11 +65,11 @@ def loop_keeps_up(manager: Manager, *, limit: float = 5.0) -> Check:
 
 
 def watches_granted(cache: Cache) -> Check:
-    """The server refuses no kind that was not listed yet.
+    """Return a check that fails if the API server refuses to list a kind.
 
-    For readiness: who lacks a right or a CRD does not do its work, and a new process would
-    not either. Kinds that were not listed for other reasons do not count: their lists may
-    wait for a conversion, which reaches only a pod that is ready.
+    Use it for readiness: without a permission or a CRD the operator cannot work, and a restart
+    would not help. Kinds that were not listed for other reasons do not fail the check: their lists
+    may wait for a conversion webhook, which reaches only ready pods.
     """
 
     async def check() -> None:
@@ -81,25 +81,25 @@ def watches_granted(cache: Cache) -> Check:
 
 
 def watches_kept(cache: Cache, *, patience: float = 300.0) -> Check:
-    """No watch has been failing for more than `patience` seconds.
+    """Return a check that fails if a watch has been failing for more than `patience` seconds.
 
-    A watch that the server accepts is well, even when nothing comes on it. The check fails
-    only when the server cannot be reached, or refuses the watch: then the copy of the objects
-    grows old. For liveness: a new process gets a new connection and new credentials.
-    What the server refused from the start is left to `watches_granted`.
+    A watch that the server accepts is healthy, even without events. The check fails only if the
+    server cannot be reached or rejects the watch, so that the cache becomes stale. Use it for
+    liveness: a restarted process gets a new connection and new credentials. `watches_granted`
+    covers watches that the server rejected from the start.
     """
 
     async def check() -> None:
         now = asyncio.get_running_loop().time()
         lost = sorted(name for name, last in _failing(cache) if now - last > patience)
         if lost:
-            raise CheckFailed(f"not kept for {patience:g} s: {', '.join(lost)}")
+            raise CheckFailed(f"failing for {patience:g} s: {', '.join(lost)}")
 
     return check
 
 
 def _failing(cache: Cache) -> Iterator[tuple[str, float]]:
-    """Watches with an error since they were last kept, and when that was."""
+    """Yield the watches that are failing, and when each last worked."""
     for informer in cache.informers:
         if informer.refusal is not None:
             continue
@@ -118,7 +118,7 @@ def server(
     live_path: str = "/healthz",
     ready_path: str = "/readyz",
 ) -> HttpServer:
-    """Serves both paths; without checks a path answers 404, as if it were not there."""
+    """Return a server for both paths; a path without checks returns 404."""
     application = web.Application()
     for path, checks in ((live_path, live), (ready_path, ready)):
         if checks:
@@ -127,13 +127,13 @@ def server(
 
 
 class _Probe:
-    """One path and those of its checks below it."""
+    """One probe path and the paths of its checks."""
 
     def __init__(self, path: str, checks: Mapping[str, Check]) -> None:
         self._path = path
         self._word = path.strip("/")
         self._checks = checks
-        self._reasons: dict[str, str] = {}  # why checks failed, as the log knows it
+        self._reasons: dict[str, str] = {}  # the logged reasons of failed checks
 
     def add_to(self, router: web.UrlDispatcher) -> None:
         router.add_get(self._path, self._all)
@@ -171,7 +171,7 @@ class _Probe:
         try:
             await self._checks[name]()
         except Exception as error:
-            # It runs every few seconds; a reason is logged once.
+            # The probe runs every few seconds; each reason is logged once.
             if self._reasons.get(name) != str(error):
                 self._reasons[name] = str(error)
                 _LOG.warning("check failed", extra=facts | {"error": str(error)})

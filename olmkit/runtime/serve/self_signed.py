@@ -1,8 +1,8 @@
-"""A certificate that a process makes for itself, for a server that clients do not verify.
+"""Self-signed certificates, for servers whose clients do not verify them.
 
-`python -m olmkit.runtime.serve.self_signed` prints the certificate and its key. That is
-how a process gets one at start: the library takes 12 MB of memory for a work
-of milliseconds, and a child process gives them back when it ends.
+`python -m olmkit.runtime.serve.self_signed` prints the certificate and its key. That is how a
+process gets one at start: the library needs 12 MB of memory, which a child process frees when it
+ends.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from olmkit.base.diagnostics import ConfigurationError
 
 _LIFETIME = datetime.timedelta(days=365)
-_SKEW = datetime.timedelta(hours=1)  # clocks of clients may be behind
+_SKEW = datetime.timedelta(hours=1)  # clients' clocks may be slow
 _PATIENCE = 30.0
 _END = b"-----END CERTIFICATE-----\n"
 
@@ -27,9 +27,9 @@ def make(
     *,
     lifetime: datetime.timedelta = _LIFETIME,
 ) -> tuple[bytes, bytes]:
-    """A certificate (X.509, P-256) and its key as PEM.
+    """Create a certificate (X.509, P-256) and its key as PEM.
 
-    Raises `ConfigurationError` when the extra `certificates` is not installed.
+    Raises `ConfigurationError` if the extra `certificates` is not installed.
     """
     try:
         from cryptography import x509
@@ -75,7 +75,7 @@ def make(
 
 
 def make_apart() -> tuple[bytes, bytes]:
-    """The same from a child process; raises `ConfigurationError` with what it said."""
+    """Create a certificate in a child process; raise `ConfigurationError` with its error."""
     try:
         child = subprocess.run(  # noqa: S603 - ourselves
             [sys.executable, "-m", __name__],
@@ -85,9 +85,9 @@ def make_apart() -> tuple[bytes, bytes]:
         )
     except subprocess.CalledProcessError as error:
         said = error.stderr.decode(errors="replace").strip()
-        raise ConfigurationError(f"no self-signed certificate could be made: {said}") from error
+        raise ConfigurationError(f"cannot create a self-signed certificate: {said}") from error
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise ConfigurationError(f"no self-signed certificate could be made: {error}") from error
+        raise ConfigurationError(f"cannot create a self-signed certificate: {error}") from error
     certificate, end, key = child.stdout.partition(_END)
     return certificate + end, key
 

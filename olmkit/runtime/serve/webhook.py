@@ -1,9 +1,9 @@
-"""The server that the API server calls: admission and conversion over TLS.
+"""The webhook server that the API server calls for admission and conversion, over TLS.
 
-One path, one webhook. What cannot be understood gets a plain HTTP error that
-says why (400, 405, 413, 415); what was understood is answered with 200, also
-when the answer is no. The certificate is where OLM and the scaffolds mount it,
-and is renewed under the running server. HTTP/1.1 is all that is spoken.
+Each webhook has its own path. A request that cannot be parsed gets an HTTP error with the reason
+(400, 405, 413, 415); a valid review gets status 200, also if the verdict is a refusal. The
+certificate is where OLM and the scaffolds mount it, and is reloaded while the server runs. The
+server supports HTTP/1.1 only.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ _LOG = logging.getLogger(__name__)
 PORT = 9443
 CONVERT = "/convert"
 MAX_BODY = 7 << 20
-_PATIENCE = 30.0  # the API server waits no longer
+_PATIENCE = 30.0  # the maximum timeout of the API server
 _HANDSHAKE = 5.0
-_OUT_OF_TIME = (9, 10)  # OpenSSL's numbers for not yet valid, and expired
+_OUT_OF_TIME = (9, 10)  # OpenSSL's error codes: not yet valid, expired
 _LATENCY_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CertificateFiles:
-    """Where a certificate and its key lie."""
+    """The paths of a certificate and its key."""
 
     folder: Path
     certificate: str = "tls.crt"
@@ -51,31 +51,30 @@ class CertificateFiles:
 
     @property
     def paths(self) -> tuple[Path, Path]:
-        """The files of the certificate and of its key."""
+        """Return the paths of the certificate and of its key."""
         return self.folder / self.certificate, self.folder / self.key
 
     @property
     def exist(self) -> bool:
-        """Whether both files are there."""
+        """Return whether both files exist."""
         return all(path.is_file() for path in self.paths)
 
 
 def default_files(environment: Mapping[str, str]) -> CertificateFiles:
-    """Where OLM mounts the certificate that it makes, and the scaffolds mount theirs.
+    """Return the default paths, where OLM and the scaffolds mount the certificate.
 
-    The folder for temporary files is not found by trying it, since a pod's may be
-    read-only.
+    The temporary folder is found without writing to it, since it may be read-only in a pod.
     """
     temporary = environment.get("TMPDIR") or "/tmp"  # noqa: S108 - only read, and mounted
     return CertificateFiles(folder=Path(temporary, "k8s-webhook-server", "serving-certs"))
 
 
 class WebhookServer:
-    """A runnable that answers admission and conversion reviews; ready when it listens.
+    """A runnable that serves admission and conversion reviews; ready when it listens.
 
-    It belongs into the group `WEBHOOKS` of a manager: caches may need its conversions.
-    With `client_ca`, a file, who calls must show a certificate that this authority signed.
-    Raises `ConfigurationError` for files that are not a certificate and its key.
+    Add it to the group `WEBHOOKS` of a manager: caches may need its conversions. With the file
+    `client_ca`, clients must present a certificate signed by this CA. Raises `ConfigurationError`
+    if the files are not a certificate and its key.
     """
 
     name = "webhooks"
@@ -101,11 +100,11 @@ class WebhookServer:
 
     @property
     def port(self) -> int:
-        """The port, once it listens."""
+        """Return the port; only valid once the server listens."""
         return self._http.port
 
     def add(self, path: str, *handlers: Handler) -> None:
-        """Let handlers judge what is sent to `path`; `ValueError` when it is taken."""
+        """Register admission handlers for `path`; raise `ValueError` if the path is in use."""
         failed = self._metrics.panics.inc
 
         async def judge(review: Any) -> Manifest:
@@ -114,7 +113,7 @@ class WebhookServer:
         self._route(path, judge)
 
     def add_conversions(self, conversions: Conversions, path: str = CONVERT) -> None:
-        """Convert what is sent to `path`; `ValueError` when it is taken."""
+        """Register conversions for `path`; raise `ValueError` if the path is in use."""
         failed = self._metrics.conversion_panics.inc
 
         async def convert(review: Any) -> Manifest:
@@ -137,18 +136,18 @@ class WebhookServer:
         await self._http.wait_until_ready()
 
     def check_certificate(self) -> bool:
-        """Look now whether the files are renewed, which is done every ten seconds anyway."""
+        """Reload changed certificate files now, before the next periodic check."""
         return self._reloader.check()
 
     def started(self) -> Check:
-        """A check for readiness: a TLS handshake with the own port succeeds.
+        """Return a readiness check that passes if a TLS handshake with the server succeeds.
 
-        A certificate out of its time does not pass: the API server would refuse it.
+        An expired or not yet valid certificate fails the check: the API server would reject it.
         """
 
         async def check() -> None:
             if not self.port:
-                raise CheckFailed("the webhook server does not listen yet")
+                raise CheckFailed("the webhook server is not listening yet")
             try:
                 async with asyncio.timeout(_HANDSHAKE):
                     _, writer = await asyncio.open_connection(
@@ -160,7 +159,7 @@ class WebhookServer:
             except ssl.SSLCertVerificationError as error:
                 if error.verify_code in _OUT_OF_TIME:
                     raise CheckFailed(
-                        f"the webhooks' certificate is not valid now: {error.verify_message}"
+                        f"the webhook certificate is not valid now: {error.verify_message}"
                     ) from error
             except (OSError, TimeoutError) as error:
                 raise CheckFailed(f"the webhook server does not answer: {error}") from error
@@ -171,7 +170,7 @@ class WebhookServer:
         if not path.startswith("/"):
             raise ValueError(f"a webhook's path starts with `/`: `{path}`")
         if path in self._paths:
-            raise ValueError(f"there is a webhook at {path} already")
+            raise ValueError(f"a webhook at {path} already exists")
         self._paths.add(path)
         series = self._metrics.of(path)
 
@@ -200,13 +199,13 @@ async def _reply(request: web.Request, reply: Callable[[Any], Awaitable[Manifest
         _LOG.warning("no review", extra={"path": request.path, "error": str(error)})
         return web.Response(status=error.status, text=f"{error}\n")
     except TimeoutError:
-        _LOG.error("webhook took too long", extra={"path": request.path})
-        return web.Response(status=504, text=f"no verdict within {_PATIENCE:g} s\n")
+        _LOG.error("webhook timed out", extra={"path": request.path})
+        return web.Response(status=504, text=f"no response within {_PATIENCE:g} s\n")
     return web.Response(body=msgspec.json.encode(answer), content_type="application/json")
 
 
 async def _body(request: web.Request) -> Any:
-    """The JSON value that was sent; raises `BadReview`."""
+    """Return the JSON value of the request's body; raise `BadReview` if it is invalid."""
     if request.content_type != "application/json":
         raise BadReview("the content type is not `application/json`", 415)
     try:
@@ -214,7 +213,7 @@ async def _body(request: web.Request) -> Any:
     except web.HTTPRequestEntityTooLarge as error:
         raise BadReview(f"the body is larger than {MAX_BODY} bytes", 413) from error
     except (web.RequestPayloadError, ConnectionError) as error:
-        raise BadReview("the body is not what its headers say, or was cut off") from error
+        raise BadReview("the body does not match its headers, or is incomplete") from error
     if not data:
         raise BadReview("the body is empty")
     try:
@@ -228,12 +227,12 @@ class _Series:
         self.requests = metrics.requests
         self.seconds = metrics.seconds.labels(path)
         self.in_flight = metrics.in_flight.labels(path)
-        for code in ("200", "500"):  # there from the start, so that rates work
+        for code in ("200", "500"):  # created at the start, so that rates work
             self.requests.labels(path, code)
 
 
 class _Metrics:
-    """The series of webhooks, by path."""
+    """The metrics of webhooks, by path."""
 
     def __init__(self, registry: Registry) -> None:
         self.requests = registry.counter(
@@ -269,21 +268,22 @@ def _require_clients(tls: ssl.SSLContext, authority: Path) -> None:
         tls.load_verify_locations(authority)
     except (OSError, ssl.SSLError) as error:
         raise ConfigurationError(
-            f"`{authority}` holds no certificate of an authority: {error}"
+            f"`{authority}` does not contain a CA certificate: {error}"
         ) from error
     tls.verify_mode = ssl.CERT_REQUIRED
 
 
 def _ourselves(certificate: Path) -> ssl.SSLContext:
-    """For a handshake with ourselves, where only the certificate's time matters.
+    """Return a TLS context that checks only the validity period of the certificate.
 
-    The file may hold a newer certificate than the server shows, so who signed it does not.
+    The file may already contain a newer certificate than the server uses, so the signer is not
+    checked.
     """
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     tls.check_hostname = False
     tls.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     try:
         tls.load_verify_locations(certificate)
-    except (OSError, ssl.SSLError):  # it is being renewed
+    except (OSError, ssl.SSLError):  # the file is being renewed
         tls.verify_mode = ssl.CERT_NONE
     return tls

@@ -1,12 +1,11 @@
-"""Admission: what the API server requests before it stores an object, and the response.
+"""Admission webhooks, which the API server calls before it stores an object.
 
-A *defaulter* changes the object, a *validator* refuses it or warns; both get
-typed objects when a kind is given, and plain data otherwise. Behind them is the
-raw form, a handler from request to verdict. Everything here is values and calls;
-`webhook` puts it on the wire. Source: `admission.k8s.io/v1`.
+A *defaulter* changes the object, a *validator* denies it or warns. Both get typed objects if a kind
+is passed, and plain data otherwise. The lower-level form is a handler, a function from request to
+verdict. This module has no I/O; `webhook` serves it over HTTP. Source: `admission.k8s.io/v1`.
 
-A handler that refuses raises `Denied`. Any other error is a fault of the
-webhook: it refuses too, with code 500, and is logged with its traceback.
+A handler raises `Denied` to deny a request. Any other error is a bug in the webhook: it also denies
+the request, with code 500, and is logged with its traceback.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ _REASONS = {
 
 
 class Operation(StrEnum):
-    """What is being done to the object."""
+    """The operation on the object."""
 
     CREATE = "CREATE"
     UPDATE = "UPDATE"
@@ -52,7 +51,7 @@ class Operation(StrEnum):
 
 
 class BadReview(Exception):  # noqa: N818 - a fact about what was sent
-    """The request is not a review that can be answered; `status` is the HTTP status."""
+    """The request is not a valid review; `status` is the HTTP status."""
 
     def __init__(self, message: str, status: int = 400) -> None:
         super().__init__(message)
@@ -60,9 +59,9 @@ class BadReview(Exception):  # noqa: N818 - a fact about what was sent
 
 
 class Denied(Exception):  # noqa: N818 - an answer, not a fault
-    """The object is refused; `message` is what people read in their terminal.
+    """The request is denied; `message` is shown to the user.
 
-    `causes` name fields, as the API server's own validation does. Warnings are shown too.
+    `causes` name fields, as in the API server's own validation errors. Warnings are also shown.
     """
 
     def __init__(
@@ -81,11 +80,11 @@ class Denied(Exception):  # noqa: N818 - an answer, not a fault
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdmissionRequest:
-    """A request of the API server. `object` is None on DELETE, `old` on CREATE and CONNECT.
+    """An admission request. `object` is None on DELETE, `old` on CREATE and CONNECT.
 
-    `gvk` and `plural` are those of the object as it is sent, which a rule with
-    `matchPolicy: Equivalent` may have converted. `name` is empty for a create with
-    `generateName`. `raw` is the whole request.
+    `gvk` and `plural` are those of the object in this request, which a rule with `matchPolicy:
+    Equivalent` may have converted. `name` is empty for a create request with `generateName`. `raw`
+    is the whole request.
     """
 
     uid: str
@@ -105,9 +104,9 @@ class AdmissionRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """The answer of one handler; `patch` holds JSON patch operations of a mutating one.
+    """The verdict of one handler; `patch` has the JSON patch operations of a mutating handler.
 
-    Without a code, allowed is 200 and refused is 403.
+    The default code is 200 if allowed, and 403 if denied.
     """
 
     allowed: bool = True
@@ -120,18 +119,20 @@ class Verdict:
 
 
 Handler = Callable[[AdmissionRequest], Awaitable[Verdict]]
-"""Judges one request. A mutating one sees what those before it made of the object."""
+"""Handles one request. A mutating handler gets the object with the changes of the handlers before
+it.
+"""
 
 
 class TypedKind(Protocol):
-    """What a handler needs of a typed kind; `olmkit.runtime.kinds.CustomResource` has it."""
+    """The methods that a typed kind needs, as in `olmkit.runtime.kinds.CustomResource`."""
 
     @classmethod
     def from_manifest(cls, manifest: Manifest) -> Self:
-        """The typed object; raises `ValueError` for data of another shape."""
+        """Return the typed object; raise `ValueError` if the data do not fit the class."""
 
     def to_manifest(self) -> Manifest:
-        """Plain data of what was set."""
+        """Return the fields that were set as plain data."""
 
 
 K = TypeVar("K", bound=TypedKind)
@@ -140,37 +141,37 @@ T_contra = TypeVar("T_contra", contravariant=True)
 
 
 class Defaulter(Protocol[T_contra]):
-    """Fills in what an object leaves open."""
+    """Sets defaults in objects."""
 
     async def default(self, obj: T_contra, request: AdmissionRequest, /) -> None:
         """Change `obj` in place. It may be called twice for the same object."""
 
 
 class Validator(Protocol[T_contra]):
-    """Refuses objects by raising `Denied`, or lets them pass with warnings."""
+    """Denies objects by raising `Denied`, or admits them with warnings."""
 
     async def validate_create(
         self, new: T_contra, request: AdmissionRequest, /
     ) -> Sequence[str] | None:
-        """Judge a new object."""
+        """Validate the creation of an object."""
 
     async def validate_update(
         self, old: T_contra, new: T_contra, request: AdmissionRequest, /
     ) -> Sequence[str] | None:
-        """Judge a change."""
+        """Validate an update of an object."""
 
     async def validate_delete(
         self, old: T_contra, request: AdmissionRequest, /
     ) -> Sequence[str] | None:
-        """Judge a deletion."""
+        """Validate the deletion of an object."""
 
 
 def defaulting(defaulter: Defaulter[K], kind: type[K]) -> Handler:
-    """A handler for a typed kind: what the defaulter changed becomes the patch.
+    """Return a handler for a typed kind, whose patch has the changes of the defaulter.
 
-    The change is taken between two dumps of the typed object, so that fields that the
-    type writes differently or does not have stay as they were sent. An object that
-    does not fit the type is left alone: its schema comes next, and says it better.
+    The patch is the difference between two dumps of the typed object, so that unknown fields, and
+    fields that the type serializes differently, stay as they were sent. An object that does not fit
+    the type is not changed: the validation against its schema follows, with a better message.
     """
 
     async def handle(request: AdmissionRequest) -> Verdict:
@@ -189,7 +190,7 @@ def defaulting(defaulter: Defaulter[K], kind: type[K]) -> Handler:
 
 
 def defaulting_plain(defaulter: Defaulter[Manifest]) -> Handler:
-    """A handler whose defaulter changes plain data."""
+    """Return a handler whose defaulter changes plain data."""
 
     async def handle(request: AdmissionRequest) -> Verdict:
         if request.object is None:
@@ -202,29 +203,28 @@ def defaulting_plain(defaulter: Defaulter[Manifest]) -> Handler:
 
 
 def validating(validator: Validator[K], kind: type[K]) -> Handler:
-    """A handler for a typed kind; an object that does not fit it is refused with code 400.
+    """Return a handler for a typed kind, which denies an object that does not fit it with code 400.
 
-    But it must be possible to repair or remove what was stored before a rule was made: an
-    old object that does not fit is judged as if the new one had just come, and what is
-    being deleted may go.
+    It must stay possible to repair or delete objects that were stored before a rule existed. So if
+    the old object does not fit, the new one is validated as a creation, and a deletion is allowed.
     """
     return _validating(validator, kind.from_manifest)
 
 
 def validating_plain(validator: Validator[Manifest]) -> Handler:
-    """A handler whose validator gets plain data."""
+    """Return a handler whose validator gets plain data."""
     return _validating(validator, lambda manifest: manifest)
 
 
 def webhook_path(word: str, gvk: GVK) -> str:
-    """The path that the API server calls by convention; `word` is `mutate` or `validate`."""
+    """Return the conventional path of a webhook; `word` is `mutate` or `validate`."""
     return f"/{word}-{gvk.group.replace('.', '-')}-{gvk.version}-{gvk.kind.lower()}"
 
 
 async def answer(review: Any, handlers: Sequence[Handler], failed: Callable[[], None]) -> Manifest:
-    """The review that answers `review`: handlers in order, the first refusal is the answer.
+    """Return the response to `review`: handlers run in order, and the first denial ends it.
 
-    `failed` is called for each handler that raised something unforeseen. Raises `BadReview`.
+    `failed` is called for each handler that raised an unexpected error. Raises `BadReview`.
     """
     request = _parse(review)
     verdict = await _judge(request, handlers, failed)
@@ -238,7 +238,7 @@ async def answer(review: Any, handlers: Sequence[Handler], failed: Callable[[], 
         response["patch"] = base64.b64encode(document).decode()
         response["patchType"] = "JSONPatch"
     if verdict.warnings:
-        # They travel in headers, which have one line.
+        # They are sent in headers, which have one line.
         response["warnings"] = [" ".join(one.split()) for one in verdict.warnings]
     if verdict.annotations:
         response["auditAnnotations"] = dict(verdict.annotations)
@@ -252,7 +252,7 @@ async def answer(review: Any, handlers: Sequence[Handler], failed: Callable[[], 
 async def _judge(
     request: AdmissionRequest, handlers: Sequence[Handler], failed: Callable[[], None]
 ) -> Verdict:
-    """One verdict of all handlers; each sees what the one before made of the object."""
+    """Run the handlers, each on the result of the previous one; return one verdict."""
     if request.operation not in Operation.__members__:
         words = f"the operation `{request.operation}` is unknown"
         return Verdict(allowed=False, code=400, message=words)
@@ -263,7 +263,7 @@ async def _judge(
     for handler in handlers:
         try:
             verdict = await handler(now)
-            # What has no form as JSON is a mistake of this handler's, as if it had raised.
+            # A value that JSON cannot express is an error of this handler, as if it had raised.
             msgspec.json.encode((verdict.patch, verdict.warnings, verdict.annotations))
             if verdict.allowed and verdict.patch:
                 made = patches.json_patch(now.object, list(verdict.patch))
@@ -294,12 +294,12 @@ async def _judge(
     )
     if not verdict.allowed or now.object is request.object:
         return verdict
-    # One patch for what all of them made of it: the API server applies it to what it sent.
+    # One patch with the changes of all handlers: the API server applies it to the object it sent.
     return dataclasses.replace(verdict, patch=tuple(changes.json_patch(request.object, now.object)))
 
 
 def _parse(review: Any) -> AdmissionRequest:
-    """The request of a review; raises `BadReview`."""
+    """Return the request of a review; raise `BadReview` if it is invalid."""
     group, _, version = objects.text(objects.mapping(review).get("apiVersion")).rpartition("/")
     if objects.kind(review) != "AdmissionReview" or (group, version) not in _UNDERSTOOD:
         raise BadReview("the body is not an AdmissionReview of admission.k8s.io/v1")
@@ -387,7 +387,7 @@ def _validating(validator: Validator[T], read: Callable[[Manifest], T]) -> Handl
 
 
 def _words(error: ValueError) -> str:
-    """What a model says of data that do not fit it: pydantic's own text has several lines."""
+    """Return the error of a model on one line; pydantic's message has several lines."""
     listed = getattr(error, "errors", None)
     if not callable(listed):
         return str(error)

@@ -1,12 +1,11 @@
 """Conversion between the versions of a kind: one version is the hub, the others are spokes.
 
-A spoke says how its objects become the hub's and back; from spoke to spoke the
-way goes over the hub. All objects of a review are converted or none is, in the
-order in which they came. Names, namespaces and UIDs stay, whatever a function
-does. Source: `apiextensions.k8s.io/v1`, ConversionReview.
+A spoke has functions that convert its objects to the hub version and back; a conversion between two
+spokes goes through the hub. Either all objects of a review are converted or none, in their order.
+Names, namespaces and UIDs always stay the same. Source: `apiextensions.k8s.io/v1`,
+ConversionReview.
 
-To lose nothing on the way there and back is the author's part; `there_and_back`
-says what was lost, for tests.
+The author's functions must not lose data in a round trip; `there_and_back` helps to test that.
 """
 
 from __future__ import annotations
@@ -26,20 +25,20 @@ from olmkit.runtime.serve.webhook_admission import BadReview
 _LOG = logging.getLogger(__name__)
 
 _UNDERSTOOD = (("apiextensions.k8s.io", "v1"), ("apiextensions.k8s.io", "v1beta1"))
-# What the API server compares after a conversion; labels and annotations may change.
+# The API server compares these after a conversion; labels and annotations may change.
 _IDENTITY = ("name", "namespace", "uid")
 
 Convert = Callable[[Manifest], Manifest]
-"""From an object of one version to one of another; it may change its argument."""
+"""Converts an object of one version to another; it may change its argument."""
 
 
 class CannotConvert(Exception):  # noqa: N818 - an answer, not a fault
-    """Why an object has no form in the wanted version, in words for people."""
+    """An object cannot be converted to the requested version; the message is the reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spoke:
-    """A version other than the hub, and both conversions, which need not set `apiVersion`."""
+    """A version other than the hub, with its two conversions, which need not set `apiVersion`."""
 
     version: str
     to_hub: Convert
@@ -47,23 +46,23 @@ class Spoke:
 
 
 class Conversions:
-    """All kinds that a process converts."""
+    """The conversions of all kinds of a process."""
 
     def __init__(self) -> None:
         self._kinds: dict[tuple[str, str], _Kind] = {}
 
     def add(self, hub: GVK, *spokes: Spoke) -> None:
-        """Convert one kind; `ValueError` when it is there already or a version comes twice."""
+        """Register a kind; raise `ValueError` if the kind or a version is registered twice."""
         versions = [hub.version, *(spoke.version for spoke in spokes)]
         if len(set(versions)) != len(versions):
-            raise ValueError(f"a version of {hub.kind} is given twice: {', '.join(versions)}")
+            raise ValueError(f"a version of {hub.kind} is listed twice: {', '.join(versions)}")
         key = (hub.group, hub.kind)
         if key in self._kinds:
-            raise ValueError(f"{hub.kind} in {hub.group} has a hub already")
+            raise ValueError(f"{hub.kind} in {hub.group} already has a hub")
         self._kinds[key] = _Kind(hub, {spoke.version: spoke for spoke in spokes})
 
     def check(self, crd: Manifest) -> Sequence[str]:
-        """What is wrong with converting a CRD's served versions; empty when all can be."""
+        """Return problems with the conversion of a CRD's served versions; empty if none."""
         spec = objects.mapping(crd.get("spec"))
         group = objects.text(spec.get("group"))
         kind = objects.text(objects.mapping(spec.get("names")).get("kind"))
@@ -78,16 +77,16 @@ class Conversions:
         return [f"{kind} {one} cannot be converted" for one in served if not found.knows(one)]
 
     def convert(self, manifest: Manifest, version: str) -> Manifest:
-        """One object in another version of its group; raises `CannotConvert`."""
+        """Convert an object to another version of its group; raise `CannotConvert` on failure."""
         return self._convert(copy.deepcopy(manifest), version)
 
     def there_and_back(self, manifest: Manifest, version: str) -> tuple[Manifest, Manifest]:
-        """An object before, and after it was converted to `version` and back."""
+        """Return an object before and after a round trip to `version`, to compare in tests."""
         back = self.convert(self.convert(manifest, version), objects.gvk(manifest).version)
         return manifest, back
 
     def answer(self, review: Any, failed: Callable[[], None]) -> Manifest:
-        """The review that answers `review`; `failed` is called for unforeseen errors.
+        """Return the response to `review`; `failed` is called for unexpected errors.
 
         Raises `BadReview`.
         """
@@ -97,7 +96,7 @@ class Conversions:
             response["convertedObjects"] = [
                 self._converted(one, request["desiredAPIVersion"]) for one in request["objects"]
             ]
-            msgspec.json.encode(response["convertedObjects"])  # else it is a fault of a function
+            msgspec.json.encode(response["convertedObjects"])  # otherwise a function is wrong
             response["result"] = {"status": "Success"}
         except CannotConvert as error:
             response["convertedObjects"] = []
@@ -117,7 +116,7 @@ class Conversions:
         }
 
     def _converted(self, manifest: Any, wanted: str) -> Manifest:
-        """One object of a review, which may be a list of them."""
+        """Convert one object of a review, or each item of a list."""
         if not isinstance(manifest, dict):
             raise CannotConvert("an object of the review is not an object")
         if objects.kind(manifest).endswith("List") and isinstance(manifest.get("items"), list):
@@ -126,15 +125,15 @@ class Conversions:
         group, _, version = wanted.rpartition("/")
         gvk = objects.gvk(manifest)
         if gvk.group != group:
-            raise CannotConvert(f"{gvk.kind} is of the group {gvk.group} and not of {group}")
+            raise CannotConvert(f"{gvk.kind} is in the group {gvk.group}, not in {group}")
         return self._convert(manifest, version)
 
     def _convert(self, manifest: Manifest, version: str) -> Manifest:
-        """The object in another version; what was given may be changed."""
+        """Convert the object to another version; may change its argument."""
         gvk = objects.gvk(manifest)
         kind = self._kinds.get((gvk.group, gvk.kind))
         if kind is None:
-            raise CannotConvert(f"nothing here converts {gvk.kind} of {gvk.group or 'core'}")
+            raise CannotConvert(f"no conversion for {gvk.kind} of {gvk.group or 'core'}")
         return kind.convert(manifest, gvk.version, version)
 
 
@@ -153,7 +152,7 @@ class _Kind:
             if not self.knows(version):
                 raise CannotConvert(f"{self._hub.kind} has no version `{version}`")
         if old == new:
-            raise CannotConvert(f"{self._hub.kind} is in the version `{new}` already")
+            raise CannotConvert(f"{self._hub.kind} is already in the version `{new}`")
         before = objects.metadata(manifest)
         identity = {key: before[key] for key in _IDENTITY if key in before}
         made = manifest
@@ -168,7 +167,7 @@ class _Kind:
 
 
 def _parse(review: Any) -> Mapping[str, Any]:
-    """The request of a review; raises `BadReview`."""
+    """Return the request of a review; raise `BadReview` if it is invalid."""
     group, _, version = objects.text(objects.mapping(review).get("apiVersion")).rpartition("/")
     if objects.kind(review) != "ConversionReview" or (group, version) not in _UNDERSTOOD:
         raise BadReview("the body is not a ConversionReview of apiextensions.k8s.io/v1")

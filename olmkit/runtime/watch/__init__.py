@@ -1,4 +1,4 @@
 """From the API server to events: caches, their scope, sources, predicates and handlers.
 
-What happens to a request is in `runtime.work`.
+`runtime.work` handles the requests that come out of them.
 """

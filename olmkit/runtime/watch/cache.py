@@ -1,10 +1,9 @@
-"""Local copies of what a manager watches, and reading from them.
+"""The cache: local copies of the objects that a manager watches.
 
-One informer a kind: a reflector and a store for each watched namespace, any
-number of handlers. The store is changed first, then handlers are called. Objects
-outside the scope of the cache look as if they did not exist, except that a
-namespace which is not watched at all is an error: it is a mistake in the
-program, not a missing object.
+There is one informer for each kind. It has a reflector and a store for each watched namespace, and
+any number of handlers, which are called after the store has changed. Objects outside the scope of
+the cache seem not to exist. Reading from a namespace that is not watched at all is an error, since
+that is a mistake in the program.
 """
 
 from __future__ import annotations
@@ -35,12 +34,12 @@ from olmkit.runtime.work.reconcile import Request
 
 _LOG = logging.getLogger(__name__)
 
-_MISSING_KIND = 10.0  # seconds between two looks for a kind without CRD
+_MISSING_KIND = 10.0  # seconds between two checks for a kind that is not installed
 
 Deliver = Callable[[Event], None]
 
 Index = tuple[str, str] | Mapping[str, str]
-"""Indexed fields and the values that they must have: one, or several of which all must."""
+"""Indexed fields and their values: each field must have the value, or all of several values."""
 
 
 class _Part:
@@ -70,9 +69,9 @@ class _Part:
         self._tell(self.store.upsert(snapshot))
 
     def _tell(self, event: Event) -> None:
-        """Deliver an event; a new object under an old name as a deletion and a creation.
+        """Deliver an event; deliver a recreated object as a deletion and a creation.
 
-        Filters of updates compare the two, and may find no difference that they look for.
+        A predicate for updates compares the two objects, and might find them equal.
         """
         match event:
             case UpdateEvent(old=Snapshot() as old, new=Snapshot() as new) if (
@@ -89,7 +88,7 @@ class _Part:
             self._deliver(event)
 
     async def resync(self) -> None:
-        """Deliver what is there again, as updates that change nothing."""
+        """Deliver all objects again, as updates without changes."""
         for number, snapshot in enumerate(self.store, 1):
             if self.store.get(snapshot.key) is snapshot:
                 self._deliver(UpdateEvent(snapshot, snapshot))
@@ -98,7 +97,7 @@ class _Part:
 
 
 class Informer:
-    """The copy of one kind: its stores, its reflectors and its handlers."""
+    """The cache of one kind: its stores, reflectors and handlers."""
 
     def __init__(
         self,
@@ -119,26 +118,26 @@ class Informer:
         self._parts: dict[str, _Part] = {}
         self._reflectors: dict[str, Reflector] = {}
         self._synced = asyncio.Event()
-        self._answered = asyncio.Event()  # the server gave what there is, or refused to
+        self._answered = asyncio.Event()  # the server returned the list or rejected the request
         facts = {"api_version": gvk.api_version, "kind": gvk.kind}
         self._discovery = Contact(facts, changed=self._look)
         self.resource: Resource | None = None
 
     def add_index(self, name: str, indexer: Indexer) -> None:
-        """Index by `indexer`'s values under `name`; before the informer starts, once a name."""
+        """Add an index under a unique name before the informer starts."""
         if self._parts:
-            raise ConfigurationError(f"index `{name}` of `{self.gvk.kind}` comes after its start")
+            raise ConfigurationError(f"index `{name}` of `{self.gvk.kind}` comes after the start")
         if name in self._indexers:
-            raise ConfigurationError(f"`{self.gvk.kind}` has an index `{name}` already")
+            raise ConfigurationError(f"`{self.gvk.kind}` already has an index `{name}`")
         self._indexers[name] = indexer
 
     @property
     def indexes(self) -> frozenset[str]:
-        """The names of the indexes."""
+        """Return the names of the indexes."""
         return frozenset(self._indexers)
 
     def add_handler(self, deliver: Deliver) -> None:
-        """Tell `deliver` of every event; first, of everything that is there."""
+        """Call `deliver` for all existing objects, then for every event."""
         for part in self._parts.values():
             for snapshot in part.store:
                 self._tell(deliver, CreateEvent(snapshot, initial=True))
@@ -149,10 +148,10 @@ class Informer:
         return self._synced.is_set()
 
     async def wait_for_sync(self) -> None:
-        """Until the first list of every part is stored and delivered.
+        """Wait until the first list of every part is stored and delivered.
 
-        Raises `NoSuchKind` or `Forbidden` when the server says so, which only an
-        administrator can change. It is tried again all the same, so call it again.
+        Raises `NoSuchKind` or `Forbidden`, errors that only an administrator can fix. The informer
+        continues to retry, so the caller may wait again.
         """
         while not self.synced:
             await self._answered.wait()
@@ -160,26 +159,26 @@ class Informer:
                 raise refusal.with_traceback(None)
 
     def contacts(self) -> Iterator[tuple[str, Contact]]:
-        """The state of each part of the watch, by its namespace; empty: all, or none yet."""
+        """Return the state of each watch by its namespace; the key is empty for all namespaces."""
         yield "", self._discovery
         for namespace, reflector in self._reflectors.items():
             yield namespace, reflector.contact
 
     @property
     def failures(self) -> list[Exception]:
-        """What keeps parts from being up to date just now."""
+        """Return the errors because of which parts are not up to date."""
         found = (contact.failure for _, contact in self.contacts())
         return [failure for failure in found if failure is not None]
 
     @property
     def refusal(self) -> ClusterError | None:
-        """Why the kind cannot be read before an administrator acts; None once it was listed."""
+        """Return the error that prevents the first list and that an administrator must fix."""
         if self.synced:
             return None
         return next((one for one in self.failures if isinstance(one, REFUSALS)), None)
 
     async def run(self) -> None:
-        """Keep the copy alive until cancelled."""
+        """Keep the cache up to date until cancelled."""
         self.resource = resource = await self._find()
         parts = self._settings.parts(self.gvk, namespaced=resource.namespaced)
         for namespace, scope in parts.items():
@@ -222,9 +221,9 @@ class Informer:
         index: Index | None = None,
         limit: int = 0,
     ) -> list[Snapshot]:
-        """The objects of a namespace, or of all; by label selector and by indexed fields.
+        """List the objects of one or all namespaces, selected by labels and indexed fields.
 
-        `limit` cuts off an arbitrary part; 0 means no limit.
+        `limit` returns an arbitrary selection; 0 means no limit.
         """
         fields = dict(index if isinstance(index, Mapping) else (index,)) if index else {}
         parts = [self._part(namespace)] if namespace else list(self._parts.values())
@@ -244,11 +243,11 @@ class Informer:
         return found[:limit] if limit else found
 
     def hides_namespace(self, namespace: str) -> bool:
-        """Whether nothing of a namespace is watched."""
+        """Return whether a namespace is not watched."""
         return namespace not in self._parts and ALL_NAMESPACES not in self._parts
 
     def hides(self, key: Request) -> bool:
-        """Whether an object may be there, and the scope of the cache keeps it out of sight."""
+        """Return whether an object may exist outside the scope of the cache."""
         namespaced = self.resource is None or self.resource.namespaced
         part = self._parts.get(key.namespace) or self._parts.get(ALL_NAMESPACES)
         if part is None:
@@ -260,7 +259,7 @@ class Informer:
         return bool(scope.label_selector or scope.field_selector)
 
     def version_of(self, namespace: str) -> str:
-        """The resource version which the copy of a namespace is known to have reached."""
+        """Return the resource version that the cache of a namespace has reached."""
         name = namespace if namespace in self._reflectors else ALL_NAMESPACES
         reflector = self._reflectors.get(name)
         return reflector.resource_version if reflector else ""
@@ -271,7 +270,7 @@ class Informer:
             watched = ", ".join(f"`{name}`" for name in self._parts)
             raise ConfigurationError(
                 f"namespace `{namespace}` is not watched for `{self.gvk.kind}`",
-                hint=f"watched are {watched}; add it to the cache's settings",
+                hint=f"the watched namespaces are {watched}; add it to the cache's settings",
             )
         return part
 
@@ -288,14 +287,14 @@ class Informer:
             self._tell(deliver, event)
 
     def _tell(self, deliver: Deliver, event: Event) -> None:
-        """Tell one handler; its mistakes keep neither other events nor other handlers."""
+        """Call one handler; its errors affect neither other events nor other handlers."""
         try:
             deliver(event)
         except Exception:
             _LOG.exception("handler failed", extra={"kind": self.gvk.kind})
 
     def _look(self) -> None:
-        """An event arrived: wake those who wait."""
+        """Wake the waiting tasks after an event."""
         if self.synced or self.refusal is not None:
             self._answered.set()
         else:
@@ -308,11 +307,11 @@ class Informer:
             try:
                 resource = await self._cluster.resource(self.gvk.api_version, self.gvk.kind)
             except NoSuchKind as error:
-                # The CRD may be installed shortly after the operator.
-                self._discovery.failed("the kind is not there", error)
+                # The CRD may be installed after the operator.
+                self._discovery.failed("the kind is not installed", error)
                 await asyncio.sleep(_MISSING_KIND)
             except Exception as error:
-                self._discovery.failed("cannot check for the kind", error)
+                self._discovery.failed("cannot discover the kind", error)
                 await backoff.pause()
             else:
                 self._discovery.listed()
@@ -320,7 +319,7 @@ class Informer:
 
 
 class Cache:
-    """All informers of a manager; they appear on first use."""
+    """All informers of a manager, created on first use."""
 
     def __init__(
         self,
@@ -339,7 +338,7 @@ class Cache:
     def informer(
         self, kind: GVK | type[Kind | ModelKind], *, metadata_only: bool = False
     ) -> Informer:
-        """The informer of a kind, made and started when it is not there."""
+        """Return the informer of a kind; create and start it if it does not exist."""
         gvk = typed.gvk_of(kind)
         key = (gvk, metadata_only)
         informer = self._informers.get(key)
@@ -355,7 +354,7 @@ class Cache:
         return informer
 
     def add_index(self, kind: GVK | type[Kind | ModelKind], name: str, indexer: Indexer) -> None:
-        """Declare an index, before the cache starts."""
+        """Add an index before the cache starts."""
         self.informer(kind).add_index(name, indexer)
 
     @property
@@ -363,7 +362,7 @@ class Cache:
         return tuple(self._informers.values())
 
     async def run(self) -> None:
-        """Keep all copies alive until cancelled."""
+        """Run all informers until cancelled."""
         async with asyncio.TaskGroup() as group:
             self._group = group
             try:
@@ -374,9 +373,9 @@ class Cache:
                 self._group = None
 
     async def wait_for_sync(self, *, timeout: float | None = None) -> None:  # noqa: ASYNC109
-        """Until every informer is synced, or the server does not give what it requests.
+        """Wait until every informer is synced or rejected by the server.
 
-        `TimeoutError` names nothing, `unsynced` does.
+        After a `TimeoutError`, `unsynced` returns the informers that are missing.
         """
         async with asyncio.timeout(timeout):
             for informer in list(self._informers.values()):
@@ -387,22 +386,22 @@ class Cache:
         return [informer for informer in self._informers.values() if not informer.synced]
 
     async def synced_informer(self, gvk: GVK, *, metadata_only: bool = False) -> Informer:
-        """The informer of a kind once it can be read.
+        """Return the informer of a kind once it can be read.
 
-        Waits as long as it takes; the caller bounds that. Raises `ConfigurationError`
-        when the cache does not run, since then it would wait forever, and `NoSuchKind`
-        or `Forbidden` when the server does not give the objects.
+        Waits without a timeout; the caller limits the time. Raises `ConfigurationError` if the
+        cache does not run, since it would wait forever, and `NoSuchKind` or `Forbidden` if the
+        server rejects the request.
         """
         if not self._settings.start_on_read and (gvk, metadata_only) not in self._informers:
             raise ConfigurationError(
                 f"nothing watches `{gvk.kind}`, so it cannot be read from the cache",
-                hint="let a controller watch it, or read it through the client's `direct`",
+                hint="watch it with a controller, or read it through `client.direct`",
             )
         informer = self.informer(gvk, metadata_only=metadata_only)
         if not informer.synced:
             if self._group is None:
-                raise ConfigurationError("the cache does not run: read after the manager started")
-            _LOG.info("reading waits for the first list", extra={"kind": str(gvk)})
+                raise ConfigurationError("the cache is not running: read after the manager started")
+            _LOG.info("a read is waiting for the first list", extra={"kind": str(gvk)})
             await informer.wait_for_sync()
         return informer
 
@@ -423,14 +422,14 @@ class Cache:
         return informer.list(namespace=namespace, labels=labels, index=index, limit=limit)
 
     def peek(self, gvk: GVK, key: Request) -> Snapshot | None:
-        """What is shown of an object just now, without starting or awaiting anything."""
+        """Return an object from the cache without starting an informer or waiting."""
         informer = self._informers.get((gvk, False))
         if informer is None or not informer.synced or informer.hides_namespace(key.namespace):
             return None
         return informer.get(key)
 
     def excludes(self, resource: Resource, manifest: Manifest) -> str:
-        """Which label selector keeps an object out of the cache; empty when none does."""
+        """Return the label selector that excludes an object from the cache; empty if none does."""
         parts = self._settings.parts(resource.gvk, namespaced=resource.namespaced)
         metadata = manifest.get("metadata") or {}
         scope = parts.get(metadata.get("namespace") or "") or parts.get(ALL_NAMESPACES)
@@ -440,12 +439,12 @@ class Cache:
         return selector
 
     def hides(self, gvk: GVK, key: Request) -> bool:
-        """Whether an object that is not found may be there, outside of what is watched."""
+        """Return whether a missing object may exist outside the scope of the cache."""
         informer = self._informers.get((gvk, False))
         return informer is not None and informer.synced and informer.hides(key)
 
     def is_namespaced(self, group: str, kind: str) -> bool | None:
-        """Whether objects of a watched kind are in namespaces; None when it is not known yet."""
+        """Return whether a watched kind is namespaced; None if that is not known yet."""
         for (gvk, _), informer in self._informers.items():
             if (gvk.group, gvk.kind) == (group, kind) and informer.resource is not None:
                 return informer.resource.namespaced

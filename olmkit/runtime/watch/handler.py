@@ -1,8 +1,7 @@
-"""From an event to the requests for it.
+"""Event handlers, which turn an event into requests.
 
-Handlers are plain functions in effect: they end in `queue.add` and never wait,
-so that events are delivered straight from the reflector. An `async` mapping function runs in tasks
-behind it.
+A handler calls `queue.add` and never waits, so that the reflector can deliver events directly.
+`async` mapping functions run in separate tasks.
 """
 
 from __future__ import annotations
@@ -35,14 +34,14 @@ Queue = WorkQueue[Request]
 
 
 class Handler(Protocol):
-    """Puts the requests for an event into the queue."""
+    """Adds requests for an event to the queue."""
 
     def handle(self, event: Event, queue: Queue) -> None:
-        """Must return at once and must not raise."""
+        """Handle an event; must return at once and must not raise."""
 
 
 class EnqueueObject:
-    """The event's own object."""
+    """Enqueues a request for the object of the event."""
 
     def __init__(self, *, priority: int | None = None) -> None:
         self._priority = priority
@@ -56,13 +55,12 @@ class EnqueueObject:
 
 
 class EnqueueOwner:
-    """The owners of the event's object, of one group and kind.
+    """Enqueues requests for the owners of the event's object that have one group and kind.
 
-    The API version is ignored, so that a changed version still matches; UIDs are not
-    compared: a new owner under an old name is woken, which is harmless. Whether the
-    owner's kind has namespaces is looked up in the cache when `namespaced` is None; the
-    event of an object that is owned is dropped while that is not known, since the owners
-    are not either.
+    The API version of the owner reference is ignored, so that another version of the kind matches.
+    UIDs are not compared: an extra request for a recreated owner is harmless. If `namespaced` is
+    None, the scope of the owner's kind comes from the cache; events are dropped while the scope is
+    not known, since then no owner has been read either.
     """
 
     def __init__(
@@ -82,7 +80,7 @@ class EnqueueOwner:
         self._priority = priority
 
     def bind(self, cache: Cache) -> None:
-        """Where to look up whether the owner's kind has namespaces."""
+        """Set the cache that knows whether the owner's kind is namespaced."""
         self._cache = cache
 
     def handle(self, event: Event, queue: Queue) -> None:
@@ -99,7 +97,7 @@ class EnqueueOwner:
             queue.add(owner if self._namespaced else Request(owner.name, ""), priority=priority)
 
     def _owners(self, snapshot: Snapshot) -> Iterator[Request]:
-        """Each owner, as one of the object's own namespace."""
+        """Yield requests for the owners, in the object's namespace."""
         for owner in snapshot.metadata.owner_references or ():
             if owner.kind != self._kind or owner.group != self._group:
                 continue
@@ -109,16 +107,18 @@ class EnqueueOwner:
 
 
 Mapping = Callable[[Snapshot], "Iterable[Request] | Awaitable[Iterable[Request] | None] | None"]
-"""From an object to the requests for it; plain or `async`."""
+"""Maps an object to requests; a plain or an `async` function."""
 
 
 class EnqueueMapped:
-    """Whatever a function makes of the object; for updates, of the old and the new one.
+    """Enqueues the requests that a function returns for the object.
 
-    A plain function must be quick and may read the cache. An `async` one may wait for the
-    client; a few events are mapped at a time, others wait for them in their order. What a
-    function raises is logged, and the next event follows; after a `ClusterError` the event
-    comes back to an `async` function with growing delay, so that it is not lost.
+    For updates, the function is called with the old and the new object.
+
+    A plain function must be fast and may read the cache. An `async` function may use the client; a
+    limited number of events is mapped at the same time, and the others wait in order. Errors are
+    logged. After a `ClusterError` in an `async` function, the event is retried with increasing
+    delay, so that it is not lost.
     """
 
     def __init__(self, function: Mapping, *, priority: int | None = None) -> None:
@@ -139,7 +139,7 @@ class EnqueueMapped:
             try:
                 found = self._function(snapshot)
                 if inspect.isawaitable(found):
-                    # A plain function around an `async` one.
+                    # A plain function may return the coroutine of an `async` function.
                     getattr(found, "close", _nothing)()
                     self._waits = True
                     self._put(event, queue, _FIRST_PAUSE)
@@ -162,7 +162,7 @@ class EnqueueMapped:
             worker.add_done_callback(self._workers.discard)
 
     async def _work(self) -> None:
-        """Map until nothing is left."""
+        """Map events until none is left."""
         while self._events:
             event, queue, pause = self._events.popleft()
             if queue.closed:
@@ -186,16 +186,16 @@ class EnqueueMapped:
         return requests
 
 
-_WORKERS = 8  # events of a handler that are mapped at a time
+_WORKERS = 8  # events of a handler that are mapped at the same time
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 60.0
 
 
 def _nothing() -> None:
-    """What cannot be closed."""
+    """Do nothing, for a result that cannot be closed."""
 
 
 class Funcs:
-    """Four free functions that get the event and the queue; a missing one does nothing."""
+    """A handler from up to four functions, which get the event and the queue."""
 
     def __init__(
         self,
@@ -243,7 +243,7 @@ def _unique(requests: Iterable[Request]) -> list[Request]:
 
 
 def _priority(event: Event, wanted: int | None) -> int | None:
-    """Low for what an initial list or a resync brings, unless the author chose."""
+    """Return the priority: low for an initial list or a resync, unless the author set one."""
     if wanted is not None:
         return wanted
     match event:

@@ -1,9 +1,8 @@
-"""What happened to an object, and filters over that.
+"""Events about objects, and predicates, which filter them.
 
-A predicate answers one question for each of four events. Filters combine with
-`&`, `|` and `~`. Beware: `~` inverts every answer, so `~GENERATION_CHANGED`
-drops all creations and deletions; `on_update(…)` is the safe way to filter
-updates alone.
+A predicate has a method for each of the four types of events. Predicates combine with `&`, `|` and
+`~`. Note that `~` inverts every result, so `~GENERATION_CHANGED` drops all creations and deletions;
+use `on_update(…)` to filter only updates.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class CreateEvent:
-    """An object is there; `initial` when it was there before the watch began."""
+    """An object exists; `initial` if it existed before the watch started."""
 
     object: Snapshot
     initial: bool = False
@@ -28,7 +27,7 @@ class CreateEvent:
 
 @dataclass(frozen=True, slots=True)
 class UpdateEvent:
-    """An object was replaced. Both have the same key, and may have different UIDs."""
+    """An object changed. Both have the same key, but may have different UIDs."""
 
     old: Snapshot | None
     new: Snapshot | None
@@ -36,7 +35,7 @@ class UpdateEvent:
 
 @dataclass(frozen=True, slots=True)
 class DeleteEvent:
-    """An object is gone; `state_unknown` when its last state was not seen."""
+    """An object was deleted; `state_unknown` if its last state was not received."""
 
     object: Snapshot
     state_unknown: bool = False
@@ -44,7 +43,7 @@ class DeleteEvent:
 
 @dataclass(frozen=True, slots=True)
 class GenericEvent:
-    """Something from outside Kubernetes concerns an object."""
+    """An event from outside Kubernetes about an object."""
 
     object: Snapshot
 
@@ -53,7 +52,7 @@ Event = CreateEvent | UpdateEvent | DeleteEvent | GenericEvent
 
 
 class Predicate:
-    """Lets everything through; subclasses answer differently."""
+    """Passes all events; subclasses override methods."""
 
     def create(self, event: CreateEvent) -> bool:  # noqa: ARG002 - the default answer
         return True
@@ -68,7 +67,7 @@ class Predicate:
         return True
 
     def admits(self, event: Event) -> bool:
-        """The answer to the question that fits the event."""
+        """Return the result of the method for the event's type."""
         match event:
             case CreateEvent():
                 return self.create(event)
@@ -90,7 +89,7 @@ class Predicate:
 
 
 class AllOf(Predicate):
-    """Every one lets it through; all of nothing do. Asked from left to right."""
+    """Passes an event if all predicates pass it. Evaluated from left to right."""
 
     def __init__(self, *predicates: Predicate) -> None:
         self._predicates = predicates
@@ -109,7 +108,7 @@ class AllOf(Predicate):
 
 
 class AnyOf(Predicate):
-    """One at least lets it through; none of nothing do. Asked from left to right."""
+    """Passes an event if at least one predicate passes it. Evaluated from left to right."""
 
     def __init__(self, *predicates: Predicate) -> None:
         self._predicates = predicates
@@ -128,7 +127,7 @@ class AnyOf(Predicate):
 
 
 class Not(Predicate):
-    """The opposite of every answer."""
+    """Inverts every result of a predicate."""
 
     def __init__(self, predicate: Predicate) -> None:
         self._predicate = predicate
@@ -147,7 +146,7 @@ class Not(Predicate):
 
 
 class Funcs(Predicate):
-    """Four free functions; a missing one lets everything through."""
+    """A predicate from up to four functions; event types without a function pass."""
 
     def __init__(
         self,
@@ -176,7 +175,7 @@ class Funcs(Predicate):
 
 
 class ObjectFunc(Predicate):
-    """One function of the object; for updates, of the new one."""
+    """A predicate from one function of the object; for updates, of the new object."""
 
     def __init__(self, function: Callable[[Snapshot], bool]) -> None:
         self._function = function
@@ -195,10 +194,10 @@ class ObjectFunc(Predicate):
 
 
 class _Changed(Predicate):
-    """Lets an update through when a part differs between old and new, or the object is another.
+    """Passes an update if a part of the object changed, or the object was recreated.
 
-    An object that was deleted and created again under its name has another UID. Nothing that
-    is known of the old one holds for it, even if the part is the same in both.
+    A recreated object has a new UID. It is a different object, even if the part is the same in
+    both.
     """
 
     def __init__(self, what: str, part: Callable[[Snapshot], object]) -> None:
@@ -217,44 +216,44 @@ class _Changed(Predicate):
 RESOURCE_VERSION_CHANGED: Predicate = _Changed(
     "resource version changed", lambda snapshot: snapshot.metadata.resource_version
 )
-"""Passes updates that change the object at all; a resync does not."""
+"""Passes updates with any change; drops those of a resync."""
 GENERATION_CHANGED: Predicate = _Changed(
     "generation changed", lambda snapshot: snapshot.metadata.generation
 )
-"""Passes updates that change `metadata.generation`, which the API server raises with the spec.
+"""Passes updates that change `metadata.generation`, which the API server increases when the spec
+changes.
 
-Kinds without generation (ConfigMap, Secret) never pass on update. On an owned kind it hides
-changes of the status, so it belongs on the primary kind only.
+Updates of kinds without a generation (ConfigMap, Secret) never pass. On an owned kind, it drops
+status changes, so use it only on the primary kind.
 """
 ANNOTATIONS_CHANGED: Predicate = _Changed(
     "annotations changed", lambda snapshot: snapshot.metadata.annotations or {}
 )
-"""Passes updates that change annotations; a missing map and an empty one are equal."""
+"""Passes updates that change annotations; a missing and an empty map are equal."""
 LABELS_CHANGED: Predicate = _Changed(
     "labels changed", lambda snapshot: snapshot.metadata.labels or {}
 )
-"""Passes updates that change labels; a missing map and an empty one are equal."""
+"""Passes updates that change labels; a missing and an empty map are equal."""
 
 
 def on_update(function: Callable[[UpdateEvent], bool]) -> Predicate:
-    """Asks `function` about updates alone; everything else passes."""
+    """Return a predicate that filters updates with `function`, and passes all other events."""
     return Funcs(update=function)
 
 
 def updates_without(predicate: Predicate) -> Predicate:
-    """Passes updates that `predicate` drops, and everything that is not an update.
+    """Return a predicate that passes the updates that `predicate` drops, and all other events.
 
-    The safe spelling of "not": `updates_without(GENERATION_CHANGED)` passes updates
-    without a new generation, and still all creations and deletions.
+    Use it instead of `~`: `updates_without(GENERATION_CHANGED)` passes updates without a new
+    generation, and all creations and deletions.
     """
     return Funcs(update=lambda event: not predicate.update(event))
 
 
 def matching_labels(selector: str | Mapping[str, str]) -> Predicate:
-    """Objects that match a label selector; for updates, the new object.
+    """Return a predicate for a label selector; for updates, the new object must match.
 
-    An object that loses its label gets no further event.
-    Raises `InputError` when the selector is not valid.
+    The update that removes a label is not passed. Raises `InputError` if the selector is invalid.
     """
     parsed = LabelSelector.parse(selector)
     return ObjectFunc(lambda snapshot: parsed.matches(snapshot.metadata.labels or {}))

@@ -1,21 +1,21 @@
-"""Keeps a local copy of one collection alive by list and watch.
+"""Keeps a local copy of one collection up to date with list and watch.
 
-Every way in which a watch can end has its own next step (the table below), so
-that an overloaded server is not listed to death and a version that is gone is
-not requested again. A watch on which nothing comes for long is ended by the client and
-opened again from the last version, where nothing is missed. That is not a failure: an
-API server on an older etcd sends no bookmarks of kinds that do not change.
+The next step depends on how a watch ended (see the table), so that an overloaded server does not
+get more lists, and an expired version is not requested again. The client ends a watch without
+events after some time and reopens it from the last version, so that no event is missed. That is not
+a failure: an API server with an older etcd sends no bookmarks for kinds that do not change.
 
-A watch that worked (the server kept it for a second, or sent something) and then broke is
-opened again at once, however often that happens: an idle proxy costs no time. Back-off is for
-servers that cannot be reached or that refuse, and begins again as soon as a watch works.
+A watch worked if the server kept it open for a second or sent an event. If such a watch breaks, it
+is reopened at once, however often that happens, so that idle timeouts of proxies cause no delay.
+Back-off applies if the server cannot be reached or rejects the watch, and is reset as soon as a
+watch works.
 
 | how it ended | next |
 | --- | --- |
-| closed or cut after it worked | watch again from the last version, at once |
-| cut before it worked | short back-off, watch again |
+| closed or broken after it worked | watch again from the last version, at once |
+| broken before it worked | short back-off, watch again |
 | closed within a second without an event | short back-off, list again |
-| 410 Gone | short back-off, list again, at least as new as what was seen |
+| 410 Gone | short back-off, list again, not older than the last seen version |
 | 429, or the server cannot be reached | back off, watch again; no list |
 | anything else | back off, list again |
 """
@@ -52,33 +52,33 @@ from olmkit.runtime.work.reconcile import Request
 _LOG = logging.getLogger(__name__)
 
 _PAGE = 500
-_QUICK = 1.0  # a watch that ends sooner, without an event, is an error
-_SHORT = 0.1  # seconds of the first pause where the server answers
-BREATH = 200  # objects after which others may run: a few milliseconds
-_INITIAL = 60.0  # seconds for what is there to be streamed
+_QUICK = 1.0  # a watch that ends sooner without an event is an error
+_SHORT = 0.1  # seconds of the first pause if the server responds
+BREATH = 200  # objects between two yields to other tasks: a few milliseconds
+_INITIAL = 60.0  # seconds for the initial events of a streaming list
 _INITIAL_END = "k8s.io/initial-events-end"
 
 Transform = Callable[[bytes], bytes]
-"""Runs on each object's bytes before they are stored; must be idempotent."""
+"""Transforms the bytes of each object before they are stored; must be idempotent."""
 
 
 class Sink(Protocol):
-    """What a reflector feeds."""
+    """The receiver of a reflector's changes."""
 
     async def replace(self, snapshots: Sequence[Snapshot]) -> None:
-        """All the objects there are; may let others run in between."""
+        """Replace all objects; may yield to other tasks."""
 
     def upsert(self, snapshot: Snapshot) -> None:
-        """An object is there, in this state."""
+        """Add or update an object."""
 
     def remove(self, snapshot: Snapshot) -> None:
-        """An object is gone; its last state."""
+        """Remove an object; `snapshot` is its last state."""
 
 
 class Backoff:
-    """0.8 s, doubled each time, at most 30 s, plus 0 to 100 %.
+    """Exponential back-off: 0.8 s, doubled each time up to 30 s, plus 0 to 100 % jitter.
 
-    Begins again after two quiet minutes, or by `reset`.
+    It starts over after two minutes without a failure, or after `reset`.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class Backoff:
         self._last: float | None = None
 
     def delay(self) -> float:
-        """How long to pause now, in seconds."""
+        """Return the next delay in seconds."""
         now = asyncio.get_running_loop().time()
         if self._last is not None and now - self._last > self._reset_after:
             self._next = self._base
@@ -107,7 +107,7 @@ class Backoff:
         return delay
 
     def reset(self) -> None:
-        """What was tried works: the next pause is the shortest."""
+        """Start over with the shortest delay."""
         self._next = self._base
 
     async def pause(self) -> None:
@@ -127,13 +127,13 @@ class _Then(Enum):
 
 
 async def _close(stream: AsyncIterator[WatchEvent]) -> None:
-    """End a watch's connection now, not when it is collected."""
+    """Close a watch's connection now, not when it is garbage collected."""
     if isinstance(stream, AsyncGenerator):
         await stream.aclose()
 
 
 class _WentBackError(Exception):
-    """A bookmark is older than what was seen before it."""
+    """A bookmark has an older version than an event before it."""
 
 
 def _is_older(version: str, other: str) -> bool:
@@ -175,7 +175,7 @@ class Reflector:
         self._backoff = Backoff(chance=self._chance)
         self._short = Backoff(base=_SHORT, chance=self._chance)
         self._version: str | None = None  # the last resource version seen
-        self._is_ordered = True  # what is seen comes in the order of its versions
+        self._is_ordered = True  # whether events arrive in the order of their versions
         self._accepted: asyncio.TimerHandle | None = None
         self._is_open = False  # the server has accepted the watch
         self.synced = asyncio.Event()
@@ -188,7 +188,7 @@ class Reflector:
 
     @property
     def resource_version(self) -> str:
-        """The last version that the copy is known to have reached."""
+        """Return the last resource version that the copy has reached."""
         return self._version or ""
 
     async def run(self) -> None:
@@ -202,11 +202,11 @@ class Reflector:
                     await self._list()
                 then = await self._follow(ended or _Then.WATCH)
             except NotFound as error:
-                self._failed("the kind is gone", _no_such_kind(self._resource, error))
+                self._failed("the kind is no longer served", _no_such_kind(self._resource, error))
             except ClusterError as error:
                 self._failed("cannot list", error)
             except Exception as error:
-                self._failed("cannot use the answer to a list", error)
+                self._failed("cannot use the response to a list", error)
             await self._pause(then)
 
     async def _pause(self, then: _Then) -> None:
@@ -216,12 +216,12 @@ class Reflector:
             await self._backoff.pause()
 
     async def _list(self) -> None:
-        """Replace the copy by a list that is not older than what was seen before."""
+        """Replace the copy with a list that is not older than the last seen version."""
         try:
             if self._version is None:
                 snapshots, version = await self._pages("0", _PAGE)
             else:
-                # Without a limit: paging would make the server read from etcd.
+                # No limit: with paging, the server would read from etcd.
                 snapshots, version = await self._pages(self._version, None)
         except (Gone, TooLargeResourceVersion):
             snapshots, version = await self._pages("", _PAGE)
@@ -234,14 +234,14 @@ class Reflector:
         self.contact.listed()
 
     async def _stream(self) -> _Then | None:
-        """Replace the copy by the beginning of a watch and follow that; how it ended.
+        """Replace the copy with the initial events of a watch and follow it; return how it ended.
 
-        None when the server does not stream what is there: then it is listed.
+        Return None if the server does not support streaming lists: then a list is needed.
         """
         for version in (self._version or "", ""):
             stream = self._open(version, initial_events=True)
             try:
-                # A server that ignores the request never says that this was all.
+                # A server that ignores the parameter never marks the end of the initial events.
                 async with asyncio.timeout(_INITIAL):
                     snapshots, reached = await self._initial(stream)
                 await self._replace(snapshots, reached)
@@ -263,7 +263,7 @@ class Reflector:
         return None
 
     async def _initial(self, stream: AsyncIterator[WatchEvent]) -> tuple[list[Snapshot], str]:
-        """What there is, and its version: that of the bookmark, since objects come unordered."""
+        """Return the initial objects and their version, which is that of the bookmark."""
         found: dict[Request, Snapshot] = {}
         number = 0
         async for event in stream:
@@ -280,7 +280,7 @@ class Reflector:
                 found.pop(snapshot.key, None)
             else:
                 found[snapshot.key] = snapshot
-        raise ClusterError("the stream ended before everything was sent", temporary=True)
+        raise ClusterError("the stream ended before all objects were sent", temporary=True)
 
     async def _pages(self, version: str, limit: int | None) -> tuple[list[Snapshot], str]:
         snapshots: list[Snapshot] = []
@@ -302,7 +302,7 @@ class Reflector:
                 try:
                     snapshots.append(self._snapshot(_complete(raw, self._resource)))
                 except (msgspec.MsgspecError, RecursionError) as error:
-                    # One odd object must not hide all others.
+                    # One invalid object must not hide all others.
                     _LOG.error("object cannot be read", extra=self._facts | {"error": str(error)})
             token = page.continue_token
             if not token:
@@ -310,7 +310,7 @@ class Reflector:
             await asyncio.sleep(0)
 
     async def _follow(self, then: _Then) -> _Then:
-        """Watch until a list is due; after which pause."""
+        """Watch until a new list is needed; return the next step."""
         while not then.lists:
             await self._pause(then)
             self._is_open = False
@@ -325,13 +325,13 @@ class Reflector:
         return then
 
     def _accept(self) -> None:
-        """The server has accepted the watch: it counts unless it is closed at once."""
+        """Note that the server has accepted the watch."""
         self._is_open = True
         loop = asyncio.get_running_loop()
         self._accepted = loop.call_later(_QUICK, self._works)
 
     def _works(self) -> None:
-        """The server keeps the watch: earlier failures no longer count."""
+        """Note that the watch works, and reset the back-off."""
         self._backoff.reset()
         self._short.reset()
         self.contact.kept()
@@ -357,10 +357,10 @@ class Reflector:
         )
 
     async def _drain(self, stream: AsyncIterator[WatchEvent]) -> _Then:
-        """Take events until the watch ends; what comes next."""
+        """Handle events until the watch ends; return the next step."""
         loop = asyncio.get_running_loop()
         begun, version = loop.time(), self._version
-        # From no version on, all that is there comes first, as it happens to lie.
+        # Without a version, the watch starts with all objects in any order.
         self._is_ordered = self._version not in (None, "", "0")
         try:
             await self._take_all(stream)
@@ -369,9 +369,9 @@ class Reflector:
                 self._failed("the watch cannot be opened", error)
                 return _Then.WATCH_LATER
             if self._version == version and loop.time() - begun < _QUICK:
-                self._failed("the watch was cut at once", error)
+                self._failed("the watch broke at once", error)
                 return _Then.WATCH_SOON
-            _LOG.debug("the watch was cut", extra=self._facts | {"error": str(error)})
+            _LOG.debug("the watch broke", extra=self._facts | {"error": str(error)})
         except (ClusterError, _WentBackError, msgspec.MsgspecError, RecursionError) as error:
             return self._after(error)
         else:
@@ -380,7 +380,7 @@ class Reflector:
                 return _Then.LIST_SOON
         if not self._is_ordered:
             return _Then.LIST_SOON  # a watch needs a version to continue from
-        self._works()  # silence is not a failure: the server kept it until its end
+        self._works()  # no events is not a failure: the server kept the watch open
         return _Then.WATCH
 
     async def _take_all(self, stream: AsyncIterator[WatchEvent]) -> None:
@@ -392,31 +392,31 @@ class Reflector:
                 await asyncio.sleep(0)  # many events may have come at once
 
     def _after(self, error: Exception) -> _Then:
-        """What comes next when the server refuses the watch, or sends what cannot be used."""
+        """Return the next step after the server rejected the watch or sent unusable data."""
         match error:
             case Gone():
-                self._failed("the version is gone", error)
+                self._failed("the resource version has expired", error)
                 return _Then.LIST_SOON
             case _WentBackError():
-                # It was restored from a backup: what was seen here never was, for it.
+                # The server was restored from a backup and does not know the newer versions.
                 self._failed("the resource versions of the server went backwards")
                 self._version = None
                 return _Then.LIST_SOON
             case TooManyRequests() if error.is_of_webhook:
-                self._failed("the server cannot convert what it stores", error)
+                self._failed("the server cannot convert the stored objects", error)
                 return _Then.WATCH_LATER
             case TooManyRequests():
                 self._failed("the server is overloaded", error)
                 return _Then.WATCH_LATER
             case ClusterError():
-                self._failed("the watch was refused", error)
+                self._failed("the server rejected the watch", error)
                 return _Then.LIST_LATER
             case _:
                 self._failed("an event cannot be read", error)
                 return _Then.LIST_LATER
 
     def _take(self, event: WatchEvent) -> None:
-        # A bookmark is not an object: only its version means something.
+        # A bookmark is not an object: it only has a version.
         is_object = event.type is not EventType.BOOKMARK
         snapshot = self._snapshot(event.object) if is_object else Snapshot(event.object)
         match event.type:
@@ -440,7 +440,7 @@ class Reflector:
         try:
             return Snapshot(self._transform(raw))
         except Exception:
-            # A mistake in it must not hide the object, nor all others with it.
+            # An error in the transform must not hide the object or others.
             found = Snapshot(raw)
             _LOG.exception("transform failed", extra=self._facts | {"object": str(found.key)})
             return found
@@ -454,7 +454,7 @@ class Reflector:
 
 
 def _needed(resource: Resource, namespace: str) -> str:
-    """What RBAC must allow, as a rule to be pasted."""
+    """Return a hint with the RBAC rule that is needed."""
     role = f"a Role in the namespace `{namespace}`" if namespace else "a ClusterRole"
     group = resource.gvk.group or '""'
     return (
@@ -464,7 +464,7 @@ def _needed(resource: Resource, namespace: str) -> str:
 
 
 def _no_such_kind(resource: Resource, error: NotFound) -> NoSuchKind:
-    """A collection that no longer exists; as an object, it would count as deleted."""
+    """Return the error for a kind that is no longer served."""
     return NoSuchKind(
         f"the cluster no longer serves `{resource}`: {error}",
         hint="install its CustomResourceDefinition again",
@@ -480,8 +480,8 @@ _KIND = msgspec.json.Decoder(_Kind)
 
 
 def _complete(raw: bytes, resource: Resource) -> bytes:
-    """An item of a list with its kind: those of built-in kinds come without."""
-    # What begins with one of the two has both; the decoder would look through all of it.
+    """Add the kind to an item of a list, which items of built-in kinds lack."""
+    # An item that starts with one of the two has both; decoding would read the whole item.
     if raw.startswith((b'{"apiVersion"', b'{"kind"')) or _KIND.decode(raw).kind is not None:
         return raw
     words = f'{{"apiVersion":"{resource.api_version}","kind":"{resource.gvk.kind}"'.encode()
@@ -490,7 +490,7 @@ def _complete(raw: bytes, resource: Resource) -> bytes:
 
 
 def _relabelled(raw: bytes, resource: Resource) -> bytes:
-    """Metadata-only answers come as PartialObjectMetadata; give them their real kind."""
+    """Replace the kind PartialObjectMetadata of a metadata-only response with the real kind."""
     value = msgspec.json.decode(raw)
     if isinstance(value, dict):
         value["apiVersion"], value["kind"] = resource.api_version, resource.gvk.kind

@@ -1,7 +1,7 @@
-"""What a cache keeps: of which namespaces, which objects, in which form.
+"""The scope of a cache: which namespaces and objects it holds, and in which form.
 
-Settings go from broad to narrow: for all kinds, for a namespace, for a kind, for a
-namespace of a kind. The narrower one wins, field by field.
+Settings apply to all kinds, to a namespace, to a kind, or to a namespace of a kind. For each field,
+the most specific setting takes precedence.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from olmkit.runtime.durations import Duration, seconds
 from olmkit.runtime.watch.reflector import Transform
 
 ALL_NAMESPACES = ""
-"""As a key among namespaces: everything else."""
+"""As a key of namespaces: all other namespaces."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """Which objects are kept, and in which form; None inherits from the broader setting."""
+    """Which objects are cached, and in which form; None inherits the broader setting."""
 
     label_selector: str | None = None
     field_selector: str | None = None
     transform: Transform | None = None
 
     def over(self, broader: Scope) -> Scope:
-        """The more specific setting takes precedence, field by field."""
+        """Merge with a broader scope; fields that are set here take precedence."""
         return Scope(
             label_selector=broader.label_selector
             if self.label_selector is None
@@ -42,7 +42,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindScope:
-    """The scope of one kind; None takes the cache's own setting."""
+    """The scope of one kind; None inherits the setting of the cache."""
 
     scope: Scope = Scope()
     namespaces: Mapping[str, Scope] | None = None
@@ -51,17 +51,15 @@ class KindScope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheSettings:
-    """What a cache keeps. Without namespaces it keeps all of them.
+    """The settings of a cache. Without namespaces it watches all namespaces.
 
-    `resync`: the time, give or take a tenth, after which every object is delivered again
-    as an update that changes nothing; it repairs mistakes of reconcilers, and costs the
-    server nothing. 0 is never.
-    `streaming` requests that servers send what is there as the beginning of a watch, which costs
-    them, and this process, less memory than a list; who cannot is listed.
-    `start_on_read` False makes reading a kind that is not watched an error, instead of
-    watching it from then on.
-    `watch_seconds`: how long a watch is requested for, between the two numbers at random, so
-    that many processes do not begin theirs again at once.
+    `resync`: the interval, plus or minus 10 %, after which every object is delivered again as an
+    update without changes. It reconciles objects again for which a reconciler missed something, and
+    causes no requests. 0 turns it off. `streaming` requests streaming lists, which need less memory
+    than a list in the server and in this process; servers without support get a list. With
+    `start_on_read=False`, reading a kind that is not watched is an error; otherwise the read starts
+    a watch. `watch_seconds`: the range of the random timeout of each watch, so that many processes
+    do not restart their watches at the same time.
     """
 
     namespaces: Mapping[str, Scope] = field(default_factory=dict)
@@ -80,26 +78,26 @@ class CacheSettings:
                 seconds(one, "resync")
 
     def watching(self, namespaces: Iterable[str]) -> CacheSettings:
-        """The same settings for these namespaces; none means all of them.
+        """Return the same settings for these namespaces; an empty list means all namespaces.
 
-        `settings.watching(parse_namespaces(os.environ.get("WATCH_NAMESPACE")))` watches
-        what OLM's install mode says.
+        `settings.watching(parse_namespaces(os.environ.get("WATCH_NAMESPACE")))` watches the target
+        namespaces that OLM sets.
         """
         chosen = {name: self.namespaces.get(name, Scope()) for name in namespaces}
         return replace(self, namespaces=chosen)
 
     def resync_of(self, gvk: GVK) -> float:
-        """Seconds between two resyncs of a kind; 0 is never."""
+        """Return the seconds between two resyncs of a kind; 0 means never."""
         own = self.kinds.get(gvk, KindScope()).resync
         return seconds(self.resync if own is None else own, "resync")
 
     def parts(self, gvk: GVK, *, namespaced: bool) -> dict[str, Scope]:
-        """The collections to watch for a kind: namespace (empty: all) → scope."""
+        """Return the collections to watch for a kind: namespace (empty: all) → scope."""
         kind = self.kinds.get(gvk, KindScope())
         scope = kind.scope.over(self.scope)
         if not namespaced:
             if kind.namespaces:
-                raise ConfigurationError(f"`{gvk.kind}` has no namespaces to restrict it to")
+                raise ConfigurationError(f"`{gvk.kind}` is cluster-scoped: remove its namespaces")
             return {ALL_NAMESPACES: scope}
         if kind.namespaces is not None:
             chosen = {
@@ -120,7 +118,7 @@ _NAMESPACE = re.compile(r"metadata\.namespace==?(?P<name>[^=].*)")
 
 
 def _narrowed(parts: dict[str, Scope]) -> dict[str, Scope]:
-    """A field selector that names a namespace is requested there; a Role is enough for it."""
+    """Watch only the namespace that a field selector names, for which a Role is enough."""
     scope = parts.get(ALL_NAMESPACES)
     if scope is None or len(parts) > 1 or not scope.field_selector:
         return parts
@@ -133,7 +131,7 @@ def _narrowed(parts: dict[str, Scope]) -> dict[str, Scope]:
 
 
 def _exclude_named(parts: dict[str, Scope]) -> dict[str, Scope]:
-    """Where "all" is next to named namespaces, it means all others."""
+    """Exclude the named namespaces from the part for all other namespaces."""
     rest = parts.get(ALL_NAMESPACES)
     if rest is None or len(parts) == 1:
         return parts
@@ -143,13 +141,13 @@ def _exclude_named(parts: dict[str, Scope]) -> dict[str, Scope]:
 
 
 def check_gvk(kind: object, where: str) -> None:
-    """Raises `TypeError` for what would never be found: a class, for example."""
+    """Raise `TypeError` if `kind` is not a `GVK`, for example a class, which would never match."""
     if not isinstance(kind, GVK):
         name = getattr(kind, "__name__", repr(kind))
         hint = f": pass `{name}.gvk`" if hasattr(kind, "gvk") else ""
-        raise TypeError(f"`{where}` takes each kind as its `GVK`, not as `{name}`{hint}")
+        raise TypeError(f"`{where}` needs each kind as a `GVK`, not `{name}`{hint}")
 
 
 def parse_namespaces(text: str | None) -> tuple[str, ...]:
-    """Namespaces as OLM's target list gives them: comma separated; none means all."""
+    """Parse OLM's comma-separated list of target namespaces; an empty list means all."""
     return tuple(sorted({part.strip() for part in (text or "").split(",") if part.strip()}))

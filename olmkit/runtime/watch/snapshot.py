@@ -1,8 +1,7 @@
 """One object as the API server sent it: its bytes, and its metadata parsed.
 
-A cache keeps thousands of objects, most of which are only ever looked at by
-their metadata. Bytes and a small record need a quarter of the memory of nested
-dictionaries, and each reader of the object gets a separate copy.
+A cache holds thousands of objects, and only the metadata of most of them is used. Bytes and a small
+record need a quarter of the memory of nested dictionaries, and each reader gets a separate copy.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ class OwnerReference(msgspec.Struct, frozen=True, rename="camel", gc=False):
 
 
 class Metadata(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    """The part of `metadata` that a runtime reasons about."""
+    """The fields of `metadata` that the runtime uses."""
 
     name: str = ""
     namespace: str = ""
@@ -56,7 +55,7 @@ def _metadata(raw: bytes) -> Metadata:
     try:
         return _DECODER.decode(raw).metadata or _EMPTY
     except msgspec.ValidationError:
-        # A null or a wrong type in one field must not lose the object.
+        # null or a wrong type in one field must not drop the object.
         return _lenient(msgspec.json.decode(raw))
 
 
@@ -77,14 +76,14 @@ _UNREAD = Metadata()
 
 
 class Snapshot(msgspec.Struct, frozen=True, eq=False, gc=False):
-    """Immutable; equal when the bytes are.
+    """An immutable object of the API; snapshots are equal if their bytes are.
 
-    Made of `raw` alone, it raises `msgspec.DecodeError` when that is not an object with
-    metadata of the right types.
+    Without `metadata`, the constructor decodes `raw`, and raises `msgspec.DecodeError` if it is not
+    an object with valid metadata.
     """
 
-    # A struct that the garbage collector does not visit: a full collection would look at
-    # each of a hundred thousand objects, and hold the event loop meanwhile.
+    # A struct that the garbage collector skips: a full collection would visit
+    # a hundred thousand objects, and block the event loop.
     raw: bytes
     metadata: Metadata = _UNREAD
 
@@ -94,16 +93,16 @@ class Snapshot(msgspec.Struct, frozen=True, eq=False, gc=False):
 
     @classmethod
     def of(cls, manifest: Any) -> Snapshot:
-        """The snapshot of a manifest that is at hand as data."""
+        """Return the snapshot of a manifest."""
         return cls(msgspec.json.encode(manifest))
 
     @property
     def key(self) -> Request:
-        """Namespace and name, as a reconciler gets them."""
+        """Return namespace and name as a request."""
         return Request(self.metadata.name, self.metadata.namespace)
 
     def manifest(self) -> dict[str, Any]:
-        """The whole object, decoded again for each caller, who may change it."""
+        """Return the whole object as a new copy, which the caller may change."""
         decoded: dict[str, Any] = msgspec.json.decode(self.raw)
         return decoded
 

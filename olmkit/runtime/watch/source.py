@@ -1,4 +1,4 @@
-"""What feeds a controller's queue: events of kinds, and of the world outside."""
+"""Sources of requests for a controller's queue: events of kinds and external events."""
 
 from __future__ import annotations
 
@@ -18,38 +18,38 @@ class Source(Protocol):
     """Something that puts requests into a controller's queue."""
 
     async def start(self, cache: Cache, queue: Queue) -> None:
-        """Begin to feed; returns quickly."""
+        """Start to add requests; must return quickly."""
 
     async def wait_for_sync(self) -> None:
-        """Until what is there already was fed."""
+        """Wait until requests for all existing objects were added."""
 
 
 @runtime_checkable
 class Troubled(Protocol):
-    """A source that can say what keeps it from being synced."""
+    """A source that can report why it is not synced."""
 
     @property
     def trouble(self) -> str:
-        """In words; empty when it knows of nothing."""
+        """Return the problem as text; empty if there is none."""
 
 
 @runtime_checkable
 class Ending(Protocol):
-    """A source that has something to end with its controller."""
+    """A source that must be stopped with its controller."""
 
     def end(self) -> None:
-        """Feed no more."""
+        """Stop adding requests."""
 
 
 @runtime_checkable
 class _Bound(Protocol):
-    """A handler that looks up kinds in the cache."""
+    """A handler that needs the cache."""
 
     def bind(self, cache: Cache) -> None: ...
 
 
 class KindSource:
-    """Events of a kind, through predicates, into a handler."""
+    """Passes the events of a kind through predicates to a handler."""
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class KindSource:
 class ChannelSource:
     """Generic events from outside Kubernetes, for one controller.
 
-    What is offered before the controller starts waits for it. `offer` from the event
+    Events that are offered before the controller starts are buffered. Call `offer` from the event
     loop's thread.
     """
 
@@ -106,18 +106,18 @@ class ChannelSource:
         self._task: asyncio.Task[None] | None = None
 
     async def offer(self, event: GenericEvent) -> None:
-        """Hand an event over; waits while the buffer is full."""
+        """Add an event; wait while the buffer is full."""
         await self._events.put(event)
 
     async def start(self, cache: Cache, queue: Queue) -> None:
         if self._task is not None:
-            raise RuntimeError("a channel feeds one controller: make one for each")
+            raise RuntimeError("a channel has one controller: create a channel for each")
         if isinstance(self._handler, _Bound):
             self._handler.bind(cache)
         self._task = asyncio.create_task(self._pump(queue))
 
     async def wait_for_sync(self) -> None:
-        """Nothing is there already."""
+        """Return at once, since there are no existing objects."""
 
     def end(self) -> None:
         if self._task is not None:

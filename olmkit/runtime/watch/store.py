@@ -1,9 +1,8 @@
 """The local copy of one collection, with its indexes.
 
-A store is changed by a reflector alone and read by everyone. Every change says
-what it was as an event: a re-creation that was not seen as such is one update
-with two UIDs, and an object that vanished between two lists is a deletion whose
-last state is unknown.
+Only the reflector changes a store. Every change returns an event: a recreation that the watch
+missed is an update with two UIDs, and an object that is missing in a new list is a deletion with an
+unknown last state.
 """
 
 from __future__ import annotations
@@ -18,14 +17,14 @@ from olmkit.runtime.work.reconcile import Request
 _LOG = logging.getLogger(__name__)
 
 Indexer = Callable[[Snapshot], Iterable[str]]
-"""Values of one indexed field of an object; pure and quick."""
+"""Returns the values of one indexed field of an object; must be pure and fast."""
 
-_ALL = None  # namespace of an index entry that is for reads across namespaces
+_ALL = None  # the namespace of index entries for reads across namespaces
 _IndexKey = tuple[str | None, str]
 
 
 class Store:
-    """Key → snapshot, with an index by namespace and declared ones by field."""
+    """Snapshots by key, with indexes by namespace and by declared fields."""
 
     def __init__(self, indexers: dict[str, Indexer] | None = None) -> None:
         self._items: dict[Request, Snapshot] = {}
@@ -45,17 +44,17 @@ class Store:
         return self._items.get(key)
 
     def in_namespace(self, namespace: str) -> list[Snapshot]:
-        """The objects of a namespace; of all, when it is empty."""
+        """Return the objects of a namespace, or of all namespaces if it is empty."""
         if not namespace:
             return list(self._items.values())
         return [self._items[key] for key in self._by_namespace.get(namespace, ())]
 
     def by_index(self, field: str, value: str, namespace: str = "") -> list[Snapshot]:
-        """The objects whose indexed field has `value`; `KeyError` when it is not indexed."""
+        """Return the objects whose indexed field has `value`; raise `KeyError` without index."""
         return self.by_indexes({field: value}, namespace)
 
     def by_indexes(self, fields: Mapping[str, str], namespace: str = "") -> list[Snapshot]:
-        """The objects of which every one of these indexed fields has its value."""
+        """Return the objects that match all these indexed fields."""
         found = [
             self._indexes[field].get((namespace or _ALL, value), {})
             for field, value in fields.items()
@@ -68,7 +67,7 @@ class Store:
         return frozenset(self._indexers)
 
     def upsert(self, snapshot: Snapshot, *, initial: bool = False) -> Event:
-        """Put one object in; the event says whether it was there."""
+        """Add or update an object; return the event."""
         key = snapshot.key
         old = self._items.get(key)
         if old is not None:
@@ -80,7 +79,7 @@ class Store:
         return UpdateEvent(old, snapshot)
 
     def remove(self, snapshot: Snapshot) -> Event | None:
-        """Take one object out; `snapshot` is its last state. None when it was not there."""
+        """Remove an object, whose last state is `snapshot`; return None if it was not stored."""
         key = snapshot.key
         old = self._items.pop(key, None)
         if old is None:
@@ -89,7 +88,7 @@ class Store:
         return DeleteEvent(snapshot)
 
     def remove_unseen(self, snapshot: Snapshot) -> Event | None:
-        """Take out what a list no longer had; its last state is not known."""
+        """Remove an object that is missing in a new list, so that its last state is unknown."""
         event = self.remove(snapshot)
         return None if event is None else DeleteEvent(snapshot, state_unknown=True)
 
@@ -121,8 +120,8 @@ class Store:
     def _values(self, field: str, snapshot: Snapshot) -> set[str]:
         try:
             found = self._indexers[field](snapshot)
-            return {found} if isinstance(found, str) else set(found)  # a text is one value
+            return {found} if isinstance(found, str) else set(found)  # a string is one value
         except Exception:
-            # A mistake in it hides the object from this index, and from nothing else.
+            # An error in the indexer hides the object only from this index.
             _LOG.exception("index failed", extra={"index": field, "object": str(snapshot.key)})
             return set()

@@ -1,4 +1,4 @@
-"""Ready-made transforms: what of an object a cache need not keep."""
+"""Predefined transforms, which remove unneeded fields from cached objects."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ _FIELD = b'"managedFields"'
 
 
 def without_managed_fields(raw: bytes) -> bytes:
-    """The object without `metadata.managedFields`, which is often half of it.
+    """Remove `metadata.managedFields`, which is often half of the object.
 
-    `CacheSettings(scope=Scope(transform=without_managed_fields))` keeps no kind's. They are not
-    sent back: an update without them leaves them as they are. Other fields keep their bytes.
+    `CacheSettings(scope=Scope(transform=without_managed_fields))` removes them from all kinds. An
+    update without managed fields leaves those on the server unchanged. The bytes of other fields do
+    not change.
     """
     if _FIELD not in raw:
         return raw

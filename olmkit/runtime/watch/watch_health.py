@@ -1,9 +1,8 @@
-"""What is known of one watch: whether the server keeps it, and what it says when it does not.
+"""The health of one watch, for the log and the probes.
 
-Every watch reports the same, in the log and to the probes. What goes wrong is
-said once, again when it changes or lasts long, and its end is logged, too. A
-list does not prove that a watch works. A watch works when the server accepts it and does
-not close it at once, whether or not events come.
+A failure is logged once, and again if the error changes or the failure lasts long; the recovery is
+logged too. A list does not prove that a watch works. A watch works if the server accepts it and
+does not close it at once, with or without events.
 """
 
 from __future__ import annotations
@@ -20,15 +19,14 @@ _LOG = logging.getLogger(__name__)
 _SAID_AGAIN = 300.0  # seconds
 
 REFUSALS = (Forbidden, NoSuchKind)
-"""What an administrator must change, and neither time nor a new process does."""
+"""Errors that only an administrator can fix, and neither a retry nor a restart."""
 
 
 class Contact:
-    """One watch's contact to the server; `changed` is called when it was lost or found.
+    """The connection state of one watch; `changed` is called when the watch fails or recovers.
 
-    `last` is when the watch was last known to be kept, or first tried, by the clock of the
-    event loop. `failure` is what keeps the copy from being up to date just now. `facts`
-    say in the log which watch it is.
+    `last` is the event loop's time when the watch last worked, or was first tried. `failure` is the
+    error because of which the cache is not up to date. `facts` identify the watch in the log.
     """
 
     def __init__(
@@ -41,25 +39,25 @@ class Contact:
         self._said: tuple[str, float] | None = None
 
     def begin(self) -> None:
-        """It is tried from now on."""
+        """Note that the watch is being tried."""
         self.last = asyncio.get_running_loop().time()
 
     def kept(self) -> None:
-        """The watch works."""
+        """Note that the watch works."""
         self.last = asyncio.get_running_loop().time()
         if self._said is not None:
             self._said = None
-            _LOG.info("the watch is kept again", extra=dict(self._facts))
+            _LOG.info("the watch works again", extra=dict(self._facts))
         self.listed()
 
     def listed(self) -> None:
-        """The copy is up to date, and the watch is to be begun."""
+        """Note that the list succeeded and the watch starts next."""
         if self.failure is not None:
             self.failure = None
             self._changed()
 
     def failed(self, what: str, error: Exception | None = None) -> None:
-        """The copy grows old, by an error of the server's or by what was seen here."""
+        """Note that the watch failed, so that the cache becomes stale."""
         self.failure = error or ClusterError(what, temporary=True)
         words = str(self.failure)
         now = asyncio.get_running_loop().time()

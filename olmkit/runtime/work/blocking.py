@@ -1,8 +1,7 @@
-"""The client for reconcilers that block: plain functions in threads.
+"""The client for blocking reconcilers, which are plain functions in threads.
 
-Each call is handed to the event loop and waited for. Made for the threads in
-which a controller runs such reconcilers; called from the loop's own thread it
-would wait for itself, and says so instead.
+Each call runs on the event loop while the thread waits. Use it in the threads in which a controller
+runs such reconcilers; in the loop's thread, a call would wait for itself, so it raises an error.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ from olmkit.runtime.work.reconcile import Request
 
 
 class BlockingClient(BlockingDirect):
-    """`Client`, whose methods return when they are done; made on the event loop.
+    """A `Client` with blocking methods; create it on the event loop.
 
-    It has every method of `Client` but `add_index`, which belongs to the start of a process.
+    It has every method of `Client` except `add_index`, which is only called when a process starts.
     """
 
     def __init__(self, client: Client) -> None:
@@ -33,17 +32,17 @@ class BlockingClient(BlockingDirect):
 
     @property
     def direct(self) -> Self:
-        """The same client, reading from the server."""
+        """Return the same client, which reads from the server instead of the cache."""
         return self._with(self._client.direct)
 
     @property
     def rehearsal(self) -> Self:
-        """The same client, whose writes the server checks and does not keep."""
+        """Return the same client for dry runs: the server stores nothing."""
         return self._with(self._client.rehearsal)
 
     @property
     def strict(self) -> Self:
-        """The same client, whose writes with unknown or repeated fields the server refuses."""
+        """Return the same client with strict field validation by the server."""
         return self._with(self._client.strict)
 
     def impersonating(
@@ -54,11 +53,11 @@ class BlockingClient(BlockingDirect):
         uid: str = "",
         extra: Mapping[str, Sequence[str]] | None = None,
     ) -> Self:
-        """The same client as another user, who reads from the server."""
+        """Return the same client, which impersonates another user and reads from the server."""
         return self._with(self._client.impersonating(user, groups=groups, uid=uid, extra=extra))
 
     def within(self, namespace: str) -> Self:
-        """The same client for one namespace alone; kinds without namespaces are as before."""
+        """Return the same client, restricted to one namespace for namespaced kinds."""
         return self._with(self._client.within(namespace))
 
     def _with(self, client: Client) -> Self:

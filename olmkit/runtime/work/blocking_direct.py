@@ -1,6 +1,6 @@
-"""The part of the blocking client that passes the cache by: patches, subresources, pages, watches.
+"""The methods of the blocking client that bypass the cache: patches, subresources, pages, watches.
 
-Each call is handed to the event loop and waited for in a thread of another reconciler.
+Each call runs on the event loop while the reconciler's thread waits.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class OfLoop:
-    """Waits in a thread for what the event loop does."""
+    """Runs coroutines on the event loop and waits for them in a thread."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -36,10 +36,10 @@ class OfLoop:
         work.close()
         if here is self._loop:
             raise RuntimeError("a blocking client would wait for its own event loop")
-        raise RuntimeError("a blocking client belongs to a thread without event loop")
+        raise RuntimeError("use a blocking client in a thread without an event loop")
 
     def _each(self, items: AsyncIterator[T]) -> Iterator[T]:
-        """One item after the other; what gives them is closed when the caller stops."""
+        """Yield the items one by one; close the iterator when the caller stops."""
         try:
             while (item := self._wait(_next(items))) is not _END:
                 yield cast("T", item)
@@ -57,7 +57,7 @@ async def _next(items: AsyncIterator[T]) -> T | object:
 
 
 class BlockingPods(OfLoop):
-    """`Pods`, whose methods return when they are done. Ports are for programs with a loop."""
+    """`Pods` with blocking methods, without port forwarding, which needs an event loop."""
 
     def __init__(self, pods: Pods, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(loop)

@@ -1,4 +1,4 @@
-"""Saying what a controller watches, in the field's words: for, owns, watches."""
+"""A builder of controllers: for, owns, watches."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _NAME = re.compile(r"[A-Za-z0-9_-]+")  # it becomes the value of a label of metr
 
 @dataclass(slots=True)
 class ControllerBuilder:
-    """Says what a controller watches: `For` one kind, `Owns` others, `Watches` anything.
+    """Builds a controller from its primary kind, owned kinds and other watched kinds.
 
-    Predicates given to one watch hold for that watch; `with_event_filter` is put in
-    front of each. Kinds are given as `GVK` or as their class.
+    Predicates of a watch apply to that watch; those of `with_event_filter` apply to all. Pass kinds
+    as `GVK` or as a class.
     """
 
     _primary: GVK | None = None
@@ -50,10 +50,10 @@ class ControllerBuilder:
         namespaced: bool | None = None,
         metadata_only: bool = False,
     ) -> ControllerBuilder:
-        """The primary kind, exactly one; discovery says whether it has namespaces.
+        """Watch the primary kind, exactly one; discovery finds out whether it is namespaced.
 
-        With `metadata_only` the cache has the metadata of its objects alone: the reconciler
-        reads `client.get(gvk, request, metadata_only=True)`, or the whole object with
+        With `metadata_only`, the cache holds only the metadata of the objects: the reconciler reads
+        `client.get(gvk, request, metadata_only=True)`, or the whole object with
         `client.direct.get`.
         """
         if self._primary is not None:
@@ -69,7 +69,7 @@ class ControllerBuilder:
         *predicates: Predicate,
         metadata_only: bool = False,
     ) -> ControllerBuilder:
-        """A kind whose objects the primary kind controls."""
+        """Watch a kind whose objects are controlled by objects of the primary kind."""
         self._owned.append((typed.gvk_of(kind), _checked(predicates), metadata_only))
         return self
 
@@ -80,41 +80,41 @@ class ControllerBuilder:
         *predicates: Predicate,
         metadata_only: bool = False,
     ) -> ControllerBuilder:
-        """Any kind, with a handler that turns its events into requests.
+        """Watch any kind, with a handler that turns its events into requests.
 
-        A function from an object to requests is taken as `EnqueueMapped(function)`.
+        A function that maps an object to requests is used as `EnqueueMapped(function)`.
         """
         found = _handler(handler)
         self._watched.append((typed.gvk_of(kind), found, _checked(predicates), metadata_only))
         return self
 
     def source(self, source: Source) -> ControllerBuilder:
-        """Anything else that feeds the queue; no event filter is in front of it."""
+        """Add another source of requests; event filters do not apply to it."""
         self._sources.append(source)
         return self
 
     def with_event_filter(self, *predicates: Predicate) -> ControllerBuilder:
-        """Drop the events of all sources that one of the predicates drops."""
+        """Drop events of all watches if one of the predicates drops them."""
         self._filters += _checked(predicates)
         return self
 
     def named(self, name: str) -> ControllerBuilder:
-        """Set the name of the controller; the default is made of the kind."""
+        """Set the name of the controller; the default is derived from the kind."""
         self._name = name
         return self
 
     def with_settings(self, settings: ControllerSettings) -> ControllerBuilder:
-        """Set how many workers there are and how failures are retried."""
+        """Set the number of workers and how failures are retried."""
         self._settings = settings
         return self
 
     def build(
         self, reconciler: Reconciler | BlockingReconciler, *, registry: Registry | None = None
     ) -> Controller:
-        """The controller; `ValueError` when what it watches makes no sense."""
+        """Return the controller; raise `ValueError` if its watches are not valid."""
         primary = self._primary
         if primary is None and not self._name:
-            raise ValueError("a controller without primary kind needs a name")
+            raise ValueError("a controller without a primary kind needs a name")
         if primary is None and self._owned:
             raise ValueError("a controller that owns something needs a primary kind")
         sources: list[Source] = []
@@ -151,7 +151,7 @@ class ControllerBuilder:
 
 
 def _handler(given: object) -> Handler:
-    """What was given as a handler; `TypeError` for what would fail at the first event."""
+    """Return the handler; raise `TypeError` for one that would fail at the first event."""
     if callable(getattr(given, "handle", None)) and not isinstance(given, type):
         handler: Handler = given  # type: ignore[assignment]
         return handler

@@ -1,12 +1,12 @@
-"""From queue to reconciler: workers, and what each outcome does to the queue.
+"""Controllers: workers that take keys from the queue and call the reconciler.
 
 | outcome | queue | limiter |
 | --- | --- | --- |
-| raised | back with growing delay, priority kept | grows |
-| raised since a webhook does not answer | the same, with delays of 15 s at most | stays |
-| raised `TerminalError`, also as a cause | nothing | stays |
-| `Result(requeue_after=d)`, d > 0 | forgotten, then again after d | reset |
-| anything else | forgotten | reset |
+| error raised | again with increasing delay, same priority | increases |
+| error raised because a webhook does not respond | again with delays of at most 15 s | unchanged |
+| `TerminalError` raised, also as a cause | nothing | unchanged |
+| `Result(requeue_after=d)`, d > 0 | again after d | reset |
+| anything else | nothing | reset |
 """
 
 from __future__ import annotations
@@ -49,16 +49,16 @@ from olmkit.runtime.work.workqueue import (
 _LOG = logging.getLogger(__name__)
 
 reconcile_facts: contextvars.ContextVar[dict[str, str]] = contextvars.ContextVar("reconcile_facts")
-"""What every log line of a running reconcile should say: controller, object, reconcile_id."""
+"""The facts of every log line of a running reconcile: controller, object, reconcile_id."""
 
 
 @dataclass(slots=True, kw_only=True)
 class ControllerSettings:
-    """How a controller works; times in seconds or as `timedelta`.
+    """The settings of a controller; times in seconds or as `timedelta`.
 
-    `max_concurrent_reconciles` None takes the manager's setting. `enable_warmup` fills
-    the caches while another replica leads, so that taking over is quick. What does not
-    sync within `cache_sync_timeout` stops the manager, unless the server refuses it.
+    If `max_concurrent_reconciles` is None, the manager's setting applies. `enable_warmup` fills the
+    caches while another replica leads, so that a new leader starts faster. A source that does not
+    sync within `cache_sync_timeout` stops the manager, unless the server rejected the request.
     """
 
     max_concurrent_reconciles: int | None = None
@@ -72,24 +72,24 @@ class ControllerSettings:
     def __post_init__(self) -> None:
         workers = self.max_concurrent_reconciles
         if workers is not None and workers < 1:
-            raise ValueError(f"`max_concurrent_reconciles` is 1 or more, not {workers!r}")
+            raise ValueError(f"`max_concurrent_reconciles` must be at least 1, not {workers!r}")
         seconds(self.cache_sync_timeout, "cache_sync_timeout")
         if self.reconciliation_timeout is not None:
             seconds(self.reconciliation_timeout, "reconciliation_timeout")
 
 
 class NotSynced(RemoteError):  # noqa: N818 - a fact, not a fault
-    """What a controller watches could not be listed in time."""
+    """A source of a controller did not sync in time."""
 
 
-# It says nothing about the object, and is mostly the webhook of this very operator, which answers
-# a while after the start: a deletion must not wait for twice that time.
-_UNANSWERED = 15.0  # seconds between two tries at the most
-_MEASURED = 0.5  # seconds between two looks at unfinished work
-_LATE = 1.0  # seconds between two looks whether a refused watch is granted
-_BREATH = 0.004  # seconds for all workers together, after which others run
+# The error is not about the object. Usually it is the webhook of this operator itself, which
+# answers some time after the start: a deletion must not wait for twice that time.
+_UNANSWERED = 15.0  # maximum seconds between two attempts
+_MEASURED = 0.5  # seconds between two measurements of unfinished work
+_LATE = 1.0  # seconds between two checks of a rejected watch
+_BREATH = 0.004  # seconds of all workers together before other tasks run
 
-# What Go would panic on: mistakes in the program, not conditions of the world.
+# Errors that would panic in Go: bugs in the program.
 _FAULTS = (
     ArithmeticError,
     AssertionError,
@@ -106,7 +106,7 @@ _NOTED: list[list[Controller]] = []
 
 @contextlib.contextmanager
 def noted() -> Iterator[Sequence[Controller]]:
-    """Collects the controllers that are built meanwhile."""
+    """Collect the controllers that are built within the block."""
     built: list[Controller] = []
     _NOTED.append(built)
     try:
@@ -116,10 +116,10 @@ def noted() -> Iterator[Sequence[Controller]]:
 
 
 class Controller:
-    """Workers that reconcile what sources request.
+    """Runs workers that reconcile the requests of sources.
 
-    Without `registry`, the metrics go into the registry of the manager that runs it. Raises
-    `TypeError` when `reconciler` cannot be called with a request.
+    Without `registry`, the metrics are added to the registry of the manager. Raises `TypeError` if
+    `reconciler` cannot be called with a request.
     """
 
     def __init__(
@@ -151,7 +151,7 @@ class Controller:
         self._unanswered = CappedLimiter(ExponentialLimiter(), _UNANSWERED)
         self._has_registry = registry is not None
         self._measure_in(registry or Registry())
-        self._is_forgotten = True  # until a manager, or anything else, has it
+        self._is_forgotten = True  # until it is added to a manager or run
         self._started = False
         self._stopping = asyncio.Event()
         self._cache: Cache | None = None
@@ -161,7 +161,7 @@ class Controller:
     def __del__(self) -> None:
         if getattr(self, "_is_forgotten", False):
             _LOG.error(
-                "a controller was built and is not run",
+                "a controller was built but not run",
                 extra={
                     "controller": self.name,
                     "hint": "pass it to `manager.add_controller`",
@@ -169,9 +169,9 @@ class Controller:
             )
 
     def joins(self, registry: Registry, traces: Traces | None = None) -> None:
-        """Put the metrics into the registry of a manager, unless they have one already.
+        """Add the metrics to the registry of a manager, unless the controller has a registry.
 
-        Passes are traced from then on, when there are `traces`.
+        With `traces`, reconciles are traced from then on.
         """
         self._is_forgotten = False
         self._traces = traces
@@ -185,11 +185,11 @@ class Controller:
         self.queue.measured_by(self._queue_metrics)
 
     async def run(self, cache: Cache) -> None:
-        """Start the sources, wait until they are synced, work until `stop`.
+        """Start the sources, wait until they are synced, and reconcile until `stop`.
 
-        Raises `NotSynced` when a source does not sync in time, which says which and why.
-        A source that the server refuses ends nothing, since a new process would be refused
-        too: the reconciler gets the error when it reads, and may report it in the status.
+        Raises `NotSynced`, with the source and the reason, if a source does not sync in time. A
+        source that the server rejects is not an error, since a restart would not help: the
+        reconciler gets the error when it reads, and may report it in the status.
         """
         if self._started:
             raise RuntimeError(f"controller {self.name} was started before")
@@ -220,7 +220,7 @@ class Controller:
             _LOG.info("controller has stopped", extra={"controller": self.name})
 
     async def warm_up(self, cache: Cache) -> bool:
-        """Start the sources, once, and wait until they are synced; False when stopped first."""
+        """Start the sources once, and wait until they are synced; return False if stopped first."""
         if self._cache is None:
             self._cache = cache
             watched = ", ".join(map(str, self._sources))
@@ -230,18 +230,18 @@ class Controller:
         return await self._synced()
 
     async def watch(self, source: Source) -> None:
-        """Feed the queue from one more source; at once, when the controller runs."""
+        """Add a source; it starts at once if the controller is running."""
         self._sources.append(source)
         if self._cache is not None:
             await source.start(self._cache, self.queue)
 
     def stop(self) -> None:
-        """Take no new keys; running reconciles continue. `run` returns when they are done."""
+        """Take no new keys; `run` returns once running reconciles are finished."""
         self._stopping.set()
         self.queue.shut_down()
 
     async def _synced(self) -> bool:
-        """Wait for all sources; False when `stop` came first."""
+        """Wait for all sources; return False if `stop` was called first."""
         stopping = asyncio.ensure_future(self._stopping.wait())
         syncing = {
             asyncio.ensure_future(source.wait_for_sync()): source for source in self._sources
@@ -264,7 +264,7 @@ class Controller:
                     self._refused.append(source)
                     facts = {"watch": str(source), "error": str(refusal), "hint": refusal.hint}
                     _LOG.error(
-                        "works without a watch that the server refuses",
+                        "running without a watch that the server rejected",
                         extra={"controller": self.name} | facts,
                     )
             return True
@@ -283,7 +283,7 @@ class Controller:
         )
 
     async def _await_grant(self, source: Source) -> None:
-        """When a refused source may be read after all, try again what failed for want of it."""
+        """Wait until a rejected source can be read, then retry the keys that failed."""
         while True:
             try:
                 await source.wait_for_sync()
@@ -294,7 +294,7 @@ class Controller:
                 return
 
     async def _measure(self) -> None:
-        """Keep the gauges of unfinished work fresh."""
+        """Update the gauges of unfinished work periodically."""
         loop = asyncio.get_running_loop()
         while True:
             ages = [loop.time() - since for since in self.queue.working().values()]
@@ -315,7 +315,7 @@ class Controller:
                 self.metrics.active_workers.dec()
                 self.queue.done(request)
             if loop.time() >= breath:
-                # With a full queue, passes that wait for nothing would never let others run.
+                # With a full queue, reconciles that never wait would block all other tasks.
                 await asyncio.sleep(0)
                 breath = loop.time() + share
 
@@ -336,7 +336,7 @@ class Controller:
     async def _passed(
         self, request: Request, priority: int, facts: dict[str, str], span: PassSpan | None
     ) -> None:
-        """One pass, and what follows from its outcome."""
+        """Run one reconcile and handle its outcome."""
         token = reconcile_facts.set(facts)
         loop = asyncio.get_running_loop()
         begun = loop.time()
@@ -347,10 +347,10 @@ class Controller:
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if task is not None and task.cancelling():
-                raise  # the manager's stop is not an outcome
+                raise  # a stop of the manager is not an outcome
             failure = RuntimeError("the reconcile was cancelled")
         except MemoryError:
-            raise  # nothing that follows could be relied upon
+            raise  # the process is not in a reliable state
         except Exception as error:
             failure = error
         finally:
@@ -383,7 +383,7 @@ class Controller:
         if found is None:
             return Result()
         if not isinstance(found, Result):
-            raise TypeError(f"a reconciler returns a `Result` or None, not {found!r:.100}")
+            raise TypeError(f"a reconciler must return a `Result` or None, not {found!r:.100}")
         return found
 
     async def _call(self, request: Request) -> object:
@@ -395,7 +395,7 @@ class Controller:
         return await found if inspect.isawaitable(found) else found
 
     async def _in_thread(self, request: Request) -> object:
-        """A reconcile that blocks. Its thread is waited for: no key is with two workers."""
+        """Run a blocking reconcile and wait for its thread, so that no key has two workers."""
         if self._threads is None:
             self._threads = Threads(self.workers, f"controller {self.name}")
         context = contextvars.copy_context()
@@ -410,7 +410,7 @@ class Controller:
             raise
 
     def _succeeded(self, request: Request, priority: int, result: Result) -> str:
-        """Counts and forgets; the outcome as metrics name it."""
+        """Count a success and reset the limiter; return the outcome's name in metrics."""
         self.queue.forget(request)
         self._unanswered.forget(request)
         if result.requeue_after > 0:
@@ -429,16 +429,16 @@ class Controller:
         facts: Mapping[str, str],
         took: float,
     ) -> str:
-        """Counts, logs and comes back to it unless that is in vain; the outcome."""
+        """Count and log a failure, and retry unless the error is terminal; return the outcome."""
         seen: dict[str, object] = {**facts, "seconds": round(took, 4)}
         self.metrics.error.inc()
         self.metrics.errors.inc()
         if _is_terminal(error):
             self.metrics.terminal_errors.inc()
-            _LOG.error("reconcile failed for good", extra=seen | {"error": _words(error)})
+            _LOG.error("reconcile failed, terminal error", extra=seen | {"error": _words(error)})
             return "terminal_error"
         if isinstance(error, OlmkitError):
-            # What the server said is the whole story; where we were adds nothing.
+            # The server's message is enough; a traceback adds nothing.
             _LOG.error("reconcile failed", extra=seen | {"error": _words(error)})
         else:
             _LOG.error("reconcile failed", extra=seen, exc_info=error)
@@ -456,7 +456,7 @@ def _delay(result: Result) -> dict[str, float]:
 
 
 def _check_reconciler(reconciler: object) -> None:
-    """What would fail or do nothing in every pass is an error before the first."""
+    """Raise `TypeError` for a reconciler that would fail or do nothing in every reconcile."""
     name = getattr(reconciler, "__name__", type(reconciler).__name__)
     if isinstance(reconciler, type):
         raise TypeError(f"`{name}` is a class: pass an instance of it as the reconciler")
@@ -468,7 +468,7 @@ def _check_reconciler(reconciler: object) -> None:
     except TypeError as error:
         raise TypeError(f"`{name}.reconcile` cannot be called with a request: {error}") from None
     except ValueError:
-        pass  # it has no signature, as of a compiled function
+        pass  # compiled functions have no signature
     held = vars(reconciler).values() if hasattr(reconciler, "__dict__") else ()
     if not inspect.iscoroutinefunction(inspect.unwrap(work)) and any(
         isinstance(one, Client) for one in held
@@ -481,13 +481,13 @@ def _check_reconciler(reconciler: object) -> None:
 
 
 def _random_id() -> str:
-    """A UUID that identifies a pass in logs; it is not a secret, so no system call is needed."""
+    """Return a UUID that identifies a reconcile in logs, from `random`: it is not secret."""
     digits = f"{random.getrandbits(124):031x}"
     return f"{digits[:8]}-{digits[8:12]}-4{digits[12:15]}-a{digits[15:18]}-{digits[18:30]}"
 
 
 def _words(error: Exception) -> str:
-    """What an error says, also when that is broken: its key must come back all the same."""
+    """Return the message of an error; never raise, since the key must be retried."""
     try:
         return str(error)
     except Exception:
@@ -495,7 +495,7 @@ def _words(error: Exception) -> str:
 
 
 def _is_unanswered(error: BaseException) -> bool:
-    """Whether all that failed is that a webhook does not answer, or what that caused."""
+    """Return whether the error, or a whole group, comes from unresponsive webhooks."""
     if isinstance(error, BaseExceptionGroup):
         return all(_is_unanswered(one) for one in error.exceptions)
     if isinstance(error, ClusterError):
@@ -504,10 +504,10 @@ def _is_unanswered(error: BaseException) -> bool:
 
 
 def _is_terminal(error: BaseException) -> bool:
-    """Whether trying again would not help, by the error or what it says to be caused by.
+    """Return whether the error or its explicit cause is a `TerminalError`.
 
-    Of a group, all must be so: the others would come to nothing. What went wrong while a
-    terminal error was handled is another matter.
+    In a group, all errors must be terminal, since the others need a retry. An error raised while a
+    terminal error was handled is not terminal.
     """
     seen: set[int] = set()
     found: BaseException | None = error

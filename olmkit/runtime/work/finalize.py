@@ -1,6 +1,6 @@
-"""Several finalizers of one kind, each with what has to be cleaned up before it goes.
+"""Several finalizers of one kind, each with its clean-up function.
 
-In memory: the caller writes what changed, once, with the resource version in it.
+They change the object in memory: the caller writes it once, with its resource version.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from olmkit.kube.objects import Manifest
 _LOG = logging.getLogger(__name__)
 
 CleanUp = Callable[[Manifest], Awaitable[None]]
-"""Undoes something; may change the object's status. It may be called again for the same object."""
+"""Cleans up for an object; may change its status. It may be called again for the same object."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finalized:
-    """What is to be written, and what could not be cleaned up yet."""
+    """The changed object, and the errors of clean-ups."""
 
     updated: bool = False
     status_updated: bool = False
     errors: tuple[Exception, ...] = ()
 
     def check(self) -> None:
-        """Raise what went wrong; after the rest was written."""
+        """Raise the errors of clean-ups; call it after the object was written."""
         if self.errors:
-            raise ExceptionGroup("not everything is cleaned up", self.errors)
+            raise ExceptionGroup("some clean-ups failed", self.errors)
 
 
 class Finalizers:
@@ -40,17 +40,17 @@ class Finalizers:
         self._clean_ups: dict[str, CleanUp] = {}
 
     def add(self, name: str, clean_up: CleanUp) -> None:
-        """One more; `ValueError` when it is there, or belongs to no domain."""
+        """Add a finalizer; raise `ValueError` if the name is in use or has no domain."""
         if name in self._clean_ups:
-            raise ValueError(f"there is a finalizer `{name}` already")
+            raise ValueError(f"a finalizer `{name}` already exists")
         if "/" not in name:
-            raise ValueError(f"a finalizer's name begins with a domain: `example.com/{name}`")
+            raise ValueError(f"a finalizer's name must start with a domain: `example.com/{name}`")
         self._clean_ups[name] = clean_up
 
     async def run(self, manifest: Manifest) -> Finalized:
-        """Put on what is missing or, when the object is being deleted, clean up and take off.
+        """Add missing finalizers, or clean up and remove finalizers if the object is being deleted.
 
-        Every clean-up is tried whose finalizer is there; one that fails keeps it.
+        The clean-up of every present finalizer runs; if it fails, its finalizer stays.
         """
         if not finalizers.is_being_deleted(manifest):
             added = [finalizers.add(manifest, name) for name in self._clean_ups]
@@ -64,7 +64,7 @@ class Finalizers:
             try:
                 await clean_up(manifest)
             except Exception as error:
-                _LOG.warning("not cleaned up", extra={"finalizer": name, "error": repr(error)})
+                _LOG.warning("clean-up failed", extra={"finalizer": name, "error": repr(error)})
                 errors.append(error)
             else:
                 is_updated |= finalizers.remove(manifest, name)

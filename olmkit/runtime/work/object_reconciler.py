@@ -1,4 +1,4 @@
-"""For authors who need the object and nothing else: the runtime reads it."""
+"""A reconciler for functions of an object, which the runtime reads."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from olmkit.runtime.work.reconcile import Request, Result
 
 
 class ObjectReconciler:
-    """A reconciler around a function of the object; one that is gone needs nothing.
+    """Calls a function with the object of each request; does nothing if the object does not exist.
 
-    With a class of a kind the function gets an object of that class, with a `GVK` a manifest.
+    The function gets a typed object if a class was passed, and a manifest if a `GVK` was passed.
     """
 
     @overload

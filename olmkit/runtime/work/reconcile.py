@@ -1,9 +1,9 @@
-"""What a reconciler gets, and the three things it can say.
+"""The request that a reconciler gets, and its possible results.
 
-Reconciling is level-triggered: a request is a key and nothing else, and the
-reconciler makes the present state so. Raise anything: the key comes back with
-growing delay. Raise `TerminalError`: it does not come back by itself. Return
-`Result(requeue_after=…)`: it comes back then. There is no fourth way.
+Reconciling is level-triggered: a request is only a key, and the reconciler changes the current
+state into the desired state. If it raises an error, the key is retried with increasing delay. If it
+raises `TerminalError`, the key is not retried. If it returns `Result(requeue_after=…)`, the key is
+reconciled again after that time.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from olmkit.runtime.durations import Duration, seconds
 
 
 class Request(msgspec.Struct, frozen=True, gc=False):
-    """Which object to look at; `namespace` is empty for kinds that have none."""
+    """The object to reconcile; `namespace` is empty for cluster-scoped kinds."""
 
-    # No dataclass: as the key of every cache and queue it is hashed a dozen times a pass.
+    # No dataclass: as the key of caches and queues it is hashed a dozen times in each reconcile.
 
     name: str
     namespace: str = ""
@@ -30,46 +30,45 @@ class Request(msgspec.Struct, frozen=True, gc=False):
 
 @dataclass(frozen=True, slots=True, init=False)
 class Result:
-    """What to do after success: nothing, or look again after `requeue_after`, kept in seconds.
+    """The result of a successful reconcile; `requeue_after`, in seconds, repeats it.
 
-    A delay that is returned once is not a promise: an event in between makes the key run
-    at once, and only the delay returned then counts. Who wants to be called
-    periodically returns the delay on every pass.
+    An event before that time causes a reconcile at once, and then only the delay that this
+    reconcile returns counts. To be called periodically, return the delay from every reconcile.
     """
 
     requeue_after: float
     priority: int | None
 
     def __init__(self, requeue_after: Duration = 0.0, priority: int | None = None) -> None:
-        # Here it is the reconcile that fails; in the queue it would be the controller.
+        # An error here fails the reconcile; in the queue it would fail the controller.
         if not isinstance(priority, int | None):
-            raise TypeError(f"`priority` is a whole number, not {priority!r}")
+            raise TypeError(f"`priority` must be an integer, not {priority!r}")
         delay = seconds(requeue_after, "requeue_after")
         if delay < 0:
             raise ValueError(
-                f"`requeue_after` is {delay:g}, but a delay is positive; 0 means no delayed pass"
+                f"`requeue_after` is {delay:g}, but must be positive; 0 means no delayed reconcile"
             )
         object.__setattr__(self, "requeue_after", delay)
         object.__setattr__(self, "priority", priority)
 
 
 class TerminalError(Exception):
-    """Trying again would not help; the key waits for its next event.
+    """A retry would not help; the key waits for its next event.
 
-    It counts as the cause of another error too (`raise … from`), and in a group of errors
-    when all of them are so.
+    An error whose cause is terminal (`raise … from`) is also terminal, and so is a group of
+    terminal errors.
     """
 
 
 class Reconciler(Protocol):
-    """Makes the state of one object so; safe to run again at any time."""
+    """Changes the current state of one object into the desired state; must be idempotent."""
 
     async def reconcile(self, request: Request) -> Result | None:
-        """Look at the present state and change what differs from the wanted one."""
+        """Compare the current state with the desired state, and change what differs."""
 
 
 class BlockingReconciler(Protocol):
-    """The same as a plain function, which runs in a separate thread and may block."""
+    """A reconciler with a plain function, which runs in a separate thread and may block."""
 
     def reconcile(self, request: Request) -> Result | None:
-        """Look at the present state and change what differs from the wanted one."""
+        """Compare the current state with the desired state, and change what differs."""

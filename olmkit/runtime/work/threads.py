@@ -1,8 +1,7 @@
-"""Threads for code that blocks, which do not keep a process from its end.
+"""Threads for blocking code, which do not delay the end of the process.
 
-Those of `concurrent.futures` are waited for when the interpreter ends. A reconciler
-that hangs in one would hold a process that lost its lease, or was stopped, until
-it is killed.
+The interpreter waits for threads of `concurrent.futures` when it ends. A reconciler that hangs in
+one would keep a process alive that has lost its lease or was stopped.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import Any
 
 
 class Threads:
-    """At most `number` threads, started when they are needed; each is used again."""
+    """A pool of at most `number` threads, which start when they are needed."""
 
     def __init__(self, number: int, name: str) -> None:
         self._number = number
@@ -28,7 +27,7 @@ class Threads:
         self._started = 0
 
     def run(self, work: Callable[[], Any]) -> Future[Any]:
-        """Run `work` in one of the threads; called from one thread alone."""
+        """Run `work` in one of the threads; always call it from the same thread."""
         future: Future[Any] = Future()
         self._tasks.put((work, future))
         if not self._idle.acquire(blocking=False) and self._started < self._number:
@@ -37,7 +36,7 @@ class Threads:
         return future
 
     def end(self) -> None:
-        """Let the threads end, each after what it does; what waits is not begun."""
+        """End each thread after its current work; waiting work does not start."""
         with contextlib.suppress(queue.Empty):
             while (task := self._tasks.get_nowait()) is not None:
                 task[1].cancel()
@@ -51,9 +50,9 @@ class Threads:
                 try:
                     future.set_result(work())
                 except StopIteration as error:
-                    # No future can hold it: its waiter would wait forever.
+                    # A future cannot hold it: the caller would wait forever.
                     future.set_exception(RuntimeError(f"raised {error!r}"))
                 except BaseException as error:
                     future.set_exception(error)
-            del task, work, future  # what was worked on may be large
+            del task, work, future  # the finished work may be large
             self._idle.release()

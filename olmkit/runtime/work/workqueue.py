@@ -1,9 +1,9 @@
-"""A queue of keys that merges, delays, backs off, and orders by priority.
+"""A work queue of keys with deduplication, delays, back-off and priorities.
 
-The semantics are those of controller-runtime's priority queue: a key waits once
-however often it is added, at most one worker has it, and one that is added while
-a worker has it is handed out again afterwards. One event loop owns the queue, so
-there are no locks; add from another thread through `loop.call_soon_threadsafe`.
+The semantics are those of controller-runtime's priority queue. A key is queued once, however often
+it is added; at most one worker has it; and a key that is added while a worker has it is queued
+again afterwards. One event loop owns the queue, so there are no locks; from another thread, add
+keys through `loop.call_soon_threadsafe`.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from typing import Generic, Protocol, TypeVar
 from olmkit.runtime.durations import Duration, seconds
 
 LOW_PRIORITY = -100
-"""For what stems from an initial list or a resync: a real change is served first."""
+"""The priority of requests from an initial list or a resync, which come after real changes."""
 
-_MANY = 256  # stale places that are not worth rebuilding a heap
+_MANY = 256  # stale items up to which a heap is not rebuilt
 
 K = TypeVar("K", bound=Hashable)
 
 
 class RateLimiter(Protocol):
-    """How long a key that failed has to wait."""
+    """Computes the delay of keys that failed."""
 
     def when(self, key: Hashable) -> float:
-        """The delay in seconds; counts the call."""
+        """Return the delay in seconds, and count the call."""
 
     def forget(self, key: Hashable) -> None:
-        """The key succeeded: start again."""
+        """Reset the key after a success."""
 
     def num_requeues(self, key: Hashable) -> int:
-        """How often `when` was called since the last `forget`."""
+        """Return how often `when` was called since the last `forget`."""
 
 
 class ExponentialLimiter:
-    """5 ms, doubled with each failure, never above 1000 s; no jitter."""
+    """A delay of 5 ms, doubled with each failure up to 1000 s, without jitter."""
 
     def __init__(self, base: float = 0.005, maximum: float = 1000.0) -> None:
         self._base = base
@@ -49,7 +49,7 @@ class ExponentialLimiter:
     def when(self, key: Hashable) -> float:
         failures = self._failures.get(key, 0)
         self._failures[key] = failures + 1
-        # Beyond 2^64 the product is far above any maximum, and a float would overflow.
+        # Above 2^64 the product exceeds any maximum, and a float would overflow.
         return min(self._base * 2.0 ** min(failures, 64), self._maximum)
 
     def forget(self, key: Hashable) -> None:
@@ -60,7 +60,7 @@ class ExponentialLimiter:
 
 
 class BucketLimiter:
-    """One bucket of tokens for all keys: `rate` a second, `burst` at once."""
+    """A token bucket for all keys: `rate` per second, with a burst of `burst`."""
 
     def __init__(self, rate: float = 10.0, burst: int = 100) -> None:
         self._rate = rate
@@ -77,14 +77,14 @@ class BucketLimiter:
         return max(0.0, -self._tokens / self._rate)
 
     def forget(self, key: Hashable) -> None:
-        """Tokens do not come back."""
+        """Do nothing: used tokens are not returned."""
 
     def num_requeues(self, key: Hashable) -> int:  # noqa: ARG002 - knows no keys
         return 0
 
 
 class SlowestLimiter:
-    """The longest delay of several limiters; all are called."""
+    """Returns the longest delay of several limiters; calls all of them."""
 
     def __init__(self, *limiters: RateLimiter) -> None:
         self._limiters = limiters
@@ -121,7 +121,7 @@ class FastSlowLimiter:
 
 
 class CappedLimiter:
-    """Another limiter's delays, at most `maximum` seconds."""
+    """Limits the delays of another limiter to `maximum` seconds."""
 
     def __init__(self, limiter: RateLimiter, maximum: float) -> None:
         self._limiter = limiter
@@ -138,26 +138,26 @@ class CappedLimiter:
 
 
 class QueueMetrics(Protocol):
-    """What a queue reports; `runtime.metrics` turns it into the standard series."""
+    """Receives the measurements of a queue, which `runtime.metrics` exports as metrics."""
 
     def added(self) -> None:
         """A key became ready."""
 
     def depth(self, priority: int, change: int) -> None:
-        """That many more keys of this priority are ready."""
+        """The number of ready keys with this priority changed by `change`."""
 
     def waited(self, seconds: float) -> None:
-        """A worker got a key that had been ready for so long."""
+        """A worker got a key that had been ready for `seconds`."""
 
     def worked(self, seconds: float) -> None:
-        """A worker was done with a key after so long."""
+        """A worker finished a key after `seconds`."""
 
     def retried(self) -> None:
         """A key was added with a delay."""
 
 
 class NoMetrics:
-    """Reports nothing."""
+    """Ignores all measurements."""
 
     def added(self) -> None: ...
 
@@ -177,15 +177,15 @@ class _Entry(Generic[K]):
     due: float | None  # None: ready
     order: int
     since: float = 0.0
-    dropped: bool = False  # its place in a heap is stale
+    dropped: bool = False  # its item in a heap is stale
 
 
 class WorkQueue(Generic[K]):
     """Keys waiting for workers.
 
-    Invariants: a key is with at most one worker; it waits once; an addition while a
-    worker has it is never lost; within a priority, first in is first out; after
-    shutdown, additions are ignored.
+    Invariants: at most one worker has a key; a key is queued once; an addition while a worker has
+    the key is never lost; keys of the same priority are first in, first out; additions after
+    shutdown are ignored.
     """
 
     def __init__(
@@ -205,15 +205,15 @@ class WorkQueue(Generic[K]):
         self._timer_due = 0.0
         self._counter = 0
         self._depth = 0
-        self._stale = 0  # places in heaps whose entry was dropped, at most
+        self._stale = 0  # upper bound of the stale items in the heaps
         self._closed = False
 
     def measured_by(self, metrics: QueueMetrics) -> None:
-        """Count in `metrics` from now on; before the first key is added."""
+        """Report to `metrics`; call it before the first key is added."""
         self._metrics = metrics
 
     def __len__(self) -> int:
-        """How many keys are ready; neither delayed ones nor those that workers have."""
+        """Return the number of ready keys, without delayed keys and those that workers have."""
         return self._depth
 
     @property
@@ -221,7 +221,7 @@ class WorkQueue(Generic[K]):
         return self._closed
 
     def working(self) -> dict[K, float]:
-        """The keys that workers have, and since when (loop time)."""
+        """Return the keys that workers have, and since when (loop time)."""
         return dict(self._locked)
 
     def add(
@@ -233,11 +233,11 @@ class WorkQueue(Generic[K]):
         limiter: RateLimiter | None = None,
         priority: int | None = None,
     ) -> None:
-        """Hand `key` to a worker: at once, after some time, or when the limiter says.
+        """Queue `key`: ready at once, after a delay, or after the delay of the limiter.
 
-        Merges with a waiting entry: "now" beats any delay, the earlier time and the
-        higher priority win; an entry whose priority rises goes to the end of its level.
-        `limiter` replaces the queue's own for this time.
+        If the key is already queued, the earlier time and the higher priority apply; a key whose
+        priority increases is queued last in its new priority. `limiter` replaces the limiter of the
+        queue for this call.
         """
         if self._closed:
             return
@@ -267,13 +267,13 @@ class WorkQueue(Generic[K]):
         self._place(entry, now)
 
     def hasten(self) -> None:
-        """Hand out at once what waits for its time."""
+        """Make all delayed keys ready."""
         for entry in list(self._entries.values()):
             if entry.due is not None:
                 self.add(entry.key, priority=entry.priority)
 
     async def get(self) -> tuple[K, int] | None:
-        """The next key and its priority, locked for the caller; None after shutdown."""
+        """Wait for the next key, lock it and return it with its priority; None after shutdown."""
         while True:
             entry = self._pop()
             if entry is not None:
@@ -286,14 +286,14 @@ class WorkQueue(Generic[K]):
                 await waiter
             except asyncio.CancelledError:
                 if waiter.done() and not waiter.cancelled():
-                    self._wake()  # the wake-up was for a worker that goes away
+                    self._wake()  # the wake-up was for a worker that is cancelled
                 raise
             finally:
                 if waiter in self._waiters:
                     self._waiters.remove(waiter)
 
     def done(self, key: K) -> None:
-        """Unlock `key`; harmless when it is not locked."""
+        """Unlock `key`; do nothing if it is not locked."""
         since = self._locked.pop(key, None)
         if since is None:
             return
@@ -306,14 +306,14 @@ class WorkQueue(Generic[K]):
             self._idle.set()
 
     def forget(self, key: K) -> None:
-        """Make the limiter forget the key's failures; the queue stays as it is."""
+        """Reset the key in the limiter; the queue does not change."""
         self._limiter.forget(key)
 
     def num_requeues(self, key: K) -> int:
         return self._limiter.num_requeues(key)
 
     def shut_down(self, *, drain: bool = False) -> None:
-        """Ignore all further additions. Without `drain`, what waits is dropped."""
+        """Ignore all further additions; without `drain`, drop the queued keys."""
         self._closed = True
         if self._timer is not None:
             self._timer.cancel()
@@ -329,7 +329,7 @@ class WorkQueue(Generic[K]):
             self._idle.set()
 
     async def drained(self) -> None:
-        """Wait until nothing is ready and no worker has a key."""
+        """Wait until no key is ready and no worker has one."""
         await self._idle.wait()
 
     def _delay(self, key: K, after: float, limiter: RateLimiter | None) -> float:
@@ -370,7 +370,7 @@ class WorkQueue(Generic[K]):
             self._tidy()
 
     def _tidy(self) -> None:
-        """Rebuild the heaps without stale places: those of long delays would stay for hours."""
+        """Rebuild the heaps without stale items, which could otherwise remain for hours."""
         self._stale = 0
         self._ready = [place for place in self._ready if not place[2].dropped]
         self._delayed = [place for place in self._delayed if not place[2].dropped]
@@ -422,6 +422,6 @@ class WorkQueue(Generic[K]):
             if entry.dropped:
                 continue
             entry.due = None
-            entry.order = self._next_order()  # the end of its level
+            entry.order = self._next_order()  # last in its priority
             self._place(entry, now)
         self._set_timer()

@@ -1,4 +1,4 @@
-"""A Kubernetes API on loopback for tests; it behaves as kube-apiserver does.
+"""A test double of kube-apiserver on loopback.
 
-The real servers are started by `testing.control_plane`.
+`testing.control_plane` starts the real servers.
 """

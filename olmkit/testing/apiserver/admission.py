@@ -1,4 +1,4 @@
-"""The API server double as the caller of admission webhooks."""
+"""Calls of admission webhooks by the API server double."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from olmkit.testing.apiserver.refusals import Refusal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Webhook:
-    """One webhook of a configuration, and where it is listening."""
+    """One webhook of a configuration, and its address."""
 
     name: str
     url: str
@@ -42,7 +42,7 @@ class Webhook:
 
 
 def of_configuration(configuration: Manifest, server: str) -> list[Webhook]:
-    """The webhooks of a configuration object, all of them listening on `server`."""
+    """Return the webhooks of a configuration object, with `server` as their address."""
     return [
         Webhook(
             name=one["name"],
@@ -58,7 +58,7 @@ def of_configuration(configuration: Manifest, server: str) -> list[Webhook]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Write:
-    """What a request would do to an object; `new` is None for a deletion."""
+    """A write to an object; `new` is None for a deletion."""
 
     collection: Collection
     operation: str
@@ -72,7 +72,7 @@ class Write:
 async def mutated(
     webhooks: Sequence[Webhook], write: Write, warnings: list[str]
 ) -> Manifest | None:
-    """The object as the mutating webhooks make it, one after the other."""
+    """Return the object after the mutating webhooks, which are called in order."""
     new = write.new
     for webhook in webhooks:
         if webhook.mutates and webhook.concerns(
@@ -87,7 +87,7 @@ async def mutated(
 async def check(
     webhooks: Sequence[Webhook], write: Write, new: Manifest | None, warnings: list[str]
 ) -> None:
-    """Raise what the validating webhooks refuse."""
+    """Call the validating webhooks; raise a `Refusal` if one denies the write."""
     for webhook in webhooks:
         if not webhook.mutates and webhook.concerns(
             write.collection, write.subresource, write.operation
@@ -123,7 +123,7 @@ async def _ask(
 
 async def _answer(webhook: Webhook, review: Manifest) -> Mapping[str, Any]:
     limit = aiohttp.ClientTimeout(total=webhook.timeout)
-    # Who serves here is a test's own process, with a certificate made for it.
+    # The server is in the test process, and its certificate was created for the test.
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     connector = aiohttp.TCPConnector(ssl=context)

@@ -1,4 +1,4 @@
-"""The forms in which the API server double shows objects."""
+"""The response formats of the API server double: objects, lists, tables, metadata."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def wants_metadata(request: web.Request) -> bool:
 
 
 def partial(shown: Manifest) -> Manifest:
-    """The metadata of an object alone."""
+    """Return only the metadata of an object."""
     return {
         "kind": "PartialObjectMetadata",
         "apiVersion": "meta.k8s.io/v1",
@@ -34,7 +34,7 @@ def listed(
     shown: Sequence[Manifest],
     metadata: Mapping[str, Any],
 ) -> Manifest:
-    """A page, in the form that the request accepts."""
+    """Return a page of a list, in the format that the request accepts."""
     if "as=Table" in request.headers.get("Accept", ""):
         return _table(collection, shown, metadata)
     if wants_metadata(request):
@@ -49,7 +49,7 @@ def listed(
         "kind": f"{resource.gvk.kind}List",
         "apiVersion": resource.api_version,
         "metadata": metadata,
-        # Items of built-in kinds do not say what they are.
+        # Items of built-in kinds have no `kind`.
         "items": list(shown)
         if collection.is_custom
         else [
@@ -86,7 +86,7 @@ def _table(
 
 
 def scale_of(collection: Collection, shown: Manifest) -> Manifest:
-    """The scale subresource of an object."""
+    """Return the scale subresource of an object."""
     paths = collection.scale or {}
     metadata = shown["metadata"]
     status: dict[str, Any] = {
@@ -114,7 +114,7 @@ def scale_of(collection: Collection, shown: Manifest) -> Manifest:
 
 
 def scaled(collection: Collection, old: Manifest, scale: Manifest) -> Manifest:
-    """The object with as many replicas as its scale says."""
+    """Return the object with the number of replicas of its scale."""
     path = (collection.scale or {}).get("specReplicasPath", ".spec.replicas")
     new = copy.deepcopy(old)
     *steps, last = path.strip(".").split(".")
@@ -137,7 +137,7 @@ def _named(manager: Manager, version: str) -> str:
 
 
 def field_conflicts(conflicts: Sequence[FieldConflict], version: str) -> Refusal:
-    """What an apply meets that others own."""
+    """Return the refusal of an apply with conflicts."""
     named = [(_named(one.manager, version), one.path) for one in conflicts]
     causes = [
         {"reason": "FieldManagerConflict", "message": f"conflict with {who}", "field": path}

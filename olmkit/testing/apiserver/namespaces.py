@@ -1,4 +1,4 @@
-"""Namespaces of the API server double: objects are created only in one that is there."""
+"""Namespaces of the API server double, in which objects are created."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _LABEL = "kubernetes.io/metadata.name"
 
 
 def is_kind(collection: Collection) -> bool:
-    """Whether a collection holds the namespaces."""
+    """Return whether a collection is the one of namespaces."""
     return collection.resource.gvk == _GVK
 
 
 def completed(manifest: Manifest) -> Manifest:
-    """A new namespace, with what the server gives it."""
+    """Return a new namespace with the fields that the server sets."""
     new = copy.deepcopy(manifest)
     metadata = new["metadata"]
     metadata["labels"] = (metadata.get("labels") or {}) | {_LABEL: metadata["name"]}
@@ -31,7 +31,7 @@ def completed(manifest: Manifest) -> Manifest:
 
 
 def check(namespaces: Collection, collection: Collection, namespace: str, name: str) -> None:
-    """Raise for a create in a namespace that is not there or that ends."""
+    """Raise a `Refusal` for a create in a namespace that is missing or terminating."""
     found = namespaces.objects.get(("", namespace))
     if found is None:
         raise refusals.not_found(namespaces.resource, namespace)
@@ -51,7 +51,7 @@ def check(namespaces: Collection, collection: Collection, namespace: str, name: 
 
 
 def ended(old: Manifest, now: str) -> Manifest:
-    """A namespace that ends; it stays until a controller has deleted what is in it."""
+    """Return a terminating namespace; a controller removes it after deleting its objects."""
     name = old["metadata"]["name"]
     if name in SYSTEM[:1] + SYSTEM[2:]:
         raise Refusal(

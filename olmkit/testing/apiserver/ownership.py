@@ -1,9 +1,8 @@
-"""Who owns which field: what server-side apply merges, takes away and refuses.
+"""Field ownership: what server-side apply merges, removes and rejects.
 
-A field is a path of steps: a key of a map, the key values of an item in a list
-that merges, or the value of an item in a set. Which lists merge is decided by a
-kind's schema or, for built-in kinds, by a table of their keys; all others are
-one field as a whole.
+A field is a path of steps: a key of a map, the key values of an item in a list of type map, or the
+value of an item in a set. The types of lists come from a kind's schema or, for built-in kinds, from
+a table; all other lists are atomic.
 """
 
 from __future__ import annotations
@@ -17,10 +16,11 @@ from typing import Any
 Step = tuple[str, str]  # ("f", name), ("k", keys as JSON), ("v", value as JSON)
 Path = tuple[Step, ...]
 Keys = Callable[[Path], "tuple[str, ...] | str | None"]
-"""Of a list: the keys of its items, `set`, or None where it is one field; of a map, `atomic`."""
+"""For a list: the keys of its items, `set`, or None if it is atomic; for a map: `atomic` or None.
+"""
 
 Manager = tuple[str, str, str]
-"""Its name, `Apply` or `Update`, and the subresource by which it writes."""
+"""A field manager: its name, `Apply` or `Update`, and the subresource."""
 
 _BOOKKEEPING = {"apiVersion", "kind"}
 _SERVERS = {
@@ -39,7 +39,7 @@ _SERVERS = {
 
 @dataclass(slots=True)
 class Owners:
-    """Managers of one object, each with its fields; applied and otherwise written apart."""
+    """The field managers of one object with their fields, separately for apply and update."""
 
     fields: dict[Manager, set[Path]] = field(default_factory=dict)
 
@@ -54,7 +54,7 @@ class Owners:
                 own.discard(path)
 
     def wrote(self, manager: Manager, old: Any, new: Any, keys: Keys) -> None:
-        """A manager changed the object without apply: it owns what changed."""
+        """Record an update without apply: the manager owns the changed fields."""
         before, after = (dict(leaves(one, keys, maps=True)) for one in (old, new))
         own = self.fields.setdefault(manager, set())
         for path in before.keys() - after.keys():
@@ -65,7 +65,7 @@ class Owners:
                 own.add(path)
 
     def managed_fields(self, api_version: str, time: str) -> list[dict[str, Any]]:
-        """As `metadata.managedFields` shows it."""
+        """Return the value of `metadata.managedFields`."""
         return [
             {
                 "manager": name,
@@ -95,7 +95,7 @@ def _fields_v1(paths: set[Path]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class FieldConflict:
-    """A field that another manager owns with another value."""
+    """A field that another manager owns with a different value."""
 
     manager: Manager
     path: str
@@ -104,7 +104,7 @@ class FieldConflict:
 def apply(
     live: Any, wanted: Any, owners: Owners, me: Manager, keys: Keys, *, force: bool
 ) -> tuple[Any, Owners, list[FieldConflict]]:
-    """The object after `wanted` was applied, who owns what then, and the conflicts."""
+    """Apply `wanted`; return the object, the new owners and the conflicts."""
     owners = Owners({one: set(own) for one, own in owners.fields.items()})
     requested, present = dict(leaves(wanted, keys)), dict(leaves(live, keys))
     conflicts = [
@@ -133,7 +133,7 @@ _MISSING = object()
 def leaves(
     value: Any, keys: Keys, path: Path = (), *, maps: bool = False
 ) -> Iterator[tuple[Path, Any]]:
-    """Every field of a value that is owned as one, and its value; `maps` as fields too."""
+    """Yield the path and value of each owned field; with `maps`, also those of maps."""
     if isinstance(value, Mapping):
         if path == (("f", "metadata"),) and not value:
             return
@@ -196,7 +196,7 @@ def _merged(live: Any, wanted: Any, path: Path, keys: Keys) -> Any:
 
 
 def _remove(value: Any, path: Path) -> None:
-    """Take a field out, and what it leaves empty on its way."""
+    """Remove a field, and parents that become empty."""
     sort, word = path[0]
     if isinstance(value, dict) and sort == "f":
         if word not in value:
@@ -214,7 +214,7 @@ def _remove(value: Any, path: Path) -> None:
                 return
             if sort == "k" and _is(item, word):
                 if len(path) == 1:
-                    del value[number]  # with what has no owner in it
+                    del value[number]  # with its fields that have no owner
                 else:
                     _remove(item, path[1:])
                 return
@@ -226,7 +226,7 @@ def _is(item: Any, word: str) -> bool:
 
 
 def text(path: Path) -> str:
-    """The path as a conflict's cause writes it: `.spec.ports[port=80].name`."""
+    """Format a path like the cause of a conflict: `.spec.ports[port=80].name`."""
     words = ""
     for sort, word in path:
         if sort == "f":
@@ -239,7 +239,7 @@ def text(path: Path) -> str:
     return words
 
 
-# Lists of built-in kinds whose items merge, by the name of the list. Facts of the API.
+# Lists of type map in built-in kinds, by the name of the list, from the Kubernetes API.
 _BUILT_IN: Mapping[str, tuple[str, ...]] = {
     "containers": ("name",),
     "initContainers": ("name",),
@@ -254,7 +254,7 @@ _BUILT_IN: Mapping[str, tuple[str, ...]] = {
 
 
 def built_in_keys(path: Path) -> tuple[str, ...] | str | None:
-    """Which lists of built-in kinds merge."""
+    """Return the list type at a path of a built-in kind."""
     name = path[-1][1] if path else ""
     if path == (("f", "spec"), ("f", "selector")):
         return "atomic"
@@ -269,7 +269,7 @@ def built_in_keys(path: Path) -> tuple[str, ...] | str | None:
 
 
 def schema_keys(schema: Mapping[str, Any]) -> Keys:
-    """Which lists of a custom kind merge."""
+    """Return a function from path to list type, for the schema of a custom kind."""
 
     def keys(path: Path) -> tuple[str, ...] | str | None:
         if path[:1] == (("f", "metadata"),):

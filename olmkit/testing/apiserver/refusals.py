@@ -1,4 +1,4 @@
-"""How an API server says no: Status objects, in the words of the real one."""
+"""Errors of the API server double: Status objects with the messages of a real API server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from olmkit.testing.rbac import Access
 
 @dataclass(frozen=True, slots=True)
 class FieldCause:
-    """What is wrong with one field; `message` begins with the kind of mistake."""
+    """The error of one field; `message` starts with the kind of error."""
 
     field: str
     reason: str
@@ -21,7 +21,7 @@ class FieldCause:
 
 
 class Refusal(Exception):  # noqa: N818 - an answer, not a fault
-    """An answer that is not an object."""
+    """An error response with a Status."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Refusal(Exception):  # noqa: N818 - an answer, not a fault
 
 
 def details_of(resource: Resource, name: str) -> dict[str, Any]:
-    """The details that name an object by its plural."""
+    """Return the details of a Status that name an object by its plural."""
     group = {"group": resource.gvk.group} if resource.gvk.group else {}
     return {"name": name} | group | {"kind": resource.plural}
 

@@ -1,4 +1,4 @@
-"""What a request to the API server double says in its query and its body."""
+"""Parsing of the query and the body of requests to the API server double."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def manager_of(request: web.Request) -> str:
 
 
 def identity_of(request: web.Request) -> dict[str, Any]:
-    """The user that a request impersonates; empty when it does not."""
+    """Return the user that a request impersonates; empty if it does not."""
     headers = request.headers
     name = headers.get("Impersonate-User")
     if not name:
@@ -100,7 +100,7 @@ def identity_of(request: web.Request) -> dict[str, Any]:
 
 
 def accesses_of(identity: Mapping[str, Any]) -> Iterator[Access]:
-    """What RBAC must allow for it."""
+    """Return the accesses that RBAC must allow for an impersonation."""
     if not identity:
         return
     yield Access(group="", resource="users", verb="impersonate", name=identity["username"])
@@ -122,7 +122,7 @@ async def body_of(request: web.Request) -> Any:
 
 
 def patched(request: web.Request, base: Manifest, patch: Any) -> Any:
-    """`base` after a patch of the sort that the content type says."""
+    """Apply a patch to `base`; the content type is the type of the patch."""
     if request.method == "PUT":
         return patch
     sort = request.content_type

@@ -1,7 +1,7 @@
-"""What an API server makes of a write before it keeps it.
+"""Rules that an API server applies to a write before it stores the object.
 
-Functions of the object as it is, the object as it is requested, and the kind's
-collection: they give the object that would be kept, or raise a `Refusal`.
+The functions take the current object, the requested object and the kind's collection. They return
+the object to store, or raise a `Refusal`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from olmkit.testing.apiserver.kinds import decoding, schemas
 from olmkit.testing.apiserver.kinds.collection import Collection, Key
 from olmkit.testing.apiserver.refusals import FieldCause, Refusal
 
-# What a client cannot choose.
+# Fields that a client cannot set.
 _GIVEN = (
     "uid",
     "creationTimestamp",
@@ -42,16 +42,15 @@ _EVENT_FIELDS = ("eventTime", "reportingController", "reportingInstance", "actio
 class Manner:
     """The parameters of a write."""
 
-    validation: str = "Warn"  # of unknown fields: Strict, Warn or Ignore
+    validation: str = "Warn"  # field validation: Strict, Warn or Ignore
     is_patch: bool = False
     warnings: list[str] = field(default_factory=list)
 
 
 def check_place(collection: Collection, method: str, namespace: str, name: str) -> None:
-    """Raise for a path that does not have the scope of its kind.
+    """Raise a `Refusal` for a path that does not match the scope of the kind.
 
-    All namespaces can be read at once, and only that: what is created without a namespace has
-    no place.
+    Requests without a namespace can read a namespaced kind, but cannot create objects.
     """
     if collection.resource.namespaced and not namespace and (name or method != "GET"):
         raise (
@@ -64,7 +63,7 @@ def check_place(collection: Collection, method: str, namespace: str, name: str) 
 
 
 def check_identity(collection: Collection, manifest: Any, key: Key) -> Manifest:
-    """The body of a write to `key`, whose words about itself agree with the path."""
+    """Return the body of a write to `key`; raise a `Refusal` if its identity differs."""
     resource = collection.resource
     if not isinstance(manifest, dict):
         raise refusals.bad_request("the body of the request is not an object")
@@ -103,7 +102,7 @@ def check_identity(collection: Collection, manifest: Any, key: Key) -> Manifest:
 
 
 def check_declared(collection: Collection, wanted: Manifest) -> None:
-    """Raise for an applied object with fields that its schema does not declare."""
+    """Raise a `Refusal` for an applied object with fields that its schema does not declare."""
     if collection.schema is not None:
         unknown = schemas.unknown_fields(wanted, collection.schema)
         errors = [f".{path}: field not declared in schema" for path in unknown]
@@ -123,7 +122,7 @@ def check_declared(collection: Collection, wanted: Manifest) -> None:
 
 
 def replacing(collection: Collection, manifest: Any, key: Key) -> Manifest:
-    """The body of a PUT to `key`; custom objects are replaced as they were read."""
+    """Return the body of a PUT to `key`; custom resources need a resource version."""
     new = check_identity(collection, manifest, key)
     if collection.is_custom and not new["metadata"].get("resourceVersion"):
         words = "Invalid value: 0: must be specified for an update"
@@ -133,7 +132,7 @@ def replacing(collection: Collection, manifest: Any, key: Key) -> Manifest:
 
 
 def check_preconditions(collection: Collection, old: Manifest, options: Mapping[str, Any]) -> None:
-    """Raise a conflict when a deletion names another UID or resource version."""
+    """Raise a conflict if a deletion has a different UID or resource version."""
     for words, name in (("UID", "uid"), ("ResourceVersion", "resourceVersion")):
         wanted = (options.get("preconditions") or {}).get(name)
         found = old["metadata"][name]
@@ -152,7 +151,7 @@ def grace_of(
     options: Mapping[str, Any],
     query: Mapping[str, str],
 ) -> int:
-    """The seconds that a deletion gives; only a pod on a node has time to end."""
+    """Return the grace period of a deletion; only a pod on a node has one."""
     spec = old.get("spec") or {}
     is_pod = collection.resource.gvk == _POD
     if not is_pod or not spec.get("nodeName"):
@@ -166,7 +165,7 @@ def grace_of(
 
 
 def _check_texts(gvk: GVK, field_name: str, found: Any) -> None:
-    """Labels and annotations map texts to texts; a null takes the key away."""
+    """Check that labels and annotations map strings to strings; null removes the key."""
     odd = next(
         (
             one
@@ -192,7 +191,7 @@ def _check_texts(gvk: GVK, field_name: str, found: Any) -> None:
 
 
 def created(collection: Collection, manifest: Manifest, manner: Manner) -> Manifest:
-    """A new object as it would be kept, without what the server gives."""
+    """Return a new object as it would be stored, without the fields that the server sets."""
     metadata = manifest["metadata"]
     if metadata.get("resourceVersion"):
         raise Refusal(
@@ -210,7 +209,7 @@ def created(collection: Collection, manifest: Manifest, manner: Manner) -> Manif
 def changed(
     collection: Collection, old: Manifest, new: Manifest, subresource: str, manner: Manner
 ) -> Manifest:
-    """An object as a write would change it: what this write may not touch is as it was."""
+    """Return an object after a write; fields that this write may not change stay the same."""
     metadata = new["metadata"]
     name = metadata.get("name") or old["metadata"]["name"]
     version = metadata.get("resourceVersion")
@@ -260,7 +259,7 @@ def changed(
 
 
 def shaped(collection: Collection, manifest: Manifest, manner: Manner) -> Manifest:
-    """The object with defaults, and without fields that its schema or type does not know."""
+    """Return the object with defaults, and without unknown fields."""
     gvk = collection.resource.gvk
     if collection.type:
         decoded = decoding.decode(manifest, collection.type)
@@ -278,7 +277,7 @@ def shaped(collection: Collection, manifest: Manifest, manner: Manner) -> Manife
 
 
 def _judge_unknown(gvk: GVK, manifest: Manifest, manner: Manner, unknown: list[str]) -> None:
-    """Refuse or name the fields that are dropped, as the request wants it."""
+    """Reject unknown fields or add warnings for them, as the request's field validation says."""
     if unknown and manner.validation == "Strict":
         listed = ", ".join(f'unknown field "{path}"' for path in unknown)
         raise _undecodable(gvk, manifest, manner, f"strict decoding error: {listed}")
@@ -287,7 +286,7 @@ def _judge_unknown(gvk: GVK, manifest: Manifest, manner: Manner, unknown: list[s
 
 
 def _undecodable(gvk: GVK, manifest: Manifest, manner: Manner, why: str) -> Refusal:
-    """An object that cannot be read; of a patch to a built-in kind, the patch is at fault."""
+    """Return the refusal of an object that cannot be decoded, or of a patch to a built-in kind."""
     if manner.is_patch and patches.is_built_in(gvk.group):
         words = f"Invalid value: {json.dumps(json.dumps(manifest, separators=(',', ':')))}: {why}"
         cause = {"reason": "FieldValueInvalid", "message": words, "field": "patch"}
@@ -299,7 +298,7 @@ def _undecodable(gvk: GVK, manifest: Manifest, manner: Manner, why: str) -> Refu
 
 
 def desired_state(collection: Collection, manifest: Manifest) -> Mapping[str, Any]:
-    """What counts as a new generation when it changes."""
+    """Return the part of an object whose change increases the generation."""
     left_out = {"metadata", "apiVersion", "kind"}
     if "status" in collection.resource.subresources or not collection.is_custom:
         left_out.add("status")
@@ -307,7 +306,7 @@ def desired_state(collection: Collection, manifest: Manifest) -> Mapping[str, An
 
 
 def check(collection: Collection, manifest: Manifest, manner: Manner) -> None:
-    """Raise what the server refuses about an object as a whole."""
+    """Validate an object as a whole; raise a `Refusal` if it is invalid."""
     metadata = manifest["metadata"]
     name = metadata.get("name", "")
     rest = {key: value for key, value in metadata.items() if key != "namespace"}
@@ -367,7 +366,7 @@ def _lease(manifest: Manifest) -> list[FieldCause]:
 
 def _event(manifest: Manifest) -> list[FieldCause]:
     if manifest.get("apiVersion") == "v1":
-        return []  # what the older API has always accepted
+        return []  # the older API accepts these
     if "series" in manifest and "reason" not in manifest:
         return []
     causes = [

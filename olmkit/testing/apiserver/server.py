@@ -1,11 +1,11 @@
-"""A small Kubernetes API on loopback, for tests of controllers.
+"""A test double of the Kubernetes API on loopback, for tests of controllers.
 
-It keeps objects with versions, generations and owners of fields, streams watches
-from any moment that was not forgotten, knows subresources, finalizers, dry runs
-and the schemas of CRDs, and can be made to be slow, to refuse, to forget and to
-freeze. Of built-in kinds it knows the fields and their types, not the defaults and
-not the rules between fields. It reads no rules in CEL, and no controller runs next
-to it unless `collects_garbage` is set: what those do is tried against a real API server.
+It stores objects with resource versions, generations and field managers, streams watches from any
+version that was not compacted, and supports subresources, finalizers, dry runs and the schemas of
+CRDs. Tests can make it slow, reject requests, compact its history and freeze watches. For built-in
+kinds it knows the fields and their types, but neither defaults nor rules between fields. It ignores
+CEL rules, and runs no controllers except a garbage collector if `collects_garbage` is set: test
+what depends on those with a real API server.
 """
 
 from __future__ import annotations
@@ -62,20 +62,21 @@ _CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 Plan = Callable[[str, str], "Refusal | Fault | float | None"]
-"""What is to happen to a request of this method and path with query: it is refused, its
-connection is cut, or it is answered some seconds later."""
+"""Decides what happens to a request with this method and this path with query: an error response, a
+broken connection, or a response after some seconds.
+"""
 
 
 @dataclass(slots=True)
 class ApiServer(ApiState):
-    """Serves the given resources. `requests` holds method and path of each request.
+    """Serves the given resources. `requests` has the method and path of each request.
 
-    `users`: who has which bearer token; required on every request when `authenticates`.
-    `denies`: which accesses RBAC forbids. `allows`: what a SubjectAccessReview answers.
-    `stale_at`: the version at which lists that may be old are read.
-    `webhooks` are called as admission: fill it by `api_admission.of_configuration`.
-    `handlers` answer paths that hold no objects, such as `log` and `exec` of a pod.
-    `sends_bookmarks` is off for a server whose etcd reports no progress, such as etcd 3.4.
+    `users`: users by bearer token; with `authenticates`, every request needs a token.
+    `denies`: decides which accesses are forbidden. `allows`: answers SubjectAccessReviews.
+    `stale_at`: the resource version of lists that may be stale.
+    `webhooks`: admission webhooks to call, from `admission.of_configuration`.
+    `handlers`: answer paths without objects, such as `log` and `exec` of a pod.
+    `sends_bookmarks`: False simulates an etcd without progress notifications, such as 3.4.
     """
 
     url: str = ""
@@ -104,9 +105,9 @@ class ApiServer(ApiState):
         crds: Iterable[Manifest] = (),
         convert: Convert | None = None,
     ) -> Self:
-        """Built-in kinds by their resources, custom ones by these or by their CRDs.
+        """Create a server for kinds given as resources or as CRDs.
 
-        `convert` makes of an object one of another version, where a CRD has several.
+        `convert` converts an object to another version, for CRDs with several versions.
         """
         found = {one.path(): api_collection.built_in(one) for one in resources}
         _share(found)
@@ -122,7 +123,7 @@ class ApiServer(ApiState):
         return server
 
     def install(self, crd: Manifest, *, convert: Convert | None = None) -> None:
-        """Serve one more kind from now on, or a kind as its CRD is now."""
+        """Serve the kind of a CRD from now on, or update it if it is already served."""
         collections = list(api_collection.of_crd(crd))
         kept = next(
             (
@@ -139,7 +140,7 @@ class ApiServer(ApiState):
 
     @asynccontextmanager
     async def serving(self, *, port: int = 0) -> AsyncIterator[Self]:
-        """Listen on the loopback until left; enter again with the same port for a restart."""
+        """Listen on loopback within the block; enter again with the same port for a restart."""
         application = web.Application(client_max_size=16 << 20)
         application.router.add_route("*", "/{path:.*}", self._handle)
         runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
@@ -155,7 +156,7 @@ class ApiServer(ApiState):
             await runner.cleanup()
 
     def writes(self) -> list[tuple[str, str]]:
-        """Method and path of each request that wrote, in order."""
+        """Return method and path of each write request, in order."""
         return [request for request in self.requests if request[0] != "GET"]
 
     # The API
@@ -190,7 +191,7 @@ class ApiServer(ApiState):
                 raise ConnectionResetError("cut for a test")
 
     def _user(self, request: web.Request) -> Mapping[str, Any]:
-        """Who asks; the user that is impersonated, when RBAC allows that."""
+        """Return the user of a request, or the impersonated user if RBAC allows that."""
         token = request.headers.get("Authorization", "").removeprefix("Bearer ").strip()
         user = self.users.get(token)
         if user is None and self.authenticates:
@@ -298,7 +299,7 @@ class ApiServer(ApiState):
         return answer
 
     def _shown(self, collection: Collection, manifest: Manifest) -> Manifest:
-        """An object as it is answered, with its managed fields."""
+        """Return an object for a response, with its managed fields."""
         shown = collection.shown(manifest)
         owners = collection.storage.owners.get(api_collection.key_of(shown))
         if owners is not None:
@@ -369,7 +370,7 @@ class ApiServer(ApiState):
         return web.json_response(answers.listed(request, collection, shown, metadata))
 
     def _moment(self, token: str) -> tuple[int, Key]:
-        """The version and the last key that a continue token means."""
+        """Return the resource version and the last key in a continue token."""
         try:
             found = json.loads(base64.urlsafe_b64decode(token.encode()))
             version, after = int(found["v"]), (str(found["n"]), str(found["k"]))
@@ -401,7 +402,7 @@ class ApiServer(ApiState):
         told = watch.Teller(request, collection, response)
         queue: asyncio.Queue[Change | None] = asyncio.Queue()
         watchers = collection.storage.watchers
-        watchers.append(queue)  # before the first pause: nothing is missed
+        watchers.append(queue)  # before the first await, so that no event is missed
         if asked and not begins:
             replayed = [one for one in collection.storage.changes if one.version > asked]
             initial: list[Manifest] = []
@@ -467,7 +468,7 @@ class ApiServer(ApiState):
         if subresource == "scale":
             scale = answers.scale_of(collection, collection.shown(old))
             new = answers.scaled(collection, old, api_requests.patched(request, scale, wanted))
-            subresource = ""  # the size is part of the object itself
+            subresource = ""  # the replicas are in the object itself
         elif is_apply:
             new, owners = self._applied(request, collection, key, wanted, old, subresource)
         elif request.method == "PUT":
@@ -499,7 +500,7 @@ class ApiServer(ApiState):
         manner: Manner,
         dry_run: bool,
     ) -> Manifest:
-        """The object that webhooks let through, with what they change in it."""
+        """Return the object after the admission webhooks."""
         if not self.webhooks:
             return new
         write = Write(
@@ -519,13 +520,13 @@ class ApiServer(ApiState):
         return new
 
     def _check_namespace(self, collection: Collection, key: Key) -> None:
-        """A server that knows namespaces creates nothing in one that is not there."""
+        """Raise a `Refusal` if namespaces are served and this one does not exist."""
         known = self.collections.get(namespaces.PATH)
         if known is not None and collection.resource.namespaced:
             namespaces.check(known, collection, *key)
 
     def _make(self, collection: Collection, manifest: Manifest, *, dry_run: bool) -> Manifest:
-        """Keep a new object, with what the server does about objects of its kind."""
+        """Store a new object, with what the server does for its kind."""
         if collection.resource.path() == _CRDS and not dry_run:
             manifest = definitions.established(manifest, self.now())
             self.install(manifest)
@@ -605,7 +606,7 @@ class ApiServer(ApiState):
         new: Manifest,
         subresource: str = "",
     ) -> None:
-        """What a write other than apply changed belongs to who wrote it."""
+        """Return the field owners after a write other than apply."""
         agent = request.headers.get("User-Agent", "").partition("/")[0]
         manager = (request.query.get("fieldManager") or agent, "Update", subresource)
         owners = collection.storage.owners.setdefault(api_collection.key_of(new), Owners())
@@ -667,14 +668,14 @@ class ApiServer(ApiState):
             if budget is not None:
                 old = budgets.objects[api_collection.key_of(budget)]
                 self._keep(budgets, budget, old, dry_run=dry_run)
-        rules.check_preconditions(collection, pod, options)  # after the budget was taken from
+        rules.check_preconditions(collection, pod, options)  # after the budget was reduced
         grace = rules.grace_of(collection, pod, options, request.query)
         self._end(collection, key, options.get("propagationPolicy"), grace, dry_run=dry_run)
         answer = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
         return web.json_response(answer | {"code": 201}, status=201)
 
     def _of_node(self, collection: Collection, key: Key, subresource: str) -> web.StreamResponse:
-        """What only a node could answer: there is none here."""
+        """Raise the refusal of a subresource that a node would answer."""
         found = collection.objects[key]
         is_pod = collection.resource.plural == "pods"
         if not is_pod or (found.get("spec") or {}).get("nodeName"):

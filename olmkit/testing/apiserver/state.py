@@ -1,6 +1,6 @@
-"""What the API server double holds: objects, their versions, and who waits for changes.
+"""The state of the API server double: objects, resource versions and watchers.
 
-Tests look at it and change it here, past HTTP, as another owner would.
+Tests read and change the state here without HTTP, as another client would.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _FIRST_VERSION = 100
 
 @dataclass(slots=True)
 class ApiState:
-    """Collections by their path; one counter of versions for all of them.
+    """Collections by path, with a common counter of resource versions.
 
-    `forgotten`: changes up to this version are not remembered. `collects_garbage`: what a
-    controller next to the server would do with dependents of what is gone.
+    `forgotten`: the compacted resource version. `collects_garbage`: delete the dependents of
+    deleted owners, as the garbage collector does.
     """
 
     collections: dict[str, Collection]
@@ -37,11 +37,11 @@ class ApiState:
         return copy.deepcopy(found)
 
     def all(self, plural: str) -> list[Manifest]:
-        """Every object of a kind."""
+        """Return all objects of a kind."""
         return [copy.deepcopy(one) for one in self._collection(plural).objects.values()]
 
     def put(self, plural: str, manifest: Manifest) -> Manifest:
-        """Create or change an object as another owner would; nothing is checked."""
+        """Create or update an object as another client would, without validation."""
         collection = self._collection(plural)
         manifest = copy.deepcopy(manifest)
         metadata = manifest.setdefault("metadata", {})
@@ -52,32 +52,32 @@ class ApiState:
         return copy.deepcopy(self._keep(collection, manifest, old))
 
     def _have_namespace(self, name: str) -> None:
-        """What tests put somewhere has a namespace, where those are known."""
+        """Create the namespace of an object if namespaces are served."""
         known = self.collections.get(namespaces.PATH)
         if known is not None and ("", name) not in known.objects:
             self._keep(known, {"metadata": {"name": name}}, None)
 
     def remove(self, plural: str, name: str, namespace: str = "default") -> None:
-        """Make an object vanish, whatever its finalizers."""
+        """Remove an object regardless of its finalizers."""
         self._drop(self._collection(plural), (namespace, name))
 
     def end_watches(self) -> None:
-        """Close every watch, as a server that restarts does."""
+        """Close every watch, as a restarting server does."""
         self._tell(None)
 
     def freeze_watches(self) -> None:
-        """Keep every open watch open, without further events."""
+        """Send no further events to open watches."""
         self._tell(watch.FREEZE)
 
     def cut_watches(self) -> None:
-        """Break the connection of every watch, as a network does."""
+        """Break the connection of every watch, as a network failure does."""
         self._tell(watch.CUT)
 
     def send_bookmarks(self) -> None:
         self._tell(watch.BOOKMARK)
 
     def compact(self) -> None:
-        """Forget everything but the present."""
+        """Discard the history."""
         self.forgotten = self.version
         for collection in self.collections.values():
             collection.storage.changes.clear()
@@ -88,7 +88,7 @@ class ApiState:
                 watcher.put_nowait(change)
 
     def _collection(self, plural: str) -> Collection:
-        """By `plural` or `plural.group`; a custom kind before a built-in one with that name."""
+        """Find a collection by `plural` or `plural.group`; custom kinds take precedence."""
         found = [
             one
             for one in self.collections.values()
@@ -107,7 +107,7 @@ class ApiState:
         *,
         dry_run: bool,
     ) -> Manifest | None:
-        """Delete; the object when finalizers or its grace hold it, None when it is gone."""
+        """Delete an object; return it if finalizers or its grace period keep it, otherwise None."""
         old = collection.objects[key]
         more = {"Foreground": ["foregroundDeletion"], "Orphan": ["orphan"]}.get(policy or "", [])
         finalizers = list(dict.fromkeys([*(old["metadata"].get("finalizers") or ()), *more]))
@@ -132,7 +132,7 @@ class ApiState:
         *,
         dry_run: bool = False,
     ) -> Manifest:
-        """Store what changed, with what the server gives; the object as it is then."""
+        """Store a changed object with the fields that the server sets, and return it."""
         new = collection.shown(manifest)
         metadata = new["metadata"]
         before = old["metadata"] if old else {}
@@ -182,7 +182,7 @@ class ApiState:
             self._collect(gone["metadata"]["uid"], orphan=orphan)
 
     def _empty(self, namespace: str) -> None:
-        """What the controller of namespaces does once one ends."""
+        """Delete the objects of a terminating namespace, as the namespace controller does."""
         for collection in list(self.collections.values()):
             for key in [one for one in collection.objects if one[0] == namespace]:
                 if key in collection.objects:
@@ -191,7 +191,7 @@ class ApiState:
             self._drop(self.collections[namespaces.PATH], ("", namespace))
 
     def _collect(self, uid: str, *, orphan: bool) -> None:
-        """What the garbage collector does once an owner is gone."""
+        """Delete the dependents of a deleted owner, as the garbage collector does."""
         for collection in list(self.collections.values()):
             for key, one in list(collection.objects.items()):
                 owners = one["metadata"].get("ownerReferences") or []

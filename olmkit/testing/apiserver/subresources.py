@@ -1,4 +1,4 @@
-"""Subresources of the API server double that are created: evictions and tokens.
+"""Subresources of the API server double that take POST requests: evictions and tokens.
 
 Source: the handlers of `pods/eviction` and `serviceaccounts/token` of kube-apiserver.
 """
@@ -25,9 +25,10 @@ _TOKEN_REQUEST = Resource(
 
 
 def budget_of(pod: Manifest, budgets: Iterable[Manifest]) -> Manifest | None:
-    """The budget that an eviction of the pod takes from, with one disruption less.
+    """Return the PodDisruptionBudget of an eviction, with one allowed disruption less.
 
-    None when the pod has none, or does not run. Raises a `Refusal` when it forbids.
+    Return None if the pod has none or is not running. Raises a `Refusal` if the budget is
+    exhausted.
     """
     if (pod.get("status") or {}).get("phase") != "Running":
         return None
@@ -71,7 +72,7 @@ def _disrupts(name: str, why: str, *, retry_after: int | None = None) -> Refusal
 
 
 def token_of(account: Manifest, request: Manifest, now: datetime.datetime) -> Manifest:
-    """The request with a token; it has the claims of a real one, and no valid signature."""
+    """Return the TokenRequest with a token, which has the claims of a real one and no signature."""
     spec: dict[str, Any] = dict(request.get("spec") or {})
     seconds = spec.get("expirationSeconds") or 3600
     metadata = account["metadata"]

@@ -1,4 +1,4 @@
-"""One watch of the API server double: its events, its bookmarks, how it ends."""
+"""One watch of the API server double: its events, its bookmarks and its end."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from olmkit.testing.apiserver.kinds.collection import Change, Collection, Select
 
 _BOOKMARKS = 60.0  # seconds between two
 _LAST_BOOKMARK = 2.0  # seconds before a watch ends
-# Commands of a test to a watch, among the changes that it waits for.
+# Commands of a test to a watch, in the same queue as the changes.
 FREEZE = Change(-1, None, None)
 BOOKMARK = Change(-2, None, None)
 CUT = Change(-3, None, None)
 
 
 class Teller:
-    """Writes the lines of one watch."""
+    """Writes the events of one watch to its response."""
 
     def __init__(
         self, request: web.Request, collection: Collection, response: web.StreamResponse
@@ -60,7 +60,7 @@ async def follow(
     *,
     bookmarks: bool,
 ) -> None:
-    """Tell what happens until the watch ends; `present` is the version of the server."""
+    """Send events until the watch ends; `present` returns the server's resource version."""
     clock = asyncio.get_running_loop().time
     seconds = float(request.query.get("timeoutSeconds") or 1800)
     end = clock() + seconds

@@ -366,7 +366,7 @@ async def test_waiting_for_a_condition_of_the_present_generation(world: World) -
 async def test_waiting_for_an_object_to_come_and_to_go(world: World) -> None:
     client = client_of(world)
     key = Request("w", world.namespace)
-    with pytest.raises(TimeoutError, match="there is no such object"):
+    with pytest.raises(TimeoutError, match="the object does not exist"):
         await client.wait_for(Widget, key, "Ready", within=0.3)
     coming = asyncio.create_task(
         client.wait_for(Widget, key, lambda one: one is not None, within=20)

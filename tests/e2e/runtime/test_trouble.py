@@ -62,7 +62,7 @@ def test_kinds_that_are_installed_after_the_operator_are_found(
 
     async def is_said() -> bool:
         assert replica.is_running, replica.words()
-        return "the kind is not there" in replica.words()
+        return "the kind is not installed" in replica.words()
 
     asyncio.run(until(is_said))
     bare.install_kinds()
@@ -200,7 +200,7 @@ def test_credentials_that_are_not_accepted_are_reported_and_end_the_life_of_the_
     asyncio.run(until(lambda: _answers(health, "/healthz", 500)))
     assert replica.is_running
     assert "does not accept the credentials" in replica.words()
-    assert replica.words().count("cannot check for the kind") == 4, "once a kind"
+    assert replica.words().count("cannot discover the kind") == 4, "once a kind"
 
 
 @pytest.mark.parametrize(

@@ -221,7 +221,7 @@ def test_conflict_about_a_hidden_object_says_that_it_is_hidden() -> None:
         assert await client.get(MAP, Request("a", "n")) is None
         with pytest.raises(AlreadyExists) as raised:
             await client.create(_map("a"))
-        assert "outside of what the cache watches" in raised.value.hint
+        assert "outside the scope of the cache" in raised.value.hint
 
     play(work, settings=settings)
 
@@ -428,7 +428,7 @@ def test_fresh_read_of_what_the_cache_does_not_select_is_an_error_at_once() -> N
         key = Request("a", "n")
         await client.get(MAP, key)
         await client.create(_map("a"))
-        with pytest.raises(ConfigurationError, match=r"`ConfigMap` `n/a`: it selects `app=x`"):
+        with pytest.raises(ConfigurationError, match=r"`ConfigMap` `n/a`: its selector is `app=x`"):
             await client.get(MAP, key, fresh=True)
         await client.apply(_map("a", metadata={"labels": {"app": "x"}}))
         assert await client.get(MAP, key, fresh=True) is not None
@@ -483,7 +483,7 @@ def test_what_is_not_a_key_or_an_object_is_named() -> None:
             with pytest.raises(TypeError, match=r"`Request\(name, namespace\)`, not by 'a'"):
                 await call(MAP, "a")  # type: ignore[operator]
         for wrong in (None, "a", [_map("a")]):
-            with pytest.raises(TypeError, match="an object is a manifest"):
+            with pytest.raises(TypeError, match="an object must be a manifest"):
                 await client.apply(wrong)  # type: ignore[call-overload]
 
     play(work)

@@ -106,7 +106,7 @@ async def _ask(port: int) -> list[tuple[int, str]]:
 @pytest.mark.parametrize("host", [None, "10.0.0.7", "example.com", "::"])
 def test_the_debug_server_is_for_loopback_alone(host: str | None) -> None:
     manager = Manager.__new__(Manager)
-    with pytest.raises(ConfigurationError, match="on a loopback address alone"):
+    with pytest.raises(ConfigurationError, match="it must be a loopback address"):
         debug_server.server((host, 6060), manager)
 
 

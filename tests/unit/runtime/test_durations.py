@@ -25,7 +25,7 @@ def test_number_and_timedelta_are_seconds() -> None:
     [(True, TypeError), ("5", TypeError), (float("nan"), ValueError), (float("inf"), ValueError)],
 )
 def test_what_is_not_a_length_of_time_names_its_setting(value: Any, error: type[Exception]) -> None:
-    with pytest.raises(error, match="`grace` is a"):
+    with pytest.raises(error, match="`grace` must be a"):
         durations.seconds(value, "grace")
 
 
@@ -43,7 +43,7 @@ def test_settings_take_a_timedelta_and_keep_seconds() -> None:
     settings = CacheSettings(resync=minute, kinds={gvk: KindScope(resync=minute / 2)})
     assert settings.resync_of(gvk) == 30
     assert settings.resync_of(GVK("", "v1", "Node")) == 60
-    with pytest.raises(ValueError, match="`resync` is a finite number"):
+    with pytest.raises(ValueError, match="`resync` must be a finite number"):
         CacheSettings(resync=float("nan"))
 
 
@@ -53,7 +53,7 @@ def test_queue_takes_a_timedelta() -> None:
         queue.add("later", after=datetime.timedelta(milliseconds=20))
         assert len(queue) == 0
         assert await asyncio.wait_for(queue.get(), 5) == ("later", 0)
-        with pytest.raises(ValueError, match="`after` is a finite number"):
+        with pytest.raises(ValueError, match="`after` must be a finite number"):
             queue.add("x", after=float("nan"))
 
     asyncio.run(story())

@@ -97,8 +97,8 @@ def test_flags_of_the_author_are_next_to_the_usual_ones() -> None:
         ("--leader-elect-retry-period=soon", "is not a duration such as `1m30s`"),
         ("--leader-elect-retry-period=-1", "is not a duration"),
         ("--leader-elect-retry-period=nan", "is not a duration"),
-        ("--enable-http2", "HTTP/2 is not served"),
-        ("--enable-http2=true", "HTTP/2 is not served"),
+        ("--enable-http2", "HTTP/2 is not supported"),
+        ("--enable-http2=true", "HTTP/2 is not supported"),
         ("--leader", "unrecognized arguments"),  # no guessing: a flag has one spelling
     ],
 )

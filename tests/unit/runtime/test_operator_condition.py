@@ -41,7 +41,7 @@ def play(*there: Any, knows: bool = True) -> tuple[bool, ApiServer]:
                 )
                 assert told is not None
                 await told.upgradeable()
-                return await told.set(UPGRADEABLE, "True", "Ready", "the operator works")
+                return await told.set(UPGRADEABLE, "True", "Ready", "the operator is running")
 
     return asyncio.run(work()), server
 
@@ -61,7 +61,7 @@ def test_condition_is_set_once_and_others_stay() -> None:
             "status": "True",
             "observedGeneration": 0,
             "reason": "Ready",
-            "message": "the operator works",
+            "message": "the operator is running",
             "lastTransitionTime": NOW,
         },
     ]

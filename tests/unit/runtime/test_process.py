@@ -317,5 +317,5 @@ def test_controller_that_was_built_and_not_added_is_an_error() -> None:
     flags = process.parse_flags(
         operator, ["--health-probe-bind-address=0", "--metrics-bind-address=0"]
     )
-    with pytest.raises(ConfigurationError, match="built and is not run: `toys`"):
+    with pytest.raises(ConfigurationError, match="built but not added to the manager: `toys`"):
         process.assemble(operator, flags, {}, cluster=cast("Cluster", None), registry=Registry())

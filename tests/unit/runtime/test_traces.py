@@ -175,7 +175,7 @@ def test_debug_lines_show_passes_and_requests_and_no_secret(
     assert done["outcome"] == "success"
     assert isinstance(done["seconds"], float)
     assert len(str(done["trace_id"])) == 32
-    (failed,) = by_message["reconcile failed for good"]
+    (failed,) = by_message["reconcile failed, terminal error"]
     assert isinstance(failed["seconds"], float)
     requests = [(one["method"], one["path"], one["code"]) for one in by_message["request"]]
     assert ("PATCH", "/api/v1/namespaces/default/secrets/s", "201") in requests

@@ -333,7 +333,7 @@ def test_class_that_is_not_of_a_kind_is_an_error_at_once() -> None:
         metadata: ObjectMeta
 
     async def work(_: ApiServer, client: Client) -> None:
-        with pytest.raises(TypeError, match="`Nameless` does not say of which kind it is"):
+        with pytest.raises(TypeError, match="`Nameless` has no kind"):
             await client.get(Nameless, KEY)  # type: ignore[type-var]
         with pytest.raises(TypeError, match=r"pass `Database\.gvk`"):
             await client.get(Database, KEY, metadata_only=True)  # type: ignore[call-overload]
@@ -433,7 +433,7 @@ def test_cache_and_index_take_the_class() -> None:
 
 def test_settings_of_a_class_would_be_ignored_and_are_refused() -> None:
     wrong: Any = {Database: KindScope()}
-    with pytest.raises(TypeError, match=r"`kinds` takes .*: pass `Database.gvk`"):
+    with pytest.raises(TypeError, match=r"`kinds` needs .*: pass `Database.gvk`"):
         CacheSettings(kinds=wrong)
     uncached: Any = frozenset({Database})
     with pytest.raises(TypeError, match=r"`uncached` takes .*: pass `Database.gvk`"):

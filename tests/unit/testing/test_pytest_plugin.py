@@ -137,7 +137,7 @@ def test_the_plugin_imports_nothing_before_it_is_used() -> None:
 def test_stories_pass_on_the_double(project: Run) -> None:
     done = project(STORY, "--control-plane=off")
     assert "2 passed, 2 skipped" in done.stdout, done.stdout + done.stderr
-    assert "`--control-plane=off` is given" in done.stdout
+    assert "`--control-plane=off` is set" in done.stdout
 
 
 @pytest.mark.e2e

@@ -231,7 +231,7 @@ def composite(
 
 
 def _kind_and_file(words: tuple[str, ...]) -> tuple[Kind | None, str]:
-    """The kind, if it is named, and the file."""
+    """Return the kind, if it is named, and the file."""
     from olmkit.jobs.catalog.templates import template as job
     from olmkit.jobs.catalog.templates.template import Kind
 

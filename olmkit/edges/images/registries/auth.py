@@ -103,7 +103,7 @@ class Authenticator:
                 self._named[scope] = _missing_scopes(named, scope)
 
     async def header(self, scope: str, *, refused: str | None = None) -> str | None:
-        """The header for `scope`; `refused` is one that no longer helps."""
+        """Return the header for `scope`; `refused` is one that no longer helps."""
         challenge = self._challenge
         if challenge is None:
             return None
@@ -123,7 +123,7 @@ class Authenticator:
         return f"Bearer {token}"
 
     def denied(self, status: int, codes: tuple[str, ...] = (), url: str = "") -> RegistryError:
-        """The error for a registry that does not let us in."""
+        """Return the error for a registry that does not let us in."""
         if status == 401 and self._challenge is None:
             ways = f"accepts only {self._unmet}" if self._unmet else "names no way to log in"
             message = f"registry `{self._host}` refuses access and {ways}"
@@ -204,7 +204,7 @@ class Authenticator:
             return _token(await reply.read(_MAX_TOKEN_ANSWER), redact(realm))
 
     def _may_be_plain(self, realm: urllib.parse.SplitResult) -> bool:
-        """Whether secrets may go there unencrypted.
+        """Return whether secrets may go there unencrypted.
 
         To this machine they may, and to the host of a registry that `--plain-http` is for;
         that option is not for other hosts that the registry names.
@@ -228,7 +228,7 @@ def _token(data: bytes, shown: str) -> str:
 
 
 def _missing_scopes(named: str, scope: str) -> str:
-    """What a challenge names and `scope` does not cover, each once, in its order."""
+    """Return what a challenge names and `scope` does not cover, each once, in its order."""
     own = [_split_scope(one) for one in scope.split()]
     found: dict[str, None] = {}
     for one in named.split()[:_MAX_NAMED_SCOPES]:
@@ -239,6 +239,6 @@ def _missing_scopes(named: str, scope: str) -> str:
 
 
 def _split_scope(scope: str) -> tuple[str, frozenset[str]]:
-    """A scope of the form `type:name:actions` as what it is for and its actions."""
+    """Return a scope of the form `type:name:actions` as what it is for and its actions."""
     resource, colon, actions = scope.rpartition(":")
     return (resource, frozenset(actions.split(","))) if colon else (scope, frozenset())

@@ -199,7 +199,7 @@ class RegistryStore:
         return await self._web.retry(ask)
 
     def _media_type(self, reply: Reply, data: bytes, selector: str) -> str:
-        """What kind of manifest came: as it was served, or else as it says itself.
+        """Return what kind of manifest came: as it was served, or else as it says itself.
 
         Raises `RegistryError` or `InputError` when that is not an image.
         """
@@ -226,7 +226,7 @@ class RegistryStore:
         await self._put_manifest(descriptor, await read(self, descriptor), tag)
 
     async def tagged(self, tag: str) -> Descriptor | None:
-        """What `tag` refers to; None when the registry has no such tag."""
+        """Return what `tag` refers to; None if the registry has no such tag."""
         try:
             return await self.resolve(tag)
         except RegistryError as error:
@@ -261,7 +261,7 @@ class RegistryStore:
                 await self._put_manifest(index, data, referrers.list_tag(subject))
 
     async def _listed_referrers(self, subject: Digest) -> tuple[Descriptor, ...] | None:
-        """What the API lists; None when the registry does not have it."""
+        """Return what the API lists; None if the registry does not have it."""
         url = await self._web.retry(lambda: self._endpoint.url(f"referrers/{subject}"))
         found = await registry_lists.whole(
             url,
@@ -301,7 +301,7 @@ class RegistryStore:
         return found if isinstance(found, ImageIndex) else None
 
     async def _is_tagged(self, descriptor: Descriptor, tag: str) -> bool:
-        """Whether the registry says that the tag refers to this already."""
+        """Return whether the registry says that the tag refers to this already."""
 
         async def ask() -> bool:
             headers = {"Accept": descriptor.media_type}

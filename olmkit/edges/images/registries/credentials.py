@@ -52,7 +52,7 @@ class RegistryCredentials:
 async def find(
     name: str, *, environment: Mapping[str, str], authfile: str | None = None
 ) -> RegistryCredentials | None:
-    """The credentials for `name` (registry and repository), if there are some."""
+    """Return the credentials for `name` (registry and repository), if there are some."""
     for path in _files(environment, authfile):
         found = await _find_in(path, name, environment)
         if found is not None:
@@ -146,14 +146,14 @@ def _load(path: Path) -> dict[str, Any]:
 
 
 def _keys(name: str) -> Iterator[str]:
-    """The keys under which `name` may be kept, the narrowest first."""
+    """Yield the keys under which `name` may be kept, the narrowest first."""
     parts = name.split("/")
     for end in range(len(parts), 0, -1):
         yield "/".join(parts[:end])
 
 
 def _normalise(key: str) -> str:
-    """A key as `registry[/path]`: older files have URLs there."""
+    """Return a key as `registry[/path]`: older files have URLs there."""
     text = key.removeprefix("https://").removeprefix("http://").rstrip("/")
     host, slash, rest = text.partition("/")
     if rest in ("v1", "v2"):

@@ -86,7 +86,7 @@ class RegistryEndpoint:
         return f"{self._base}/v2/{self.reference.repository}/{rest}"
 
     async def _connect(self) -> str:
-        """Where the API is: encrypted, unless requested otherwise or on this machine."""
+        """Return where the API is: encrypted, unless requested otherwise or on this machine."""
         host = "registry-1.docker.io" if self.host == "docker.io" else self.host
         secure, plain = f"https://{host}", f"http://{host}"
         if self.web.options.plain_http:
@@ -168,7 +168,7 @@ class RegistryEndpoint:
                 pass
 
     def upload_url(self, reply: Reply) -> str:
-        """Where an answer says that an upload continues; empty when it does not say.
+        """Return where an answer says that an upload continues; empty if it does not say.
 
         That may be another host, which gets the content and no credentials. It must not
         be unencrypted when the registry is not, and another host must not lead back:
@@ -191,7 +191,7 @@ class RegistryEndpoint:
         return url
 
     def next_page(self, reply: Reply) -> str:
-        """The URL of the next page of a list by its `Link` header; empty for the last one.
+        """Return the URL of the next page of a list by its `Link` header; empty for the last one.
 
         Raises `RegistryError` when another host is named: the list would end there unseen.
         """
@@ -207,7 +207,7 @@ class RegistryEndpoint:
         return url
 
     async def refusal(self, reply: Reply, doing: str) -> RegistryError:
-        """The error for an answer that is not what was hoped for."""
+        """Return the error for an answer that is not what was hoped for."""
         codes, words = _parse_errors(await _read_error(reply))
         words = _shown(self._authenticator.without_secrets(words))
         own = not self._base or reply.is_from(self._base)
@@ -246,7 +246,7 @@ def _encrypted(url: str, base: str) -> str:
 
 
 async def _part(content: AsyncIterator[bytes], size: int) -> AsyncIterator[bytes]:
-    """The first `size` bytes of `content`."""
+    """Yield the first `size` bytes of `content`."""
     left = size
     async with closing(content):
         async for chunk in content:

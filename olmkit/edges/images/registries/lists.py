@@ -30,7 +30,7 @@ async def whole(
     most: int,
     seconds: float = WHOLE_LIST,
 ) -> list[T] | None:
-    """All entries, in the order of the pages; None when a page is not one of such a list.
+    """Return all entries, in the order of the pages; None if a page is not one of such a list.
 
     `page` gives the entries at a URL and the URL of the next page, empty at the end. `what` names
     the entries in messages. Raises `RegistryError` when the list takes longer than `seconds`, has

@@ -27,7 +27,7 @@ _LIMIT = 1024 * 1024
 
 
 def read(environment: Mapping[str, str]) -> Rules | None:
-    """The rules of this machine and user; None when there are none, which costs nothing."""
+    """Return the rules of this machine and user; None if there are none, which costs nothing."""
     found: Rules | None = None
     for path in _files(environment):
         from olmkit.oci import mirrors

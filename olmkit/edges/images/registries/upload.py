@@ -88,7 +88,7 @@ class Upload:
             self._chunk_size = max(self._chunk_size, least or 0)
 
     async def _resume(self) -> bool:
-        """Whether the registry still has the upload; learns how far it is."""
+        """Return whether the registry still has the upload; learns how far it is."""
         request = RegistryRequest(method="GET", url=self._location, headers={}, follow=False)
         async with self._endpoint.send(request) as reply:
             if reply.status in TEMPORARY_STATUS:

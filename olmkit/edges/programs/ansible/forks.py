@@ -72,7 +72,7 @@ class ForkRunner:
             self._server.kill()
 
     def _running(self) -> _Server:
-        """The process that forks; a new one where there is none."""
+        """Return the process that forks; a new one where there is none."""
         if self._server is None or self._server.is_gone:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             environment = runs.variables(self.environment, self.command[0])

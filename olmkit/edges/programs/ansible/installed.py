@@ -73,7 +73,7 @@ def roles_path(folder: Path, environment: Mapping[str, str]) -> str:
 def content(
     *, role: str, playbook: str, folder: Path, environment: Mapping[str, str]
 ) -> RunContent:
-    """The playbook or the role that an entry names; raises `ConfigurationError` without it.
+    """Return the playbook or the role that an entry names; raise `ConfigurationError` without it.
 
     Paths are relative to the working directory, or to `folder`, that of the file of watches.
     A role is looked up as ansible-operator does: path, collections, paths of roles, `roles/`.

@@ -23,7 +23,7 @@ class ProcessMark(NamedTuple):
 
 
 def tree(pid: int) -> list[ProcessMark]:
-    """The process and all below it, the first ones first."""
+    """Return the process and all below it, the first ones first."""
     begun: dict[int, str] = {}
     below: dict[int, list[int]] = {}
     for one, parent, at in _processes():
@@ -47,7 +47,7 @@ def kill(pid: int, known: Collection[ProcessMark] = ()) -> None:
 
 
 def _kill(members: Collection[ProcessMark]) -> bool:
-    """Whether one was there."""
+    """Return whether one was there."""
     alive = {ProcessMark(pid, at) for pid, _, at in _processes()}
     there = [one for one in members if one in alive or not one.begun]
     for one in there:

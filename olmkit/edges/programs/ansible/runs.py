@@ -128,7 +128,7 @@ def prepare(run: Run, environment: Mapping[str, str], inventory: Path | None) ->
 
 
 def variables(environment: Mapping[str, str], program: str) -> dict[str, str]:
-    """The variables that all runs have; `program` is of the installation that runs them."""
+    """Return the variables that all runs have; `program` is of the installation that runs them."""
     found = dict(environment)
     # Last: an installed collection of the same name takes precedence.
     places = (found.get("ANSIBLE_COLLECTIONS_PATH") or _COLLECTIONS, str(OWN_COLLECTIONS))
@@ -139,12 +139,12 @@ def variables(environment: Mapping[str, str], program: str) -> dict[str, str]:
 
 
 def trusted_words(run: Run) -> list[str]:
-    """The arguments of ansible-playbook that come first."""
+    """Return the arguments of ansible-playbook that come first."""
     return ["-e", f"@{run.folder / 'env' / 'trusted'}", *run.arguments]
 
 
 def command_line(run: Run) -> str:
-    """The same as ansible-runner reads them."""
+    """Return the same as ansible-runner reads them."""
     return shlex.join(trusted_words(run))
 
 
@@ -194,7 +194,7 @@ def check_end(code: int) -> None:
 
 
 def too_late(run: Run) -> RunError:
-    """The error of a run that reached its time limit."""
+    """Return the error of a run that reached its time limit."""
     return RunError(f"the run was ended after {run.timeout:g} s, its time limit")
 
 

@@ -1,4 +1,4 @@
-"""Parts of a catalog, the images they need, and copies of both.
+"""Filter catalogs, list the images that they need, and mirror both.
 
-Selections are worked out in `catalog.changes`; images move in `jobs.image`.
+`catalog.changes` computes selections; `jobs.image` copies images.
 """

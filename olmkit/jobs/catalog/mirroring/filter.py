@@ -1,4 +1,4 @@
-"""Making a smaller catalog of a large one, which is valid again or not made at all."""
+"""Filter a catalog; the result must be a valid catalog."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Requested = Sequence[Wanted] | Inclusion
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filtered:
-    """The blobs that are kept, and for each package which of them are in no range."""
+    """The selected blobs, and for each package the bundles that are in no requested range."""
 
     blobs: tuple[Blob, ...]
     extra: dict[str, tuple[str, ...]]
@@ -43,9 +43,9 @@ class Filtered:
 
 
 def parse(words: Sequence[str], *, is_full: bool = False) -> tuple[Wanted, ...]:
-    """What is wanted, from `PACKAGE[:CHANNEL][@RANGE]`; several of a package count together.
+    """Parse `PACKAGE[:CHANNEL][@RANGE]`; selections of the same package are combined.
 
-    A range is `MIN-MAX`, `MIN-`, `-MAX`, or any that OLM v1 takes. Raises `ConfigurationError`.
+    A range is `MIN-MAX`, `MIN-`, `-MAX`, or any range of OLM v1. Raises `ConfigurationError`.
     """
     found: dict[str, Wanted] = {}
     for request in map(Selection.parse, words):
@@ -60,9 +60,9 @@ def parse(words: Sequence[str], *, is_full: bool = False) -> tuple[Wanted, ...]:
 
 
 def read(file: Path, reference: str, *, dependencies: bool = True) -> Requested:
-    """What is wanted of a catalog, from a configuration of another tool.
+    """Read a selection from the configuration of another tool.
 
-    With the include file of opm, also what that depends on, unless `dependencies` is False. Raises
+    For an include file of opm, dependencies are included unless `dependencies` is False. Raises
     `InputError`.
     """
     document = documents.load(disk.read_file(file), str(file))
@@ -77,9 +77,10 @@ def read(file: Path, reference: str, *, dependencies: bool = True) -> Requested:
 
 
 async def filter_catalog(reference: str, wanted: Requested, access: Access) -> Filtered:
-    """The selected part of a catalog.
+    """Return the selected part of a catalog.
 
-    Raises `InputError` when something of it is not there, or when the rest is not a valid catalog.
+    Raises `InputError` if a part of the selection does not exist, or if the result is not a valid
+    catalog.
     """
     rendered = await render.render_all([reference], RenderOptions(access=access))
     catalog = model.of_blobs(rendered.blobs)
@@ -97,7 +98,7 @@ async def filter_catalog(reference: str, wanted: Requested, access: Access) -> F
 
 
 def _check(reference: str, blobs: Sequence[Blob]) -> None:
-    """Refuse what is not a valid catalog. Places are left out, since what is kept has none."""
+    """Raise `InputError` if the result is not a valid catalog, without places, which it lacks."""
     found = engine.run(model.of_blobs(blobs), catalog_job.needed_rules())
     errors = [one._replace(at=None, related=()) for one in found if judgement.has_errors((one,))]
     if errors:

@@ -1,4 +1,4 @@
-"""The images that a catalog, or a part of it, needs in a mirror."""
+"""List the images that a catalog, or a part of it, needs in a mirror."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from olmkit.edges.images.access_settings import Access
 
 _AT_ONCE: Final = 4  # bundle images that are pulled at the same time
-_SHOWN: Final = 20  # bundles that an error names
+_SHOWN: Final = 20  # maximum number of bundles in an error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogImages:
-    """The images of a selection, sorted; `blobs` is the catalog that has this selection alone."""
+    """The sorted images of a selection; `blobs` is the catalog with only this selection."""
 
     images: tuple[CatalogImage, ...]
     blobs: tuple[Blob, ...] = field(default=(), repr=False)
@@ -46,11 +46,11 @@ async def list_images(
     wanted: Requested = (),
     pull_bundles: bool = False,
 ) -> CatalogImages:
-    """The images of a catalog, or of the `wanted` part of it.
+    """Return the images of a catalog, or of the `wanted` part of it.
 
-    With `pull_bundles`, the CSVs that the catalog does not contain come from the bundle images.
-    Raises `InputError` as `filter_catalog` does, and `RemoteError` when a bundle cannot be read:
-    a list without its images would be incomplete.
+    With `pull_bundles`, CSVs that the catalog does not contain are read from the bundle images.
+    Raises `InputError` like `filter_catalog`, and `RemoteError` if a bundle image cannot be read,
+    since the list would be incomplete.
     """
     extra: Mapping[str, tuple[str, ...]] = {}
     if wanted:
@@ -67,7 +67,7 @@ async def list_images(
 
 
 async def _csvs(catalog: Catalog, access: Access | None) -> Mapping[BundleKey, Manifest]:
-    """The CSVs that the catalog contains, and with `access` those of the bundle images."""
+    """Return the CSVs that the catalog contains, and with `access` those of the bundle images."""
     found: dict[BundleKey, Manifest] = {}
     missing: list[Bundle] = []
     for bundle in images.bundles(catalog):

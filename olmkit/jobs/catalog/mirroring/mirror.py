@@ -1,7 +1,7 @@
-"""Mirroring a catalog, or a part of it: its image, and all images that it needs.
+"""Mirror a catalog or a part of it: its image, and all images that it needs.
 
-A part of a catalog is another catalog, so its image is built, under the name of the whole.
-Into a folder, and from it, the images keep their names; in a registry they are below its prefix.
+A part of a catalog is a different catalog, so its image is built, with the same name. In a folder,
+images keep their names; in a registry they are below its prefix.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ from olmkit.olm.mirror_objects import MirroredCatalog, MirrorFilesOptions
 class CatalogMirrorOptions:
     """What to mirror and how.
 
-    `catalog_image` is the name of the catalog's image, which otherwise is that of the source.
-    `manifests`: the folder for the manifests of a registry.
+    `catalog_image` is the name of the catalog image, by default that of the source. `manifests` is
+    the folder for the generated manifests.
     """
 
     wanted: Requested = ()
@@ -57,7 +57,7 @@ class CatalogMirrorOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MirroredCatalogs:
-    """What is in the mirror now, or would be."""
+    """The images that are or would be in the mirror."""
 
     images: tuple[MirroredImage, ...]
     catalogs: tuple[str, ...] = ()
@@ -68,7 +68,7 @@ class MirroredCatalogs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Plan:
-    """What to copy, from where; `origin` None: from where the names of the images say."""
+    """The images to copy; if `origin` is None, from the registries in their names."""
 
     items: tuple[MirrorItem, ...]
     origin: LayoutReference | None = None
@@ -83,9 +83,9 @@ async def mirror_catalog(
     options: CatalogMirrorOptions,
     say: Say = lambda _: None,
 ) -> MirroredCatalogs:
-    """Copy what `source` names: a catalog with its images, or the folder of a mirror.
+    """Copy a catalog with its images, or the folder of a mirror.
 
-    Raises `RemoteError` when some images are not in the mirror; the others are.
+    Raises `RemoteError` if some images could not be copied; the others are in the mirror.
     """
     if options.manifests is not None and not isinstance(target, MirrorRegistry):
         raise ConfigurationError(
@@ -138,7 +138,7 @@ async def _plan(
 
 
 def _check_whole(options: CatalogMirrorOptions) -> None:
-    """A folder goes as a whole: its catalog was built for what is in it."""
+    """Raise an error for a selection from a folder, whose catalog was built for its contents."""
     if options.wanted or options.catalog_image or options.pull_bundles:
         raise ConfigurationError(
             "the folder of a mirror is copied as a whole",
@@ -149,7 +149,7 @@ def _check_whole(options: CatalogMirrorOptions) -> None:
 def _catalog_item(
     parsed: object, target: MirrorTarget, listed: CatalogImages, options: CatalogMirrorOptions
 ) -> MirrorItem | None:
-    """The image of the catalog itself; None for a catalog that has no name as an image."""
+    """Return the catalog's own image; None for a catalog without an image name."""
     if options.catalog_image:
         name = Reference.parse(options.catalog_image).tagged()
         if not name.registry or name.digest is not None:
@@ -177,7 +177,7 @@ def _catalog_item(
 async def _catalogs(
     plan: _Plan, origin: MirrorEnd, mirror: MirrorEnd
 ) -> tuple[MirroredCatalog, ...]:
-    """The images of catalogs among those that were copied; from a catalog, its own alone."""
+    """Return the catalog images among the copied images."""
     found: list[MirroredCatalog] = []
     for item in plan.items if plan.origin is not None else plan.items[:1]:
         # A folder is at hand, and the image of a catalog that was built is in the mirror alone.
@@ -203,7 +203,7 @@ def _write(
     catalogs: Sequence[MirroredCatalog],
     options: MirrorFilesOptions,
 ) -> Changes:
-    """Write the manifests; the clusters name catalogs by the mirror, hence these need no rule."""
+    """Write the manifests. Catalogs need no mirror rule: clusters name them in the mirror."""
     own = {catalog.image.partition("@")[0] for catalog in catalogs}
     names = mirroring.repositories(
         (item.source, item.target) for item in plan.items if item.target.name not in own

@@ -1,4 +1,4 @@
-"""Catalog servers: their settings, prepared catalogs, stores and changes, and their deployment.
+"""Catalog servers: settings, prepared catalogs, stores, changes and deployment.
 
-What they answer is in `catalog.serve`, the gRPC and HTTP sides in `edges`.
+`catalog.serve` builds the responses; gRPC and HTTP are in `edges`.
 """

@@ -1,4 +1,4 @@
-"""Noticing that the catalog which is served has changed."""
+"""Detect changes of a served catalog."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from olmkit.oci.reference import FolderReference
 
 
 async def wait_for_change(reference: str, known: str, interval: float, access: Access) -> str:
-    """Wait until the catalog is another than `known`, and at rest; what it is then called by.
+    """Wait until the catalog's state differs from `known` and is stable; return the new state.
 
-    Looks every `interval` seconds. A folder is at rest when nothing in it changed between two
-    looks, so that one which is being written is not read half-way.
+    Checks every `interval` seconds. A folder is stable if it did not change between two checks, so
+    that a partially written catalog is not read.
     """
     last = known
     while True:
@@ -27,7 +27,7 @@ async def wait_for_change(reference: str, known: str, interval: float, access: A
 
 
 async def state(reference: str, access: Access) -> str:
-    """What identifies this state of the catalog; empty when it cannot be read."""
+    """Return an identifier of the catalog's state; empty if it cannot be read."""
     try:
         path = paths.expanded(reference)
         if paths.is_file(path):

@@ -1,4 +1,4 @@
-"""Deploying a server of a catalog that several pods share, with what points OLM to it."""
+"""Deploy a catalog server with several pods, and the object that makes OLM use it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from olmkit.olm.explain.explanation import Explanation
 
 
 async def changes(reader: ClusterObjects, wanted: tuple[Manifest, ...]) -> tuple[str, ...]:
-    """What `apply` would do with each object, in words; raises as `apply` does."""
+    """Return a line for each object with its change by `apply`; raises like `apply`."""
     await _refuse_others(reader, wanted)
     return await cluster_deploy.changes(reader, wanted)
 
@@ -21,10 +21,10 @@ async def changes(reader: ClusterObjects, wanted: tuple[Manifest, ...]) -> tuple
 async def apply(
     reader: ClusterObjects, wanted: tuple[Manifest, ...], *, report: Report, timeouts: Timeouts
 ) -> Explanation:
-    """Apply the objects and wait until the pods are rolled out; returns the final state.
+    """Apply the objects and wait for the rollout; return the final state.
 
-    Raises `ClusterError` when one of them is there and olmkit did not create it, before anything
-    is applied, and when the server refuses one.
+    Raises `ClusterError` before any change if one of them exists and was not created by olmkit, and
+    if the server rejects one.
     """
     await _refuse_others(reader, wanted)
     return await cluster_deploy.apply(reader, wanted, report=report, timeouts=timeouts)

@@ -1,4 +1,4 @@
-"""Making the cache that `opm serve` reads, for an image that has it ready."""
+"""Build the cache of `opm serve` for a catalog image."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from olmkit.jobs.catalog.serving import stores
 
 
 def build(reference: str, tree: Tree) -> Tree:
-    """The files of the cache folder.
+    """Return the files of the cache folder.
 
-    Raises `InputError` for a catalog that opm refuses to serve, and for names that it cannot cache.
+    Raises `InputError` for a catalog that opm rejects, and for names that it cannot cache.
     """
     store = stores.build(reference, tree, None).store
     try:

@@ -1,4 +1,4 @@
-"""Making a catalog ready to be served: from its cache, or from its files."""
+"""Prepare a catalog for serving, from its cache or its files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """What a catalog is answered from: over gRPC, and over HTTP when that is wanted."""
+    """The stores of a catalog for gRPC and, if requested, HTTP."""
 
     store: Store[Index]
     lines: Store[Metas] | None = None
@@ -47,9 +47,9 @@ async def fill_cache(
     access: Access | None = None,
     with_lines: bool = False,
 ) -> Prepared:
-    """Make the cache of a catalog, for a server that starts later; `with_lines` for HTTP, too.
+    """Build the cache of a catalog for a later server; with `with_lines`, also for HTTP.
 
-    Raises `RemoteError` when it cannot be kept in `cache_folder`.
+    Raises `RemoteError` if it cannot be stored in `cache_folder`.
     """
     prepared = await read(reference, cache_folder, access, with_lines=with_lines)
     if not prepared.kept:
@@ -63,7 +63,7 @@ async def fill_cache(
 def prepare(
     reference: str, tree: Tree, cache_folder: Path | None, with_lines: bool = False
 ) -> Prepared:
-    """Open the cache of the catalog in `tree`; make it when it is missing or not right.
+    """Open the cache of the catalog in `tree`; build it if it is missing or invalid.
 
     Raises `InputError` for a catalog that is not valid.
     """
@@ -91,7 +91,7 @@ def prepare(
 async def read(
     reference: str, cache_folder: Path | None, access: Access | None, *, with_lines: bool
 ) -> Prepared:
-    """The catalog in a folder or an image, made ready in a thread."""
+    """Prepare the catalog in a folder or an image in a thread."""
     tree = _folder(reference, cache_folder)
     if tree is None:
         from olmkit.edges.images import transports
@@ -102,7 +102,7 @@ async def read(
 
 
 def default_name(reference: str) -> str:
-    """What a catalog is called that has no name: its folder, or the last part of its repository.
+    """Return the default name of a catalog: its folder, or the end of its repository.
 
     `quay.io/example/catalog:v1` → `catalog`; empty when the reference does not have one.
     """
@@ -126,12 +126,12 @@ def _folder(reference: str, cache_folder: Path | None) -> Tree | None:
 
 
 def _in_thread(work: Callable[..., T], *arguments: Any) -> asyncio.Future[T]:
-    """Run `work` in a thread that is left behind when the program ends before it."""
+    """Run `work` in a thread that does not delay the end of the program."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[T] = loop.create_future()
 
     def tell(result: T | None, error: BaseException | None) -> None:
-        # The loop is closed when nothing waited for the end.
+        # The loop may already be closed.
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(settle, result, error)
 

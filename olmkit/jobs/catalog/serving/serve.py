@@ -1,9 +1,9 @@
-"""Serving catalogs: made ready from their cache or from their files, then answered from.
+"""Serve catalogs from their caches or their files.
 
-A catalog that the field's own server refuses is refused here, with findings. A change of
-a catalog is taken over as a whole: calls that began before it end with what they began with.
-The registry API has no name for a catalog in it, so each catalog has its own gRPC port; over HTTP
-all are on one port, and the path has the name.
+A catalog that `opm serve` rejects is rejected with findings. A changed catalog replaces the old one
+at once; running calls continue with the old one. The registry API has no field for the catalog's
+name, so each catalog has its own gRPC port. Over HTTP, all are on one port, with the name in the
+path.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from olmkit.edges.network.certificate_files import CertificateRenewals
     from olmkit.edges.network.http_server import HttpServer
 
-# Numbers of glibc's `mallopt`. A piece is as large as a message that clients take by default.
+# Parameters of glibc's `mallopt`. A block is as large as clients' default message limit.
 _M_TRIM_THRESHOLD = -1
 _M_MMAP_THRESHOLD = -3
 _KEPT_PIECE = 4 * 1024 * 1024
@@ -52,13 +52,13 @@ async def serve(
     failed: Callable[[OlmkitError], None] = lambda _: None,
     stop: asyncio.Event,
 ) -> None:
-    """Serve catalogs in folders or images until `stop` is set; a text names one of them.
+    """Serve catalogs in folders or images until `stop` is set.
 
-    Listens at once, and calls `ready` when a catalog answers. With `settings.reload`, looks for
-    changes and takes them over, then calls `ready` again; a changed catalog that is not valid is
-    given to `failed`, and the old one is served on. Raises `InputError` for a catalog that is not
-    valid at the start, `RemoteError` when an address or an image cannot be had,
-    `ConfigurationError` for settings that do not fit together.
+    Listens at once, and calls `ready` when a catalog is served. With `settings.reload`, it checks
+    for changes, serves the new catalog and calls `ready` again; for an invalid changed catalog it
+    calls `failed` and continues with the old one. Raises `InputError` for a catalog that is invalid
+    at the start, `RemoteError` if an address or an image is not available, and `ConfigurationError`
+    for contradictory settings.
     """
     from olmkit.edges.images.transports import Access
 
@@ -67,7 +67,7 @@ async def serve(
         catalogs = [Offer(reference=catalogs, name=default_name(catalogs) or "catalog")]
     check_offers(catalogs)
     access = access or Access()
-    # Two that are made ready at once would need the memory of both.
+    # Preparing two at the same time would need the memory of both.
     turn = asyncio.Lock()
     async with _listening(catalogs, settings) as services:
         work = [
@@ -95,7 +95,7 @@ async def serve(
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """Where a catalog comes from, and where its cache is kept."""
+    """The source of a catalog and its cache folder."""
 
     offer: Offer
     settings: ServeSettings
@@ -115,7 +115,7 @@ class _Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Service:
-    """The servers of one catalog, which change to another content at once."""
+    """The servers of one catalog, whose content can be replaced at once."""
 
     offer: Offer
     server: CatalogServer
@@ -160,7 +160,7 @@ class _Service:
             self.metrics.reloaded(self.offer.name, success=success)
 
     async def wait_until_lost(self) -> None:
-        """Wait until a file under the catalog was changed or cannot be read."""
+        """Wait until a file of the catalog was changed or cannot be read."""
         waiting = [asyncio.ensure_future(self.server.lost.wait())]
         if self.api is not None:
             waiting.append(asyncio.ensure_future(self.api.lost(self.offer.name).wait()))
@@ -212,7 +212,7 @@ async def _listen_over_http(
     settings: ServeSettings,
     metrics: CatalogMetrics | None,
 ) -> tuple[CatalogApi | None, int, int]:
-    """The HTTP API, and the ports of the API and of metrics; 0 for what is not served."""
+    """Return the HTTP API and the ports of the API and of metrics; 0 if not served."""
     api = None
     http_port = 0
     if settings.http_port is None and metrics is None:
@@ -223,7 +223,7 @@ async def _listen_over_http(
 
     if settings.http_port is not None:
         api = CatalogApi(names, None if metrics is None else metrics.requests_of())
-        # Known numbers are equal, or both are 0 and each gets its own free port.
+        # Fixed ports are equal, or both are 0 and each gets a free port.
         shared = settings.http_port and settings.http_port == settings.metrics_port
         if shared and metrics is not None:
             metrics_page.add(api.application, metrics.expose)
@@ -246,7 +246,7 @@ async def _listen(
     port: int,
     settings: ServeSettings,
 ) -> int:
-    """Serve an application until the stack is unwound; its port."""
+    """Serve an application until the stack is closed; return its port."""
     from olmkit.edges.network import certificate_files, http_server
 
     tls = None
@@ -278,7 +278,7 @@ def _certificate_files(settings: ServeSettings) -> CertificateRenewals | None:
     from olmkit.edges.network import certificate_files
     from olmkit.edges.network.certificate_files import CertificateRenewals
 
-    # Refuses what is not a pair before anything listens.
+    # Raises an error for an invalid pair before any server listens.
     certificate_files.tls_context(settings.tls.certificate, settings.tls.key)
     return CertificateRenewals(settings.tls.certificate, settings.tls.key)
 
@@ -290,7 +290,7 @@ async def _answer(
     ready: Callable[[Serving], None],
     failed: Callable[[OlmkitError], None],
 ) -> None:
-    """Answer from the catalog, and from what it is later, until cancelled."""
+    """Serve the catalog and its later states until cancelled."""
     from olmkit.jobs.catalog.serving import changes
 
     reference, access = source.offer.reference, source.access
@@ -300,7 +300,7 @@ async def _answer(
     except CatalogChangedError:
         if not reload:
             raise
-        known = ""  # it is read again when it is at rest
+        known = ""  # it is read again when it is stable
     while True:
         waiting: list[asyncio.Future[Any]] = [asyncio.ensure_future(service.wait_until_lost())]
         if reload:
@@ -322,7 +322,7 @@ async def _answer(
         except OlmkitError as error:
             service.reloaded(success=False)
             if is_lost:
-                raise  # there is nothing to answer from
+                raise  # there is no catalog to serve
             failed(error)
         else:
             service.reloaded(success=True)
@@ -331,13 +331,13 @@ async def _answer(
 
 
 def keep_freed_memory() -> None:
-    """Tell the C library to keep the few megabytes that each answer needs.
+    """Make the C library keep the few megabytes of memory that each response needs.
 
-    Else it gives them back to the kernel after every large answer, and a sixth of the time of
-    the next goes into having them again. This holds for the whole process, so it is for programs
-    whose work is serving.
+    Otherwise it returns them to the kernel after every large response, and getting them again takes
+    a sixth of the time of the next one. This affects the whole process, so use it only in programs
+    that serve catalogs.
     """
-    with contextlib.suppress(OSError, AttributeError):  # a C library that has no such thing
+    with contextlib.suppress(OSError, AttributeError):  # a C library without this function
         library = ctypes.CDLL(None)
         library.mallopt(_M_MMAP_THRESHOLD, _KEPT_PIECE)
         library.mallopt(_M_TRIM_THRESHOLD, _KEPT)

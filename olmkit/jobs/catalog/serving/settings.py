@@ -1,4 +1,4 @@
-"""What is served, and where."""
+"""The settings of a catalog server."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from olmkit.base.diagnostics import ConfigurationError, Diagnostic, RemoteError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
-    """A catalog in a folder or an image, and its name in the HTTP API and in metrics."""
+    """A catalog to serve: its folder or image, and its name in the HTTP API and in metrics."""
 
     reference: str
     name: str
@@ -20,7 +20,7 @@ class Offer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TlsSettings:
-    """Files in PEM form. HTTP uses them, and gRPC when `over_grpc` is set: OLM v0 has no TLS."""
+    """Certificate files in PEM form, for HTTP, and with `over_grpc` for gRPC: OLM v0 has no TLS."""
 
     certificate: Path
     key: Path
@@ -29,11 +29,11 @@ class TlsSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServeSettings:
-    """Where to listen, how often to look for changes, and where to keep a cache.
+    """The addresses, the reload interval and the cache folder of a server.
 
-    The first catalog is answered on `port`, each further one on the next; 0 takes a free port
-    for each. Without `http_port` nothing is served over HTTP, without `metrics_port` no metrics;
-    the two may be equal. `reload` is in seconds; without it, changes are not looked for. An empty
+    The first catalog is served on `port`, each further one on the next port; with 0, each gets a
+    free port. Without `http_port` there is no HTTP API, without `metrics_port` there are no
+    metrics; both may be equal. `reload` is in seconds; without it, changes are ignored. An empty
     `host` means all addresses.
     """
 
@@ -46,23 +46,23 @@ class ServeSettings:
     cache_folder: Path | None = None
 
     def cache_of(self, offer: Offer, offers: Sequence[Offer]) -> Path | None:
-        """The cache folder of one catalog; of several, each has its own below the folder."""
+        """Return the cache folder of a catalog; with several catalogs, each has a subfolder."""
         if self.cache_folder is None or len(offers) == 1:
             return self.cache_folder
         return self.cache_folder / offer.name
 
     def port_of(self, number: int) -> int:
-        """The gRPC port of the catalog with that number, from 0."""
+        """Return the gRPC port of the catalog with this number, starting at 0."""
         return self.port + number if self.port else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Serving:
-    """A catalog that is ready to answer.
+    """A catalog that is ready to be served.
 
-    `cached`: it was taken from the cache; `kept`: a cache of it is in the cache folder.
-    `digest` names the content, for this release of olmkit. `http_port` and `metrics_port` are 0
-    when nothing is served there.
+    `cached`: it was read from the cache; `kept`: its cache is in the cache folder. `digest`
+    identifies the content, for this release of olmkit. `http_port` and `metrics_port` are 0 if
+    these are not served.
     """
 
     name: str
@@ -79,7 +79,7 @@ class Serving:
 
 
 class CatalogChangedError(RemoteError):
-    """The files of a catalog were written to while they were read."""
+    """The files of a catalog changed while they were read."""
 
     def __init__(self, reference: str) -> None:
         super().__init__(
@@ -90,7 +90,7 @@ class CatalogChangedError(RemoteError):
 
 
 def check_offers(offers: Sequence[Offer]) -> None:
-    """Raise `ConfigurationError` for no catalog, a name that cannot be one, and equal names."""
+    """Raise `ConfigurationError` without a catalog, and for invalid or duplicate names."""
     if not offers:
         raise ConfigurationError("no catalog to serve was passed")
     seen: set[str] = set()

@@ -1,8 +1,7 @@
-"""Making the file that a catalog is answered from.
+"""Build the store file from which a catalog is served.
 
-The catalog is checked first, as the field's own server does: what that refuses is
-refused here, all faults at once and with their places. Files are read in pieces
-and blobs one at a time, so that a catalog of any size is made ready in little memory.
+The catalog is validated first, as in `opm serve`, with all errors at once and their places. Files
+are read in chunks and blobs one at a time, so that a catalog of any size needs little memory.
 """
 
 from __future__ import annotations
@@ -29,12 +28,12 @@ from olmkit.edges.catalog.cache import METAS, REGISTRY, Store, Writer
 from olmkit.jobs.catalog.serving.settings import CatalogChangedError
 from olmkit.rules import engine
 
-_GZIP: Final = 31  # window bits of zlib that select the gzip form; it has no clock in it
+_GZIP: Final = 31  # window bits of zlib that select the gzip format, here without a timestamp
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """An open file, whether it is in the cache folder, and what is odd in the catalog."""
+    """An open store file, whether it is in the cache folder, and warnings about the catalog."""
 
     store: Store[Index]
     kept: bool
@@ -42,10 +41,10 @@ class Made:
 
 
 def build(reference: str, tree: Tree, cache_folder: Path | None) -> Made:
-    """Check the catalog in `tree` and write the file that it is answered from.
+    """Check the catalog in `tree` and write its store file.
 
-    Raises `InputError` for a catalog that is not valid, with findings that name files as the
-    user does who says `reference`, and `CatalogChangedError`.
+    Raises `InputError` for an invalid catalog, with findings whose paths start with `reference`,
+    and `CatalogChangedError`.
     """
     key = catalog_cache.key_of(tree)
     with _unchanged(reference, tree, key):
@@ -58,8 +57,8 @@ def _build(reference: str, tree: Tree, key: bytes, cache_folder: Path | None) ->
     catalog = model.build(
         outline_reader.load(tree, report=findings.append, faults=faults, keep=True)
     )
-    # What could not be read would be missed by the rules, too. Only those rules count whose
-    # breach makes the field's own tools refuse a catalog.
+    # Rules would report unreadable blobs too. Only those rules count whose
+    # violations make `opm` reject a catalog.
     findings += faults or engine.run(
         catalog, engine.choose(engine.profile("operator-sdk"), subject=engine.CATALOG)
     )
@@ -85,7 +84,7 @@ def _build(reference: str, tree: Tree, key: bytes, cache_folder: Path | None) ->
 
 
 def build_metas(reference: str, tree: Tree, cache_folder: Path | None) -> Store[Metas]:
-    """Write the lines that OLM v1 reads of the catalog in `tree`, which is valid."""
+    """Write the lines of the valid catalog in `tree` that OLM v1 reads."""
     key = catalog_cache.key_of(tree)
     packer = zlib.compressobj(6, wbits=_GZIP)
 
@@ -105,9 +104,9 @@ def build_metas(reference: str, tree: Tree, cache_folder: Path | None) -> Store[
 
 @contextlib.contextmanager
 def _unchanged(reference: str, tree: Tree, key: bytes) -> Iterator[None]:
-    """Any error in the block is about nothing when the files are no longer those of `key`.
+    """Raise `CatalogChangedError` instead of any error if the files have changed since `key`.
 
-    Blobs are read where an earlier look saw them, and may have other bytes there by then.
+    Blobs are read from known positions, where a changed file has other bytes.
     """
     try:
         yield

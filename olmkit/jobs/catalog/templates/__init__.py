@@ -1,4 +1,4 @@
-"""Catalogs from templates, and templates from catalogs.
+"""Render catalogs from templates, and convert catalogs to templates.
 
-How a template expands is in `catalog.templates`.
+`catalog.templates` expands templates.
 """

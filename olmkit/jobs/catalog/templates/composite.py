@@ -1,4 +1,4 @@
-"""Rendering composite templates: the files of several catalogs, written together or not at all."""
+"""Render composite templates: write the files of several catalogs, either all or none."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ _KINDS: Final[Mapping[Builder, Kind]] = {Builder.BASIC: Kind.BASIC, Builder.SEMV
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompositeOptions:
-    """The file with the components, the file with the catalogs (or its URL), and how to render.
+    """The files of components and catalogs (or their URL), and rendering options.
 
-    `validate` refuses catalogs with errors; `run_commands` allows components that run a program.
+    `validate` rejects catalogs with errors; `run_commands` allows components that run a program.
     """
 
     contribution: Path
@@ -53,7 +53,7 @@ class CompositeOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Composed:
-    """What was written, or would be, with the paths as the user names the catalogs."""
+    """The changes that were or would be written, with paths as the user wrote them."""
 
     changes: Changes
     diagnostics: tuple[Diagnostic, ...] = ()
@@ -62,7 +62,7 @@ class Composed:
 async def render_composite(options: CompositeOptions, *, dry_run: bool = False) -> Composed:
     """Render each component into its catalog.
 
-    Raises `InputError` for a wrong file, and when a catalog would have errors: then nothing is
+    Raises `InputError` for an invalid file, and if a catalog would have errors; then nothing is
     written.
     """
     contribution = disk.read_file(options.contribution, limit=MAX_TEMPLATE)
@@ -87,10 +87,10 @@ async def render_composite(options: CompositeOptions, *, dry_run: bool = False) 
 
 
 async def _catalogs(reference: str, access: Access) -> bytes:
-    """The file of catalogs, which may be at a URL."""
+    """Read the file of catalogs, which may be at a URL."""
     if not reference.startswith(_URLS):
         return disk.read_file(Path(reference), limit=MAX_TEMPLATE)
-    from olmkit.edges.images import transports  # what only a URL needs is slow to import
+    from olmkit.edges.images import transports  # slow to import, and only needed for a URL
     from olmkit.edges.network.web import Web
 
     async with Web(transports.web_options(access)) as web:
@@ -105,7 +105,7 @@ async def _fetched(web: Web, url: str) -> bytes:
 
 
 def _check_commands(components: Iterable[Component]) -> None:
-    """Refuse to run a program that a file names, unless the user allows that."""
+    """Raise an error if a file runs a program without the user's permission."""
     findings.refuse_all(
         [
             findings.found(
@@ -144,7 +144,7 @@ async def _rendered(
 
 
 def _input(component: Component, folder: Path) -> Path:
-    """The input below the current folder, or else next to the file with the components."""
+    """Find the input in the current folder, or else next to the file of components."""
     named = Path(component.input)
     found = next((path for path in (named, folder / named) if paths.exists(path)), None)
     if found is None:
@@ -158,7 +158,7 @@ def _input(component: Component, folder: Path) -> Path:
 
 
 def _check(made: Mapping[Component, bytes]) -> None:
-    """Refuse catalogs that would have errors, with all files that are in their folders."""
+    """Raise `InputError` for catalogs that would have errors, including their other files."""
     folders: dict[str, dict[str, bytes]] = {}
     for one, data in made.items():
         folders.setdefault(posixpath.join(one.root, one.folder), {})[one.output] = data

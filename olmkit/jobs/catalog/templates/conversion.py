@@ -1,4 +1,4 @@
-"""Catalog convert: the template of a catalog, or of the bundles that are to be one."""
+"""Convert a catalog, or bundles that form one, to a template."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["STDIN", "Converted", "Kind", "convert"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Converted:
-    """The template as JSON text, and what should be known about the catalog."""
+    """The template as JSON text, and warnings about the catalog."""
 
     template: bytes = field(repr=False)
     diagnostics: tuple[Diagnostic, ...] = ()
@@ -44,11 +44,11 @@ async def convert(
     image: str = "",
     stdin: bytes | None = None,
 ) -> Converted:
-    """The template of catalogs; the only reference `-` names the bytes of `stdin`.
+    """Return the template of catalogs; the single reference `-` reads the bytes of `stdin`.
 
-    References may also be bundles: their annotations name the channels, and their CSVs the edges.
-    `image` is the image of those in folders, as in `RenderOptions`. Raises `InputError` with the
-    places of what the template cannot express, and for bundles that do not form a valid catalog.
+    References may also be bundles, with channels in their annotations and upgrade edges in their
+    CSVs. `image` is the image of bundles in folders, as in `RenderOptions`. Raises `InputError` for
+    parts that the template cannot express, and for bundles that do not form a valid catalog.
     """
     if STDIN in references:
         read = _stream(references, stdin or b"")
@@ -83,7 +83,7 @@ def _stream(references: Sequence[str], stdin: bytes) -> Rendered:
 def _together(
     parts: Sequence[BundleRead | Rendered], references: Sequence[str], kind: Kind, image: str
 ) -> Rendered:
-    """The blobs of catalogs, or the catalog of bundles."""
+    """Return the blobs of catalogs, or the catalog that bundles form."""
     bundles = [part for part in parts if isinstance(part, BundleRead)]
     catalogs = [part for part in parts if isinstance(part, Rendered)]
     if not bundles:
@@ -116,7 +116,7 @@ def _together(
 
 
 def _check(blobs: Sequence[Blob]) -> None:
-    """Raise `InputError` when the catalog of bundles is not one that OLM can use."""
+    """Raise `InputError` if the catalog of bundles is not valid for OLM."""
     rules = engine.choose(engine.profile("operator-sdk"), subject=CATALOG)
     found = engine.run(model.of_blobs(blobs), rules)
     errors = [one for one in found if one.severity is Severity.ERROR]

@@ -1,4 +1,4 @@
-"""Rendering catalog templates: each image that they name is pulled once, several at a time."""
+"""Render catalog templates; each image is pulled once, several at the same time."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = ["MAX_TEMPLATE", "STDIN", "Kind", "TemplateOptions", "render_template"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TemplateOptions:
-    """How to render: the kind, unless the template names it; the migration level; registries.
+    """Rendering options: the kind if the template has none, the migration level, registries.
 
     `release` is the release of opm whose rules apply to semver templates.
     """
@@ -48,9 +48,9 @@ class TemplateOptions:
 async def render_template(
     reference: str, options: TemplateOptions, *, stdin: bytes | None = None
 ) -> Rendered:
-    """The catalog of a template: a file, or `-` for the bytes of `stdin`.
+    """Render a template: a file, or `-` for the bytes of `stdin`.
 
-    Raises `InputError` with all images that cannot be rendered, and where they are named.
+    Raises `InputError` with all images that cannot be rendered, and their places.
     """
     if reference == STDIN:
         data, path = stdin or b"", "stdin"
@@ -67,9 +67,9 @@ async def rendered_with(
     access: Access,
     release: OpmRelease = CURRENT,
 ) -> Rendered:
-    """The catalog of a template; only images without a known bundle are pulled.
+    """Render a template; only images without a known bundle are pulled.
 
-    Raises `InputError` as `render_template` does.
+    Raises `InputError` like `render_template`.
     """
     named: dict[str, Location] = {}
     for image, at in images(template):
@@ -81,7 +81,7 @@ async def rendered_with(
 
 
 def images(template: Template) -> Sequence[tuple[str, Location]]:
-    """The images of a template, with their places. Raises `InputError` for a wrong template."""
+    """Return the images of a template with their places, or raise `InputError`."""
     match template.kind:
         case Kind.BASIC:
             return list(basic.images(template))
@@ -97,7 +97,7 @@ def rendered(
     level: Level = Level.NONE,
     release: OpmRelease = CURRENT,
 ) -> Sequence[Blob]:
-    """The blobs of a template whose images have these bundles. Raises `InputError`."""
+    """Return the blobs of a template with these bundles, or raise `InputError`."""
     match template.kind:
         case Kind.BASIC:
             return list(basic.render(template, bundles, level))
@@ -108,7 +108,7 @@ def rendered(
 
 
 def _check(blobs: Sequence[Blob]) -> None:
-    """Raise `InputError` when blobs are not a catalog that OLM can use."""
+    """Raise `InputError` if blobs are not a valid catalog for OLM."""
     rules = engine.choose(engine.profile("operator-sdk"), subject=CATALOG)
     found = engine.run(model.of_blobs(blobs), rules)
     findings.refuse_all([one for one in found if one.severity is Severity.ERROR])
@@ -117,7 +117,7 @@ def _check(blobs: Sequence[Blob]) -> None:
 async def _pulled(
     named: Mapping[str, Location], access: Access
 ) -> tuple[Mapping[str, RenderedBundle], tuple[Diagnostic, ...]]:
-    """The bundle of each image; `InputError` with all images that have none."""
+    """Return the bundle of each image, or raise `InputError` with all images without one."""
     if not named:
         return {}, ()
     from olmkit.edges.images.transports import Connections  # as `render` does

@@ -1,4 +1,4 @@
-"""What a catalog offers to clusters: what OLM would install, upgrade paths, and their checks.
+"""What OLM would install from a catalog, upgrade paths, and checks of upgrades.
 
 Graphs are in `catalog.graph`, the resolver in `olm.resolver`.
 """

@@ -1,4 +1,4 @@
-"""Checking whether a new state of a catalog leaves an installed version without an upgrade."""
+"""Check whether a changed catalog leaves an installed version without an upgrade."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def check(
     *,
     blocked: tuple[BlockedUpgrade, ...] = (),
 ) -> ValidationResult:
-    """What the rules say about the catalog that was read from `reference`, next to the `old` one.
+    """Return the findings of rules about a catalog, compared with the `old` one.
 
-    `blocked`: the upgrades that CRDs block, which `crd_upgrades` finds.
-    Raises `ConfigurationError` for an unknown rule.
+    `reference` is the source of the catalog. `blocked`: the upgrades that CRDs block, from
+    `crd_upgrades`. Raises `ConfigurationError` for an unknown rule.
     """
     rules = engine.choose(
         engine.profile(options.profile),
@@ -49,7 +49,7 @@ def check(
 
 
 def _conflicts(catalog: Catalog) -> Mapping[tuple[str, str], InstallConflict]:
-    """The heads of channels that need something and that OLM v0 cannot install from here."""
+    """Return the channel heads with requirements that OLM v0 cannot meet from this catalog."""
     needy = [
         (channel, head)
         for package in catalog.packages.values()
@@ -83,7 +83,7 @@ def _conflicts(catalog: Catalog) -> Mapping[tuple[str, str], InstallConflict]:
 
 
 def _head(channel: Channel) -> str:
-    """The entry that OLM v0 installs first; empty where the channel has no order."""
+    """Return the entry that OLM v0 installs first; empty if the channel has no single head."""
     try:
         newest = upgrades.newest(upgrades.order(channel))
     except InputError:

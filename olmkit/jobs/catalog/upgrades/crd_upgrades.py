@@ -1,7 +1,7 @@
-"""The CRDs of successive bundles: what blocks upgrades that are new in a catalog.
+"""Compare the CRDs of successive bundles to find new upgrades that CRDs block.
 
-A catalog holds the objects of a bundle only in an older form (`olm.bundle.object`); otherwise they
-are in the bundle's image, which is pulled on request.
+A catalog contains the objects of a bundle only in an older form (`olm.bundle.object`); otherwise
+they are in the bundle's image, which is pulled on request.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _Contents = Mapping[_Key, tuple[Manifest, ...]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """The upgrades that CRDs block, and the notes on bundles that could not be read."""
+    """The upgrades that CRDs block, and notes about bundles that could not be read."""
 
     blocked: tuple[BlockedUpgrade, ...]
     notes: tuple[str, ...] = ()
 
 
 async def compare(catalog: Catalog, old: Catalog | None, access: Access | None = None) -> Compared:
-    """Compare the CRDs along each upgrade that `old` did not have; `access` to pull images."""
+    """Compare the CRDs of each upgrade that is not in `old`; `access` is for pulling images."""
     hops = first_hops.new(catalog, old)
     bundles: dict[_Key, Bundle] = {}
     for hop in hops:

@@ -1,7 +1,7 @@
-"""The path of upgrades that OLM would take through a catalog, hop by hop.
+"""Find the upgrade path that OLM would take through a catalog.
 
-What is installed is named by its bundle or its version, and may be in the catalog no
-more: an edge may still name it.
+The installed bundle is given by name or version. It need not be in the catalog any longer: an edge
+may still refer to it.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from olmkit.olm.v1 import version_range
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathOptions:
-    """`start` and `goal` are names of bundles or versions; without channels, OLM's own choice.
+    """`start` and `goal` are bundle names or versions; without channels, OLM chooses.
 
-    `cluster`: hops end before a bundle that OLM v0 does not install on a cluster of that version.
+    `cluster`: the path ends before a bundle that OLM v0 does not install on a cluster of this
+    version.
     """
 
     package: str
@@ -36,9 +37,10 @@ class PathOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathResult:
-    """The way through `channels`, up to the goal where there is one.
+    """The upgrade path through `channels`, up to the goal if there is one.
 
-    `limits` are the bundles on it that are not for the cluster, with the one that ends it.
+    `limits` are the bundles on the path that do not support the cluster, including the one that
+    ends it.
     """
 
     channels: tuple[str, ...]
@@ -48,17 +50,16 @@ class PathResult:
 
 
 def path(catalog: Catalog, options: PathOptions) -> PathResult:
-    """Where OLM goes from what is installed, as if all that the bundles need were there.
+    """Return the path that OLM takes from the installed bundle, ignoring requirements.
 
-    Raises `InputError` for a package, channel or goal that is not there, for a goal that OLM v1
-    does not accept and for a channel in which OLM finds no order, `ConfigurationError` for options
-    that do not go together.
+    Raises `InputError` for a missing package, channel or goal, for a goal that OLM v1 does not
+    accept and for an invalid channel, and `ConfigurationError` for contradictory options.
     """
     (package,) = catalog.chosen(options.package)
     channels = _channels(package, options)
     goal = _name(package, options.goal)
     if options.is_v1 and options.goal and options.goal not in package.bundles:
-        version_range.parse(options.goal)  # as `olmkit upgrade --olm v1 --to` and the API server
+        version_range.parse(options.goal)  # like `olmkit upgrade --olm v1 --to` and the API server
     if options.goal and not any(goal in channel.entries for channel in channels):
         raise InputError(
             f"`{options.goal}` is in none of the requested channels of package `{package.name}`",
@@ -102,7 +103,7 @@ def path(catalog: Catalog, options: PathOptions) -> PathResult:
 def _limited(
     package: Package, whole: UpgradePath, cluster: ClusterVersion, options: PathOptions
 ) -> tuple[UpgradePath, tuple[Limit, ...]]:
-    """The path up to the bundle that OLM v0 does not install on the cluster, and its limits."""
+    """Return the path before a bundle that OLM v0 does not install on the cluster, and limits."""
     goal = _name(package, options.goal)
     found: list[Limit] = []
     for number, hop in enumerate(whole.hops):
@@ -144,11 +145,11 @@ def _start(package: Package, named: str) -> Start:
     version = Version.read(named)
     if version is not None:
         return upgrades.start_of({}, f"{package.name}.v{version}", version)
-    # The version in a name is a custom, and all that is left of a bundle that is gone.
+    # By convention names contain the version, which is all that is known of a removed bundle.
     return upgrades.start_of({}, named, Version.read(named.partition(".v")[2]))
 
 
 def _name(package: Package, named: str) -> str:
-    """The name of the bundle that is named by that or by its version."""
+    """Return the name of a bundle that was given by name or version."""
     found = package.bundle(named)
     return found.name if found is not None else named

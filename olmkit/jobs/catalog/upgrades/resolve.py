@@ -1,6 +1,6 @@
-"""What OLM would install, from catalogs alone: no cluster, and nothing is written.
+"""Resolve what OLM would install from catalogs, without a cluster.
 
-Each package that is requested is a Subscription; what is installed already has one, too.
+Each requested or installed package has a Subscription.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ _MAX_ROUNDS = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolution:
-    """The answers of OLM v0, several where it is not deterministic.
+    """The possible results of OLM v0; several if it is not deterministic.
 
-    `rounds` are the results one after the other until nothing moves, when there is one
-    answer each time; `goes_round` when they never end. `rejected` is what comes of none of them,
-    `conflict` has the facts that contradict each other where nothing can be installed.
+    `rounds` are the successive results until nothing changes, if each round has one result;
+    `goes_round` if they never end. `rejected` are candidates that no result contains; `conflict`
+    has the contradicting facts if nothing can be installed.
     """
 
     answers: tuple[Answer, ...]
@@ -59,7 +59,7 @@ class Resolution:
 def resolve(
     catalogs: Mapping[str, Catalog], requests: Sequence[Selection], installed: Sequence[str] = ()
 ) -> Resolution:
-    """What OLM v0 does in a namespace with these Subscriptions and installed CSVs.
+    """Resolve a namespace with these Subscriptions and installed CSVs, as OLM v0 does.
 
     Raises `InputError` for a package or version that no catalog has.
     """
@@ -91,9 +91,9 @@ def resolve(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtensionSettings:
-    """What else decides in OLM v1: priorities by the names of catalogs, and the policy.
+    """Other inputs of OLM v1: the priorities of catalogs, and the upgrade policy.
 
-    `is_free`: `upgradeConstraintPolicy: SelfCertified`, so that any version may follow.
+    `is_free`: `upgradeConstraintPolicy: SelfCertified`, which allows any version.
     """
 
     priorities: Mapping[str, int] = field(default_factory=dict)
@@ -106,10 +106,10 @@ def resolve_v1(
     installed: Sequence[str] = (),
     settings: ExtensionSettings | None = None,
 ) -> ChosenBundle:
-    """What OLM v1 installs for a ClusterExtension; the request may name several channels.
+    """Resolve a ClusterExtension as OLM v1 does; the request may name several channels.
 
-    Raises `InputError` when there is nothing, `ConfigurationError` for a priority of a catalog
-    that is not there.
+    Raises `InputError` if no bundle matches, and `ConfigurationError` for the priority of a missing
+    catalog.
     """
     settings = settings or ExtensionSettings()
     for name in settings.priorities:
@@ -139,7 +139,7 @@ def resolve_v1(
 
 
 def channels_of(request: Selection) -> tuple[str, ...]:
-    """The channels that a request of OLM v1 names. Raises `ConfigurationError` for an empty one."""
+    """Return the channels of an OLM v1 request, or raise `ConfigurationError` for an empty one."""
     names = tuple(request.channel.split(",")) if request.channel else ()
     if not all(names):
         raise ConfigurationError(
@@ -149,7 +149,7 @@ def channels_of(request: Selection) -> tuple[str, ...]:
 
 
 def unknown_channels(catalogs: Mapping[str, Catalog], request: Selection) -> tuple[str, ...]:
-    """The channels of the request that no catalog has: OLM v1 does not report them."""
+    """Return the requested channels that no catalog has, which OLM v1 does not report."""
     packages = [one.packages[request.package] for one in catalogs.values()
                 if request.package in one.packages]  # fmt: skip
     known = {name for package in packages for name in package.channels}
@@ -157,7 +157,7 @@ def unknown_channels(catalogs: Mapping[str, Catalog], request: Selection) -> tup
 
 
 def _hint(offered: Sequence[ClusterCatalog], request: Selection, query: UpgradeQuery) -> str:
-    """What helps where OLM v1 finds nothing."""
+    """Return a hint for a request for which OLM v1 finds no bundle."""
     catalogs = {one.name: one.catalog for one in offered}
     having = [one.packages[request.package] for one in catalogs.values()
               if request.package in one.packages]  # fmt: skip
@@ -183,7 +183,7 @@ def _hint(offered: Sequence[ClusterCatalog], request: Selection, query: UpgradeQ
 def limits(
     catalogs: Mapping[str, Catalog], found: Resolution, cluster: ClusterVersion
 ) -> tuple[Limit, ...]:
-    """The bundles of the answers and of all rounds that are not for a cluster of that version."""
+    """Return the bundles of all results and rounds that do not support the cluster version."""
     results = (*(one for one in found.answers if isinstance(one, SolvedInstall)), *found.rounds)
     chosen = dict.fromkeys(
         (step.catalog.name, step.package, step.csv) for one in results for step in one.steps
@@ -226,7 +226,7 @@ def _inputs(
 
 
 def _installed(catalogs: Mapping[str, Catalog], name: str) -> tuple[str, Installed]:
-    """Package and CSV of that name; one that no catalog has is known by its name alone."""
+    """Return the package and the CSV of this name; without a package if no catalog has it."""
     for catalog in catalogs.values():
         for package in catalog.packages.values():
             bundle = package.bundles.get(name)
@@ -266,7 +266,7 @@ def _subscription(
 
 
 def _package(catalogs: Mapping[str, Catalog], request: Selection) -> tuple[str, Package]:
-    """The first catalog that has the package, and the package in it."""
+    """Return the first catalog that has the package, and the package."""
     for name, catalog in catalogs.items():
         if request.package in catalog.packages:
             return name, catalog.packages[request.package]
@@ -276,7 +276,7 @@ def _package(catalogs: Mapping[str, Catalog], request: Selection) -> tuple[str, 
 
 
 def _starting(package: Package, version: str) -> str:
-    """The bundle of that name or version. Raises `InputError`."""
+    """Return the bundle with this name or version, or raise `InputError`."""
     found = package.bundle(version)
     if found is None:
         raise InputError(

@@ -68,7 +68,7 @@ class CrdChange:
 
 
 def of_crds(old: Manifest, new: Manifest, *, examples: bool = True) -> tuple[CrdChange, ...]:
-    """All differences of two CRDs of the same name.
+    """Return all differences of two CRDs of the same name.
 
     `status.storedVersions` of the old one says in which versions objects are stored; without it
     that is the storage version. `examples`: find objects that show the changes.
@@ -77,7 +77,7 @@ def of_crds(old: Manifest, new: Manifest, *, examples: bool = True) -> tuple[Crd
 
 
 def versions(crd: Manifest) -> tuple[CrdVersion, ...]:
-    """The versions of a CRD, what v1beta1 has for all of them included."""
+    """Return the versions of a CRD, what v1beta1 has for all of them included."""
     spec = mapping(crd.get("spec"))
     listed = [mapping(one) for one in sequence(spec.get("versions"))]
     if not listed and text(spec.get("version")):
@@ -107,20 +107,20 @@ def versions(crd: Manifest) -> tuple[CrdVersion, ...]:
 
 
 def stored_versions(crd: Manifest) -> tuple[str, ...]:
-    """The versions in which objects of a CRD may be stored."""
+    """Return the versions in which objects of a CRD may be stored."""
     listed = sequence(mapping(crd.get("status")).get("storedVersions"))
     found = tuple(one for one in listed if isinstance(one, str))
     return found or tuple(one.name for one in versions(crd) if one.is_stored)
 
 
 def lost_stored_versions(old: Manifest, new: Manifest) -> tuple[str, ...]:
-    """The versions in which objects may be stored and that the new CRD does not have."""
+    """Return the versions in which objects may be stored and that the new CRD does not have."""
     known = {one.name for one in versions(new)}
     return tuple(one for one in stored_versions(old) if one not in known)
 
 
 def converts(crd: Manifest) -> bool:
-    """Whether a webhook converts the objects between versions."""
+    """Return whether a webhook converts the objects between versions."""
     return text(_conversion(crd).get("strategy")) == "Webhook"
 
 
@@ -465,7 +465,7 @@ def _of_schema_change(crd: str, change: SchemaChange) -> CrdChange:
 def _example(
     change: SchemaChange, before: CrdVersion, after: CrdVersion, crd: Manifest
 ) -> Manifest | None:
-    """A whole object that fits the old schema and not the new one."""
+    """Return a whole object that fits the old schema and not the new one."""
     found = samples.witness(before.schema, after.schema, change)
     if found is samples.NONE or not isinstance(found, Mapping):
         return None

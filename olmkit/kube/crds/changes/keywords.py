@@ -48,7 +48,7 @@ _NARROW_FORMATS: Final = {"integer": ("int32",), "number": ("float",)}
 
 
 def kinds(schema: Schema) -> frozenset[str] | None:
-    """The types of values that a schema accepts; None for all."""
+    """Return the types of values that a schema accepts; None for all."""
     if schema.get(EITHER):
         return frozenset({"integer", "string"})
     kind = schema.get("type")
@@ -58,12 +58,12 @@ def kinds(schema: Schema) -> frozenset[str] | None:
 
 
 def applies(kinds: frozenset[str] | None, kind: str) -> bool:
-    """Whether `kind` is among `kinds`; None means all of them, and integers are numbers."""
+    """Return whether `kind` is among `kinds`; None means all of them, and integers are numbers."""
     return kinds is None or kind in kinds or (kind == "number" and "integer" in kinds)
 
 
 def type_name(schema: Schema) -> str:
-    """The type of a schema, for messages."""
+    """Return the type of a schema, for messages."""
     if schema.get(EITHER):
         return "integer or string"
     kind = schema.get("type")
@@ -71,7 +71,7 @@ def type_name(schema: Schema) -> str:
 
 
 def rest_of(schema: Schema) -> Schema | None:
-    """The schema of fields without a declared one; None when they are dropped."""
+    """Return the schema of fields without a declared one; None if they are dropped."""
     values = schema.get("additionalProperties")
     if isinstance(values, Mapping):
         return values
@@ -81,12 +81,12 @@ def rest_of(schema: Schema) -> Schema | None:
 
 
 def is_any(schema: Schema) -> bool:
-    """Whether a schema certainly accepts every value."""
+    """Return whether a schema certainly accepts every value."""
     return schema.keys() <= {KEEPS, "description", "title", "nullable", "example"}
 
 
 def has_conditions(schema: Schema) -> bool:
-    """Whether alternatives or rules may depend on any value inside."""
+    """Return whether alternatives or rules may depend on any value inside."""
     if schema.get(RULES):
         return True
     return any(
@@ -96,7 +96,7 @@ def has_conditions(schema: Schema) -> bool:
 
 
 def narrows_alternatives(keyword: str, before: Any, after: Any, new: Schema) -> bool:
-    """Whether a value that fulfilled the old alternatives may not fulfill the new ones."""
+    """Return whether a value that fulfilled the old alternatives may not fulfill the new ones."""
     if not after:
         return False
     if keyword == "anyOf" and after == _INT_OR_STRING and new.get(EITHER):
@@ -119,7 +119,7 @@ def narrows(name: str, old: Schema, new: Schema) -> bool:
 
 
 def limit_words(keyword: str, limit: float) -> str:
-    """A limit as a clause after `must`: `be at least 3`, `have at most 5 items`."""
+    """Return a limit as a clause after `must`: `be at least 3`, `have at most 5 items`."""
     kind = {**LOWER, **UPPER}[keyword]
     size = "at least" if keyword.startswith("min") else "at most"
     if kind == "number":
@@ -137,7 +137,7 @@ def is_multiple(number: float | None, factor: float | None) -> bool:
 
 
 def rule_text(rule: Any) -> str:
-    """The CEL expression of an entry of `x-kubernetes-validations`; empty when it has none."""
+    """Return the CEL expression of an entry of `x-kubernetes-validations`; empty if it has none."""
     found = mapping(rule).get("rule")
     return found.strip() if isinstance(found, str) else ""
 
@@ -148,20 +148,20 @@ def kebab(keyword: str) -> str:
 
 
 def short(value: Any) -> str:
-    """A value in backticks, for messages: at most 80 characters of it."""
+    """Return a value in backticks, for messages: at most 80 characters of it."""
     words = value if isinstance(value, str) else text_of(value)
     return f"`{words}`" if len(words) <= 80 else f"`{words[:77]}…`"
 
 
 def some(values: list[Any]) -> str:
-    """The first five values and the count of the rest, for messages."""
+    """Return the first five values and the count of the rest, for messages."""
     shown_values = ", ".join(short(one) for one in values[:5])
     more = len(values) - 5
     return shown_values if more <= 0 else f"{shown_values} and {more} more"
 
 
 def text_of(value: Any) -> str:
-    """A value as JSON; equal for equal values, and only for those."""
+    """Return a value as JSON; equal for equal values, and only for those."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
@@ -175,5 +175,5 @@ def number(value: Any) -> float | None:
 
 
 def names(value: Any) -> frozenset[str]:
-    """The strings in `value` when it is a list; items of other types are left out."""
+    """Return the strings in `value` when it is a list; items of other types are left out."""
     return frozenset(one for one in sequence(value) if isinstance(one, str))

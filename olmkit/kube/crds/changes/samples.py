@@ -97,7 +97,7 @@ _TOGETHER: Final = (
 
 
 def _mixed(old: Schema, new: Schema, change: SchemaChange) -> Schema:
-    """The old schema with this change and no other."""
+    """Return the old schema with this change and no other."""
     node, after = _below(old, change.field), _below(new, change.field)
     keyword = change.keys[-1] if change.keys else ""
     if change.rule == "type-changed":
@@ -115,7 +115,7 @@ def _mixed(old: Schema, new: Schema, change: SchemaChange) -> Schema:
 
 
 def _replaced(schema: Schema, field: tuple[str, ...], node: Schema) -> Schema:
-    """A schema with another one for a field."""
+    """Return a schema with another one for a field."""
     if not field:
         return node
     name, rest = field[0], field[1:]
@@ -129,7 +129,7 @@ def _replaced(schema: Schema, field: tuple[str, ...], node: Schema) -> Schema:
 
 
 def _breaks_rule(rule: Any, value: Any) -> bool:
-    """Whether a rule in CEL is certainly false for a value."""
+    """Return whether a rule in CEL is certainly false for a value."""
     if not isinstance(rule, str) or "oldSelf" in rule or value is None:
         return False
     from olmkit.base.cel import evaluation, expressions
@@ -363,7 +363,7 @@ def _minimal_list(schema: Schema, depth: int) -> Any:
 
 
 def _around(schema: Schema, field: tuple[str, ...], value: Any) -> Any:
-    """A smallest value that fits `schema` but for its `field`, which is `value`."""
+    """Return a smallest value that fits `schema` but for its `field`, which is `value`."""
     if not field:
         return value
     name, rest = field[0], field[1:]
@@ -386,7 +386,7 @@ def _around(schema: Schema, field: tuple[str, ...], value: Any) -> Any:
 
 
 def _below(schema: Schema, field: tuple[str, ...]) -> Schema:
-    """The schema of a field; an empty one where there is none."""
+    """Return the schema of a field; an empty one where there is none."""
     for name in field:
         if name == "[]":
             schema = _mapping(schema.get("items"))

@@ -44,7 +44,7 @@ class SchemaChange:
 
 
 def shown(field: tuple[str, ...]) -> str:
-    """A field as people write it: `spec.ports[].name`; the root is `.`."""
+    """Return a field as people write it: `spec.ports[].name`; the root is `.`."""
     words = ""
     for part in field:
         words += part if part == "[]" else f".{part}"

@@ -39,14 +39,14 @@ _MAX_DEPTH: Final = 100
 
 
 def of_schemas(old: Schema, new: Schema) -> tuple[SchemaChange, ...]:
-    """All changes from one schema of a kind to the next, in the order of the old fields."""
+    """Return all changes from one schema of a kind to the next, in the order of the old fields."""
     walk = _Walk()
     walk.node(old, new, _At(is_object=True))
     return tuple(walk.found)
 
 
 def of_served_pair(older: Schema, newer: Schema) -> tuple[SchemaChange, ...]:
-    """What crdify does not accept between two versions of one CRD that are both served."""
+    """Return what crdify does not accept between two versions of one CRD that are both served."""
     return tuple(one for one in of_schemas(older, newer) if not one.is_safe)
 
 

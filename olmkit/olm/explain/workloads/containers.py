@@ -41,7 +41,7 @@ _SIGNALS = {6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV",
 def of_container(
     snapshot: ClusterState, pod: Manifest, status: Mapping[str, Any], template: TemplatePlace
 ) -> Diagnosis | None:
-    """Why the container does not run or is not ready; None when it does, or only starts."""
+    """Return why the container does not run or is not ready; None if it does, or only starts."""
     waiting = mapping(mapping(status.get("state")).get("waiting"))
     reason = text(waiting.get("reason"))
     if reason in images.REASONS:
@@ -59,7 +59,7 @@ def of_container(
 def flapping(
     snapshot: ClusterState, pod: Manifest, status: Mapping[str, Any], template: TemplatePlace
 ) -> Diagnosis | None:
-    """Why a container that is ready now ends again and again; None when it does not.
+    """Return why a container that is ready now ends again and again; None if it does not.
 
     Only a snapshot that knows its own time can say it.
     """
@@ -72,7 +72,7 @@ def flapping(
 
 
 def last_run(pod: Manifest, status: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The state `terminated` of the run that ended last, when it should not have ended."""
+    """Return the state `terminated` of the run that ended last, when it should not have ended."""
     state = mapping(status.get("state"))
     current = mapping(state.get("terminated"))
     before = mapping(mapping(status.get("lastState")).get("terminated"))
@@ -91,7 +91,7 @@ def last_run(pod: Manifest, status: Mapping[str, Any]) -> Mapping[str, Any] | No
 
 
 def log_wanted(pod: Manifest, status: Mapping[str, Any]) -> bool | None:
-    """Whether the run before the current one has the useful log; None when neither has."""
+    """Return whether the run before the current one has the useful log; None if neither has."""
     if last_run(pod, status) is None:
         return None
     return "terminated" not in mapping(status.get("state"))
@@ -217,7 +217,7 @@ def _killed(
     kind: str,
     template: TemplatePlace,
 ) -> Diagnosis:
-    """A container that the kubelet restarts, since its liveness or startup probe fails."""
+    """Return a container that the kubelet restarts, since its liveness or startup probe fails."""
     name = text(status.get("name"))
     answer = probes.answer_of(snapshot, pod, name, kind)
     what = probes.described(pod, name, kind)
@@ -261,7 +261,7 @@ def _crashed(
 def _not_ready(
     snapshot: ClusterState, pod: Manifest, status: Mapping[str, Any], template: TemplatePlace
 ) -> Diagnosis | None:
-    """Why a container that runs is not ready: the probe that fails, when one has failed."""
+    """Return why a container that runs is not ready: the probe that fails, when one has failed."""
     name = text(status.get("name"))
     kind, answer = probes.failing(snapshot, pod, name)
     if not kind:
@@ -281,7 +281,7 @@ def _not_ready(
 def _has_recovered(
     snapshot: ClusterState, status: Mapping[str, Any], ended: Mapping[str, Any]
 ) -> bool:
-    """Whether the current run has lasted longer than one that is about to end, too."""
+    """Return whether the current run has lasted longer than one that is about to end, too."""
     running = mapping(mapping(status.get("state")).get("running"))
     start = explanation.moment(running.get("startedAt"))
     now = explanation.moment(snapshot.moment) or _latest(snapshot)
@@ -296,13 +296,13 @@ def _has_recovered(
 
 
 def _latest(snapshot: ClusterState) -> datetime | None:
-    """The time of the newest event, for a snapshot that does not know its own."""
+    """Return the time of the newest event, for a snapshot that does not know its own."""
     times = (explanation.moment(event.get("lastTimestamp")) for event in snapshot.events)
     return max((one for one in times if one is not None), default=None)
 
 
 def _readiness(status: Mapping[str, Any]) -> Readiness:
-    """A container that has ended often does not recover by waiting; the count only grows."""
+    """Return a container that has ended often does not recover by waiting; the count only grows."""
     restarts = kinds.number(status.get("restartCount"))
     return Readiness.BLOCKED if restarts >= _GIVEN_UP else Readiness.STUCK
 
@@ -318,7 +318,7 @@ def _state(status: Mapping[str, Any]) -> str:
 
 
 def _last_words(pod: Manifest, name: str, message: str, log: str) -> str:
-    """The line that says most of why a container ended: of its message, or else of its log.
+    """Return the line that says most of why a container ended: of its message, or else of its log.
 
     A program writes its message itself, the cause first; with `FallbackToLogsOnError` it is the
     end of the log.

@@ -35,7 +35,7 @@ def of_container(
     status: Mapping[str, Any],
     template: TemplatePlace,
 ) -> Diagnosis:
-    """Why the image of a container that waits for it cannot be pulled."""
+    """Return why the image of a container that waits for it cannot be pulled."""
     waiting = mapping(mapping(status.get("state")).get("waiting"))
     reason, name = text(waiting.get("reason")), text(status.get("name"))
     image = text(status.get("image"))
@@ -96,7 +96,7 @@ def missing_secrets(snapshot: ClusterState, pod: Manifest) -> tuple[str, ...]:
 
 
 def hint(words: str, image: str, namespace: str, secrets: tuple[str, ...] = ()) -> str:
-    """What to do about what a registry answered, or about what kept from asking it."""
+    """Return what to do about what a registry answered, or about what kept from asking it."""
     host = _host(image)
     if "no match for platform" in words or "no matching manifest" in words:
         return "publish the image for the architecture of the nodes, or choose nodes that fit it"
@@ -130,7 +130,7 @@ def for_catalog(found: Diagnosis) -> Diagnosis:
 def of_gone_pods(
     snapshot: ClusterState, namespace: str, prefix: str, image: str
 ) -> tuple[str, str] | None:
-    """Why pods that are gone could not pull their image, and what to do: message and hint.
+    """Return why pods that are gone could not pull their image, and what to do: message and hint.
 
     The names of those pods begin with `prefix`. None when no event reports it.
     """
@@ -159,7 +159,7 @@ def _create(secrets: tuple[str, ...], host: str, namespace: str) -> str:
 
 
 def _words(snapshot: ClusterState, pod: Manifest, image: str, waiting: Mapping[str, Any]) -> str:
-    """The registry's message: an event has it in full, the state only the first time."""
+    """Return the registry's message: an event has it in full, the state only the first time."""
     said = [
         text(event.get("message"))
         for event in snapshot.events_of(pod)

@@ -37,7 +37,7 @@ class MissingObject:
     user: str
 
     def message(self, namespace: str) -> str:
-        """What is missing, and what uses it, in one clause."""
+        """Return what is missing, and what uses it, in one clause."""
         if self.key:
             return (
                 f"{self.kind} `{self.name}` in namespace `{namespace}` has no key `{self.key}`, "
@@ -49,7 +49,7 @@ class MissingObject:
         )
 
     def hint(self, namespace: str, template: TemplatePlace, expected: str) -> str:
-        """How to create it. `expected` is a key of it that the pod uses, as far as known."""
+        """Return how to create it. `expected` is a key of it that the pod uses, as far as known."""
         if self.name == _ROOT_CA:
             return (
                 "the controller manager of the cluster creates it: check that it runs, and that "
@@ -73,7 +73,7 @@ class MissingObject:
 
 
 def in_environment(words: str, pod: Manifest, container: str) -> MissingObject | None:
-    """What the message of `CreateContainerConfigError` names as missing."""
+    """Return what the message of `CreateContainerConfigError` names as missing."""
     found = _KEY.search(words)
     if found is not None:
         return MissingObject(found["kind"], found["name"], found["key"],
@@ -86,7 +86,7 @@ def in_environment(words: str, pod: Manifest, container: str) -> MissingObject |
 
 
 def in_volume(words: str, pod: Manifest) -> MissingObject | None:
-    """What the message of `FailedMount` names as missing."""
+    """Return what the message of `FailedMount` names as missing."""
     place = _VOLUME.search(words)
     volume = place["volume"] if place else ""
     user = f"volume `{volume}`" if volume else "a volume"
@@ -102,7 +102,7 @@ def in_volume(words: str, pod: Manifest) -> MissingObject | None:
 
 
 def expected_key(pod: Manifest, one: MissingObject) -> str:
-    """A key of a missing object that the pod uses; empty when it uses all of them."""
+    """Return a key of a missing object that the pod uses; empty if it uses all of them."""
     for container in templates.containers(pod):
         for _, kind, name, key in _references(container):
             if (kind, name) == (one.kind, one.name) and key:

@@ -24,7 +24,7 @@ _BAD_EVENTS = ("FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox", "U
 
 
 def of_deployment(snapshot: ClusterState, name: str) -> Diagnosis | None:
-    """Why the Deployment is not available; None when it is."""
+    """Return why the Deployment is not available; None if it is."""
     found = snapshot.deployment(name)
     if found is None:
         return Diagnosis(
@@ -61,7 +61,7 @@ def of_deployment(snapshot: ClusterState, name: str) -> Diagnosis | None:
 
 
 def _after_deadline(deployment: Manifest, found: Diagnosis) -> Diagnosis:
-    """The finding with what makes OLM try again, when it has given up on the Deployment.
+    """Return the finding with what makes OLM try again, when it has given up on the Deployment.
 
     OLM v0 does not change a Deployment that has exceeded its `progressDeadlineSeconds`, not even
     when the Subscription's `spec.config` changes. It creates one that was deleted.
@@ -80,7 +80,7 @@ def _after_deadline(deployment: Manifest, found: Diagnosis) -> Diagnosis:
 
 
 def refused(snapshot: ClusterState, owner: Manifest) -> Diagnosis | None:
-    """Why the owner of pods, such as a Job, gets none; None when its events have no reason."""
+    """Return why the owner of pods, such as a Job, gets none; None if its events have no reason."""
     events = [one for one in snapshot.events_of(owner) if one.get("reason") == "FailedCreate"]
     if not events:
         return None
@@ -101,14 +101,14 @@ def _refused(owner: str, words: str, namespace: str, template: TemplatePlace) ->
 
 
 def refused_hint(words: str, namespace: str) -> str:
-    """What to do about the API server's refusal of a pod; empty when that is not known."""
+    """Return what to do about the API server's refusal of a pod; empty if that is not known."""
     return refusals.explained(words, refusals.Context(namespace=namespace)).hint
 
 
 def worst(
     snapshot: ClusterState, pods: Iterable[Manifest], template: TemplatePlace = _NOWHERE
 ) -> Diagnosis | None:
-    """What is most wrong with any of the pods; None when all are well.
+    """Return what is most wrong with any of the pods; None if all are well.
 
     `template` is where what they are made of is changed.
     """
@@ -120,7 +120,7 @@ def worst(
 def of_pod(
     snapshot: ClusterState, pod: Manifest, template: TemplatePlace = _NOWHERE
 ) -> Diagnosis | None:
-    """Why the pod is not ready; None when it is, or has done its work."""
+    """Return why the pod is not ready; None if it is, or has done its work."""
     if kinds.phase(pod) == "Succeeded" or objects.metadata(pod).get("deletionTimestamp"):
         return None
     if kinds.condition(pod, "Ready") is not None:
@@ -160,7 +160,7 @@ def logs_wanted(snapshot: ClusterState) -> Iterator[tuple[str, str, str, bool]]:
 def _flapping(
     snapshot: ClusterState, pods: Iterable[Manifest], template: TemplatePlace
 ) -> Diagnosis | None:
-    """A container that ends again and again, though all pods are ready at this moment."""
+    """Return a container that ends again and again, though all pods are ready at this moment."""
     for pod in pods:
         for container in _containers(pod):
             found = containers.flapping(snapshot, pod, container, template)
@@ -231,7 +231,7 @@ def _replicas(deployment: Manifest) -> tuple[int, int]:
 
 
 def _is_rolled_out(deployment: Manifest) -> bool:
-    """What OLM requests next to `Available`: seen, and no pods of the old template left."""
+    """Return what OLM requests next to `Available`: seen, and no pods of the old template left."""
     found = kinds.status(deployment)
     seen = kinds.number(found.get("observedGeneration"))
     wanted = kinds.number(objects.metadata(deployment).get("generation"))

@@ -61,7 +61,7 @@ def killer(snapshot: ClusterState, pod: Manifest, container: str, ended: Mapping
 
 
 def answer_of(snapshot: ClusterState, pod: Manifest, container: str, kind: str) -> str:
-    """The last answer to a probe of that kind; empty when no event has it."""
+    """Return the last answer to a probe of that kind; empty if no event has it."""
     for event in reversed(list(snapshot.events_of(pod))):
         found = _UNHEALTHY.match(text(event.get("message")))
         if (
@@ -75,12 +75,12 @@ def answer_of(snapshot: ClusterState, pod: Manifest, container: str, kind: str) 
 
 
 def is_expected(pod: Manifest, container: str, kind: str) -> bool:
-    """Whether the container has a probe of that kind."""
+    """Return whether the container has a probe of that kind."""
     return bool(mapping(templates.container(pod, container).get(f"{kind}Probe")))
 
 
 def described(pod: Manifest, container: str, kind: str) -> str:
-    """What the probe does, such as `GET /healthz on port 8081`; empty when it is not known."""
+    """Return what the probe does, such as `GET /healthz on port 8081`; empty if it is not known."""
     spec = templates.container(pod, container)
     probe = mapping(spec.get(f"{kind}Probe"))
     http, tcp, grpc = (mapping(probe.get(name)) for name in ("httpGet", "tcpSocket", "grpc"))
@@ -99,7 +99,7 @@ def described(pod: Manifest, container: str, kind: str) -> str:
 
 
 def explained(pod: Manifest, container: str, kind: str, answer: str) -> str:
-    """The answer to a probe in one clause."""
+    """Return the answer to a probe in one clause."""
     spec = templates.container(pod, container)
     probe = mapping(spec.get(f"{kind}Probe"))
     status = _STATUS.search(answer)
@@ -121,7 +121,7 @@ def explained(pod: Manifest, container: str, kind: str, answer: str) -> str:
 def hint(
     pod: Manifest, status: Mapping[str, Any], kind: str, answer: str, template: TemplatePlace
 ) -> str:
-    """What to do about a probe that fails; `status` is that of the container."""
+    """Return what to do about a probe that fails; `status` is that of the container."""
     name = text(status.get("name"))
     field = f"`{kind}Probe` of container `{name}`"
     log = f"`{templates.log_command(pod, status)}` prints its log"

@@ -41,13 +41,13 @@ class Reason:
     config: str = ""
 
     def hint(self, template: TemplatePlace) -> str:
-        """The imperative sentence about both ways."""
+        """Return the imperative sentence about both ways."""
         parts = [self.cluster, template.change(self.pod, self.config) if self.pod else ""]
         return "; or ".join(part for part in parts if part)
 
 
 def of_pod(snapshot: ClusterState, pod: Manifest, template: TemplatePlace) -> Diagnosis | None:
-    """Why no node takes the pod; None when one does, or the scheduler has not tried."""
+    """Return why no node takes the pod; None if one does, or the scheduler has not tried."""
     scheduled = kinds.condition(pod, "PodScheduled", value="False")
     if scheduled is None:
         return _of_scheduler(pod, template)
@@ -77,7 +77,7 @@ def of_pod(snapshot: ClusterState, pod: Manifest, template: TemplatePlace) -> Di
 
 
 def _of_scheduler(pod: Manifest, template: TemplatePlace) -> Diagnosis | None:
-    """A pod that no scheduler has looked at, since it names one that does not run."""
+    """Return a pod that no scheduler has looked at, since it names one that does not run."""
     scheduler = text(objects.pod_spec(pod).get("schedulerName"))
     is_untouched = kinds.phase(pod) in ("", "Pending") and not list(kinds.conditions(pod))
     if not is_untouched or scheduler in ("", "default-scheduler"):
@@ -103,7 +103,7 @@ def _describe(pod: Manifest) -> str:
 
 
 def _reasons(nodes: Objects, pod: Manifest, words: str) -> Iterator[Reason]:
-    """What keeps each group of nodes from taking the pod."""
+    """Yield what keeps each group of nodes from taking the pod."""
     counted = _COUNTED.match(words)
     if counted is None:
         if "no nodes available" in words:
@@ -148,7 +148,7 @@ def _claims(pod: Manifest, rest: str) -> Reason | None:
 
 
 def _claim_names(pod: Manifest) -> Iterator[tuple[str, str]]:
-    """Each volume that is a claim, and the claim."""
+    """Yield each volume that is a claim, and the claim."""
     for volume in sequence(objects.pod_spec(pod).get("volumes")):
         name = text(mapping(mapping(volume).get("persistentVolumeClaim")).get("claimName"))
         if name:
@@ -187,7 +187,7 @@ def _selector(_: Objects, pod: Manifest, __: str) -> Reason:
 
 
 def _terms(spec: Mapping[str, Any]) -> Iterator[str]:
-    """Each term of the required node affinity, such as `arch in (arm64)`."""
+    """Yield each term of the required node affinity, such as `arch in (arm64)`."""
     affinity = mapping(mapping(spec.get("affinity")).get("nodeAffinity"))
     required = mapping(affinity.get("requiredDuringSchedulingIgnoredDuringExecution"))
     for term in sequence(required.get("nodeSelectorTerms")):
@@ -256,7 +256,7 @@ def _tolerates(toleration: Mapping[str, Any], taint: Mapping[str, Any]) -> bool:
 
 
 def _offered(nodes: Objects, resource: str) -> str:
-    """What the nodes have of a resource in all, each value once."""
+    """Return what the nodes have of a resource in all, each value once."""
     values = [
         objects.scalar_text(mapping(kinds.status(node).get("allocatable")).get(resource))
         for node in nodes
@@ -286,7 +286,7 @@ def _insufficient(nodes: Objects, pod: Manifest, why: str) -> Reason:
 
 
 def _requested(pod: Manifest, resource: str) -> str:
-    """What the containers of a pod request of a resource, as they write it or as a sum."""
+    """Return what the containers of a pod request of a resource, as they write it or as a sum."""
     values = []
     for one in sequence(objects.pod_spec(pod).get("containers")):
         found = mapping(mapping(one).get("resources"))

@@ -30,7 +30,7 @@ class TemplatePlace:
     subscription: str = ""
 
     def change(self, what: str, config: str = "") -> str:
-        """The imperative clause `what` with its place.
+        """Return the imperative clause `what` with its place.
 
         `config` is the field of the Subscription's `spec.config` that does the same.
         """
@@ -41,7 +41,7 @@ class TemplatePlace:
 
 
 def of_deployment(snapshot: ClusterState, deployment: Manifest) -> TemplatePlace:
-    """The template of the pods of a Deployment."""
+    """Return the template of the pods of a Deployment."""
     labels = objects.labels_of(deployment)
     if is_of_olm(deployment):
         csv = labels.get(_OWNER, "")
@@ -56,31 +56,31 @@ def of_deployment(snapshot: ClusterState, deployment: Manifest) -> TemplatePlace
 
 
 def is_of_olm(deployment: Manifest) -> bool:
-    """Whether OLM v0 has created the Deployment for a ClusterServiceVersion."""
+    """Return whether OLM v0 has created the Deployment for a ClusterServiceVersion."""
     return objects.labels_of(deployment).get(_OWNER_KIND) == kinds.CSV[1]
 
 
 def containers(pod: Manifest) -> Iterator[Mapping[str, Any]]:
-    """The containers of a pod's spec, those that initialize it first."""
+    """Yield the containers of a pod's spec, those that initialize it first."""
     found = objects.pod_spec(pod)
     for part in ("initContainers", "containers"):
         yield from (one for one in sequence(found.get(part)) if isinstance(one, Mapping))
 
 
 def container(pod: Manifest, name: str) -> Mapping[str, Any]:
-    """The container of that name in a pod's spec; empty when there is none."""
+    """Return the container of that name in a pod's spec; empty if there is none."""
     return next((one for one in containers(pod) if one.get("name") == name), {})
 
 
 def limit(pod: Manifest, name: str, resource: str) -> str:
-    """The limit of a container, such as `64Mi`; empty when it has none."""
+    """Return the limit of a container, such as `64Mi`; empty if it has none."""
     limits = mapping(mapping(container(pod, name).get("resources")).get("limits"))
     value = limits.get(resource)
     return str(value) if isinstance(value, int | float | str) else ""
 
 
 def log_command(pod: Manifest, status: Mapping[str, Any]) -> str:
-    """The command that prints the log of a container's last run, as it is now.
+    """Return the command that prints the log of a container's last run, as it is now.
 
     `--previous` works only when the kubelet still has a run before the current one.
     """

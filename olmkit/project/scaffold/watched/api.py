@@ -61,7 +61,7 @@ class WatchedRequest:
 
 
 def create_api(request: WatchedRequest, project: Project, present: Tree, templates: Tree) -> Draft:
-    """A project with one more kind; raises `ConfigurationError` for names that cannot be.
+    """Return a project with one more kind; raise `ConfigurationError` for names that cannot be.
 
     In a Python project, the kind works in the process of the others.
     """
@@ -101,7 +101,7 @@ def create_api(request: WatchedRequest, project: Project, present: Tree, templat
 
 
 def _folders(request: WatchedRequest) -> tuple[str, ...]:
-    """The folders of the project with what runs."""
+    """Return the folders of the project with what runs."""
     if request.chart is not None:
         return ("helm-charts",)
     given = (("roles", request.has_role), ("playbooks", request.has_playbook))
@@ -301,7 +301,7 @@ def _add_rules(draft: Draft, request: WatchedRequest, api: Api) -> None:
 
 
 def _before(data: bytes, marker: bytes, text: bytes) -> bytes:
-    """The text with lines before a marker, or at the end where that is missing."""
+    """Return the text with lines before a marker, or at the end where that is missing."""
     if marker not in data:
         return data.rstrip(b"\n") + b"\n" + text
     start = data.index(marker)

@@ -31,7 +31,7 @@ _DEEPEST = 32
 
 
 def of_spec(schema: Any, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema of `spec`; an open object where the chart has none."""
+    """Return the schema of `spec`; an open object where the chart has none."""
     found = _structural(schema, values, schema, _DEEPEST) if isinstance(schema, Mapping) else {}
     if found.get("type") != "object":
         return open_object("values of the chart")
@@ -39,7 +39,7 @@ def of_spec(schema: Any, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def open_object(description: str) -> dict[str, Any]:
-    """An object with any fields."""
+    """Return an object with any fields."""
     return {"description": description, "type": "object", _OPEN: True}
 
 
@@ -94,7 +94,7 @@ def _object(schema: Mapping[str, Any], value: Any, root: Any, depth: int) -> dic
 
 
 def _resolved(schema: Any, root: Any) -> Any:
-    """The schema that `$ref` names, if it is in the same document."""
+    """Return the schema that `$ref` names, if it is in the same document."""
     seen = 0
     while isinstance(schema, Mapping) and isinstance(schema.get("$ref"), str):
         steps = schema["$ref"].split("/")
@@ -109,7 +109,7 @@ def _resolved(schema: Any, root: Any) -> Any:
 
 
 def _type(schema: Mapping[str, Any]) -> tuple[str, bool]:
-    """The type that a CRD has for it, and whether null is allowed; empty: any."""
+    """Return the type that a CRD has for it, and whether null is allowed; empty: any."""
     said = schema.get("type")
     listed = said if isinstance(said, list) else [said]
     names = [one for one in listed if isinstance(one, str) and one != "null"]

@@ -53,7 +53,7 @@ class Chart:
 
 
 def read(files: Tree, *, path: str) -> Chart:
-    """The chart of a folder; raises `ConfigurationError` where there is none."""
+    """Return the chart of a folder; raise `ConfigurationError` where there is none."""
     if "Chart.yaml" not in files:
         raise ConfigurationError(
             f"`{path}` is not a chart: it has no `Chart.yaml`",
@@ -76,7 +76,7 @@ def read(files: Tree, *, path: str) -> Chart:
 
 
 def kinds(files: Tree) -> Iterator[GVK]:
-    """The kinds of the templates of a chart and its subcharts, by their text."""
+    """Yield the kinds of the templates of a chart and its subcharts, by their text."""
     for path, content in sorted(files.items()):
         if "templates" not in path.split("/")[:-1] or "/tests/" in f"/{path}":
             continue

@@ -14,7 +14,7 @@ _OTHERS = ("config/manager/manager.yaml", "config/rbac/role.yaml")
 
 
 def init(request: InitRequest, language: str, present: Tree, templates: Tree) -> Draft:
-    """The files of a new project; raises as `scaffold.project.init` does."""
+    """Return the files of a new project; raises as `scaffold.project.init` does."""
     scaffold.check_request(request)
     draft = Draft(present)
     values = scaffold.init_values(request) | {"language": language, "layout": LAYOUTS[language]}

@@ -15,7 +15,7 @@ _GIVING = ("bind", "escalate")
 
 
 def for_kinds(kinds: Iterable[GVK]) -> bytes:
-    """One rule for each group, and one for the scope of the cluster, as items of a list."""
+    """Return one rule for each group, and one for the scope of the cluster, as items of a list."""
     groups: dict[tuple[str, bool], set[str]] = {}
     for one in kinds:
         is_cluster = objects.is_cluster_scoped(one)
@@ -28,7 +28,7 @@ def for_kinds(kinds: Iterable[GVK]) -> bytes:
 
 
 def for_primary(group: str, plural: str) -> bytes:
-    """What the operator does with the objects of its kind."""
+    """Return what the operator does with the objects of its kind."""
     resources = {plural, f"{plural}/status", f"{plural}/finalizers"}
     return _text([_rule(group, resources, _VERBS)])
 

@@ -1,4 +1,4 @@
-"""Kinds of the double of the API server: their discovery, schemas and stored objects.
+"""Kinds of the API server double: discovery, schemas and stored objects.
 
-Requests are answered by `testing.apiserver.server`.
+`testing.apiserver.server` answers requests.
 """

@@ -1,8 +1,8 @@
-"""The built-in kinds of Kubernetes, for the API server double: where they are, and their fields.
+"""The built-in kinds of Kubernetes for the API server double: their resources and fields.
 
-A real server has them by itself; the double knows what it is given: `ApiServer.of(BUILT_IN,
-crds=[...])`, or the few that a test needs. `data/kinds.txt` and `data/fields.txt` are facts of a
-real server: `scripts/built_in_kinds.py` writes them.
+The double serves only the kinds that it gets: `ApiServer.of(BUILT_IN, crds=[...])`, or the few that
+a test needs. `scripts/built_in_kinds.py` writes `data/kinds.txt` and `data/fields.txt` from the
+answers of a real server.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ def _lines(name: str) -> list[str]:
 _TYPES = dict(_kinds())
 
 BUILT_IN: tuple[Resource, ...] = tuple(_TYPES)
-"""All that the discovery document of a real server lists and that holds objects."""
+"""All kinds in the discovery document of a real server that are stored as objects."""
 
 _BY_KIND = {resource.gvk: kind for resource, kind in _TYPES.items()}
 
 
 def type_of(gvk: GVK) -> str:
-    """The name of the type of a built-in kind in `fields`; empty for other kinds."""
+    """Return the name of a built-in kind's type in `fields`; empty for other kinds."""
     return _BY_KIND.get(gvk, "")
 
 
 @functools.cache
 def fields() -> Mapping[str, Mapping[str, str]]:
-    """The fields of each type, in the notation of `kube/data/shapes.txt`."""
+    """Return the fields of each type, in the notation of `kube/data/shapes.txt`."""
     found: dict[str, dict[str, str]] = {}
     here: dict[str, str] = {}
     for line in _lines("fields.txt"):

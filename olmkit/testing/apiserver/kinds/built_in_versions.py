@@ -1,4 +1,4 @@
-"""Built-in kinds that a server has in two versions or groups: one object, two forms."""
+"""Conversions of built-in kinds that are served in two versions or groups."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from olmkit.kube.objects import Manifest
 from olmkit.testing.apiserver.kinds.collection import Convert
 
-# What events are called in the core group, by their names in events.k8s.io.
+# Fields of events in the core group, by their names in events.k8s.io.
 _EVENT_FIELDS: Mapping[str, str] = {
     "regarding": "involvedObject",
     "note": "message",
@@ -22,7 +22,7 @@ _CPU = "targetCPUUtilizationPercentage"
 
 
 def event(manifest: Manifest, api_version: str) -> Manifest:
-    """An event in another of its two groups."""
+    """Convert an event to another of its two groups."""
     names = dict(_EVENT_FIELDS)
     if api_version != "v1":
         names = {core: name for name, core in names.items()}
@@ -30,7 +30,7 @@ def event(manifest: Manifest, api_version: str) -> Manifest:
 
 
 def autoscaler(manifest: Manifest, api_version: str) -> Manifest:
-    """A HorizontalPodAutoscaler in another version; of metrics, version 1 has that of the CPU."""
+    """Convert a HorizontalPodAutoscaler to another version; version 1 has only the CPU metric."""
     spec = dict(manifest.get("spec") or {})
     if api_version == "autoscaling/v2":
         target = {"type": "Utilization", "averageUtilization": spec.pop(_CPU, None)}
@@ -57,4 +57,4 @@ CONVERT: Mapping[str, Convert] = {
     "events": event,
     "horizontalpodautoscalers": autoscaler,
 }
-"""By the plural of the kind."""
+"""The conversions by the plural of the kind."""

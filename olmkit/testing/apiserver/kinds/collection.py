@@ -1,7 +1,7 @@
-"""The objects of one kind in the API server double: present, past, and who watches them.
+"""The objects of one kind in the API server double, their history and their watchers.
 
-What happened is kept as long as `compact` is not called, so that a watch can
-begin and a page can be read at an earlier moment.
+The history is kept until `compact` is called, so that a watch can start and a page can be read at
+an earlier resource version.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from olmkit.testing.apiserver.kinds.schemas import Schema
 from olmkit.testing.apiserver.ownership import Keys, Owners
 
 Key = tuple[str, str]
-"""Namespace and name."""
+"""The namespace and name of an object."""
 
 Convert = Callable[[Manifest, str], Manifest]
-"""An object in another API version, as `example.com/v1`."""
+"""Converts an object to another API version, such as `example.com/v1`."""
 
-# Built-in kinds that count changes of their spec; others have no generation.
+# Built-in kinds with a generation; others have none.
 _COUNTED = frozenset(
     {
         "cronjobs",
@@ -47,7 +47,7 @@ _COUNTED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One write: the object before and after; None is not there."""
+    """One write: the object before and after it; None if it did not exist."""
 
     version: int
     old: Manifest | None
@@ -56,7 +56,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Columns:
-    """What a table shows of a kind: names and paths."""
+    """The columns of a kind's table: names and paths."""
 
     names: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
@@ -65,7 +65,7 @@ class Columns:
 
 @dataclass(slots=True)
 class Storage:
-    """What the versions of one kind share."""
+    """The stored objects that all versions of one kind share."""
 
     objects: dict[Key, Manifest] = field(default_factory=dict)
     owners: dict[Key, Owners] = field(default_factory=dict)
@@ -79,7 +79,7 @@ class Storage:
             watcher.put_nowait(change)
 
     def at(self, version: int) -> dict[Key, Manifest]:
-        """The objects as they were."""
+        """Return the objects at an earlier resource version."""
         found = dict(self.objects)
         for change in reversed(self.changes):
             if change.version <= version:
@@ -112,7 +112,7 @@ class Collection:
 
     @property
     def is_custom(self) -> bool:
-        """Whether it behaves as kinds of CRDs do."""
+        """Return whether the kind is a custom resource."""
         return not patches.is_built_in(self.resource.gvk.group)
 
     @property
@@ -130,14 +130,14 @@ class Collection:
         return self.storage.watchers
 
     def last(self, name: str, namespace: str = "default") -> Manifest:
-        """The last state of an object that is gone; `KeyError` when it is not remembered."""
+        """Return the last state of a deleted object; raise `KeyError` if it was compacted."""
         for change in reversed(self.storage.changes):
             if change.old is not None and key_of(change.old) == (namespace, name):
                 return copy.deepcopy(change.old)
         raise KeyError(name)
 
     def shown(self, manifest: Manifest) -> Manifest:
-        """An object in this version; a copy."""
+        """Return a copy of an object, converted to this version."""
         version = self.resource.api_version
         convert = self.storage.convert
         if convert is not None and manifest.get("apiVersion", version) != version:
@@ -149,17 +149,17 @@ class Collection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """Which objects a request selects."""
+    """The selectors of a request."""
 
     namespace: str
     labels: LabelSelector
-    fields: tuple[tuple[str, str, bool], ...]  # path, value, whether it must be equal
+    fields: tuple[tuple[str, str, bool], ...]  # path, value, whether they must be equal
 
     @classmethod
     def parse(
         cls, collection: Collection, namespace: str, query: Mapping[str, str]
     ) -> Selection | str:
-        """The selection, or what is wrong with it. `InputError` for labels."""
+        """Parse the selectors; raise a `Refusal`, or `InputError` for labels."""
         labels = LabelSelector.parse(query.get("labelSelector", ""))
         fields = []
         for term in query.get("fieldSelector", "").split(","):
@@ -180,7 +180,7 @@ class Selection:
 
     @property
     def is_all(self) -> bool:
-        """Whether it takes everything of its namespace."""
+        """Return whether all objects of the namespace are selected."""
         return not self.fields and not str(self.labels)
 
     def takes(self, manifest: Manifest | None) -> bool:
@@ -194,7 +194,7 @@ class Selection:
         )
 
     def told(self, change: Change) -> tuple[str, Manifest] | None:
-        """What a watcher with this selection gets: objects come and go by it."""
+        """Return the event for a watch with this selection, or None."""
         was, is_ = self.takes(change.old), self.takes(change.new)
         if is_ and change.new is not None:
             return ("MODIFIED" if was else "ADDED"), change.new
@@ -216,7 +216,7 @@ def key_of(manifest: Manifest) -> Key:
 
 
 def value_at(manifest: Any, path: str) -> Any:
-    """The value under a simple JSON path such as `.spec.size`; None when it is not there."""
+    """Return the value at a simple JSON path such as `.spec.size`; None if it is missing."""
     here = manifest
     for step in path.strip(".").split("."):
         if not isinstance(here, Mapping) or step not in here:
@@ -233,7 +233,7 @@ def _at(manifest: Manifest, path: str) -> str:
 
 
 def of_crd(crd: Manifest) -> Iterator[Collection]:
-    """The served versions of a CRD; none of one that a test has put without its names."""
+    """Return the served versions of a CRD; none if the CRD has no names."""
     spec = crd["spec"]
     names, storage = spec.get("names") or {}, Storage()
     if "plural" not in names:
@@ -272,6 +272,6 @@ DEPLOYMENT_SCALE: Mapping[str, str] = {
 
 
 def built_in(resource: Resource) -> Collection:
-    """A kind of Kubernetes itself: the names and types of its fields, without further rules."""
+    """Return the collection of a built-in kind, with the names and types of its fields only."""
     scale = DEPLOYMENT_SCALE if resource.plural in _SCALED else None
     return Collection(resource, scale=scale, type=built_in_kinds.type_of(resource.gvk))

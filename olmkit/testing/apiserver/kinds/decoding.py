@@ -1,7 +1,7 @@
-"""How an API server reads an object of a built-in kind: into typed structures.
+"""Decoding of built-in kinds into typed structures, as in an API server.
 
-Fields that the type does not have are dropped and named; a value of another type refuses the
-whole object. What CRDs declare is in `schemas`.
+Unknown fields are dropped and reported; a value of the wrong type is an error for the whole object.
+The schemas of CRDs are in `schemas`.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _NOUNS: Mapping[type, str] = {
 
 @dataclass(slots=True)
 class Decoded:
-    """An object as its type holds it.
+    """An object after decoding.
 
-    `unknown`: paths that were dropped. `misfit`: why it cannot be read, in the words of Go's
-    decoder; empty when it can. `declared`: the same for server-side apply, a line for each field.
+    `unknown`: paths of dropped fields. `misfit`: the error of Go's decoder; empty if there is none.
+    `declared`: the errors of server-side apply, one line for each field.
     """
 
     value: Any = None
@@ -42,14 +42,14 @@ class Decoded:
 
 
 def decode(manifest: Manifest, type_name: str) -> Decoded:
-    """Read an object as the type of that name in `built_in_kinds.fields`."""
+    """Decode an object as a type of `built_in_kinds.fields`."""
     found = Decoded()
     found.value = _read(manifest, type_name, "", ("", ""), found)
     return found
 
 
 def with_data(gvk: GVK, manifest: Manifest) -> Manifest:
-    """A Secret whose `stringData` are in `data`, where the server keeps them."""
+    """Return a Secret with its `stringData` moved to `data`, as the server stores it."""
     if gvk != _SECRET or not isinstance(manifest.get("stringData"), Mapping):
         return manifest
     texts = manifest["stringData"]
@@ -59,7 +59,7 @@ def with_data(gvk: GVK, manifest: Manifest) -> Manifest:
 
 
 def _read(value: Any, kind: str, path: str, owner: tuple[str, str], found: Decoded) -> Any:
-    """`owner` is the type and the JSON path of the field, as Go's messages name them."""
+    """Decode a value; `owner` is the type and the JSON path of the field in Go's messages."""
     if value is None or kind == "any":
         return value
     if kind.startswith("[]"):

@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions as objects of the API server double: what is created is served."""
+"""CustomResourceDefinitions in the API server double, which serves those that are created."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from olmkit.testing.apiserver.kinds import collection as api_collection
 
 
 def established(crd: Manifest, now: str) -> Manifest:
-    """A new definition with the status of one that is served."""
+    """Return a new CRD with the status of an established one."""
     new = copy.deepcopy(crd)
     names, versions = new["spec"]["names"], new["spec"]["versions"]
     conditions = (("NamesAccepted", "NoConflicts"), ("Established", "InitialNamesAccepted"))
@@ -26,6 +26,6 @@ def established(crd: Manifest, now: str) -> Manifest:
 
 
 def paths(crd: Manifest) -> Iterator[str]:
-    """Where the objects of a definition are served."""
+    """Return the paths at which the kinds of a CRD are served."""
     for one in api_collection.of_crd(crd):
         yield one.resource.path()

@@ -1,4 +1,4 @@
-"""What the API server double says about itself: its groups, its kinds, its version."""
+"""Discovery documents of the API server double: groups, kinds, version."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _REVIEWS = (
 def answer(
     path: str, request: web.Request, collections: Iterable[Collection]
 ) -> dict[str, Any] | str | None:
-    """The answer to a path that is not an object's; None when it is something else."""
+    """Return the response for a discovery path; None for any other path."""
     if path in ("/healthz", "/readyz", "/livez"):
         return "ok"
     if path == "/version":
@@ -90,7 +90,7 @@ def _groups(resources: Iterable[Resource]) -> dict[str, Any]:
 
 
 def _priority(version: str) -> tuple[int, int, int]:
-    """Stable versions are preferred to beta, beta to alpha, and newer to older ones.
+    """Return the sort key of a version: stable before beta before alpha, newer before older.
 
     https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/
     """

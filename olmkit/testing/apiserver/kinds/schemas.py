@@ -1,7 +1,6 @@
-"""What the schema of a CRD does to an object: defaults, pruning, and what it refuses.
+"""Defaulting, pruning and validation of objects by the schema of a CRD.
 
-Rules in CEL and alternatives (`oneOf`, `not`) are not read: what those do is
-tried against a real API server.
+CEL rules and alternatives (`oneOf`, `not`) are ignored: test them with a real API server.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _EITHER = "x-kubernetes-int-or-string"
 
 
 def with_defaults(value: Any, schema: Schema) -> Any:
-    """A copy in which defaults replace what is missing, or null where that may not be."""
+    """Return a copy with defaults for missing values, and for null where it is not allowed."""
     if isinstance(value, Mapping):
         found = {}
         properties: Mapping[str, Schema] = schema.get("properties") or {}
@@ -46,12 +45,12 @@ def with_defaults(value: Any, schema: Schema) -> Any:
 
 
 def pruned(value: Any, schema: Schema, path: str = "", *, is_root: bool = True) -> Any:
-    """A copy without the fields that the schema does not know."""
+    """Return a copy without the fields that are not in the schema."""
     return _pruned(value, schema, path, is_root, [])
 
 
 def unknown_fields(value: Any, schema: Schema) -> list[str]:
-    """The paths of what `pruned` takes away."""
+    """Return the paths of the fields that `pruned` removes."""
     found: list[str] = []
     _pruned(value, schema, "", True, found)
     return found
@@ -93,13 +92,13 @@ def _additional(schema: Schema) -> Schema:
 
 
 def faults(value: Any, schema: Schema, path: str = "") -> Iterator[FieldCause]:
-    """Everything in which an object breaks its schema."""
+    """Yield the validation errors of an object."""
     kind = schema.get("type")
     if value is None:
         if not schema.get("nullable") and (kind or schema.get(_EITHER)):
             yield _type_fault(path, "null", kind or "integer,string")
         return
-    # To an API server a float without fraction is an integer.
+    # For an API server, a float without a fraction is an integer.
     whole = isinstance(value, float) and value.is_integer()
     noun = "integer" if whole else instances.noun(value)
     if schema.get(_EITHER):

@@ -43,7 +43,7 @@ def test_every_sort_of_write_is_held_back_and_reading_is_not() -> None:
                 fenced.delete(MAP, "m", **named),
                 fenced.delete_collection(MAP, **named),
             ):
-                with pytest.raises(NotLeading, match="another replica may lead"):
+                with pytest.raises(NotLeading, match="another replica may be the leader"):
                     await write
             assert (await fenced.get(MAP, "m", **named))["metadata"]["name"] == "m"
             assert len((await fenced.list_page(MAP)).items) == 1

@@ -193,7 +193,7 @@ def test_body_that_is_not_what_its_headers_say_is_refused(
     async def work() -> None:
         async with serving(tmp_path) as server:
             found = await post(server, tmp_path, b"no gzip at all", encoding="gzip")
-            assert found == (400, "the body is not what its headers say, or was cut off\n")
+            assert found == (400, "the body does not match its headers, or is incomplete\n")
             _, writer = await asyncio.open_connection(
                 "localhost", server.port, ssl=trusting(tmp_path)
             )
@@ -282,7 +282,7 @@ def test_caller_without_a_certificate_is_refused_where_one_is_wanted(tmp_path: P
 
 def test_authority_that_is_not_a_certificate_is_refused(tmp_path: Path) -> None:
     (tmp_path / "ca").write_text("no certificate")
-    with pytest.raises(ConfigurationError, match="holds no certificate of an authority"):
+    with pytest.raises(ConfigurationError, match="does not contain a CA certificate"):
         WebhookServer(
             ("127.0.0.1", 0), files(tmp_path), registry=Registry(), client_ca=tmp_path / "ca"
         )
@@ -298,7 +298,7 @@ def test_check_passes_once_it_listens(tmp_path: Path) -> None:
 
     run(work)
     fresh = WebhookServer(("127.0.0.1", 0), files(tmp_path), registry=Registry())
-    with pytest.raises(CheckFailed, match="does not listen yet"):
+    with pytest.raises(CheckFailed, match="is not listening yet"):
         run(fresh.started())
 
 
@@ -336,7 +336,7 @@ def test_handler_that_never_ends_is_given_up(
             running = asyncio.create_task(server_2.run())
             await server_2.wait_until_ready()
             status, text = await post(server_2, tmp_path, review(), path="/slow")
-            assert (status, text) == (504, "no verdict within 0.01 s\n")
+            assert (status, text) == (504, "no response within 0.01 s\n")
             running.cancel()
             await asyncio.wait([running])
             assert server.port

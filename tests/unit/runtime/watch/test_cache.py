@@ -283,7 +283,7 @@ def test_read_that_waits_says_so(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO):
         play(work)
     said = [one.message for one in caplog.records]
-    assert said[0] == "reading waits for the first list"
+    assert said[0] == "a read is waiting for the first list"
     assert "cannot list" in said
 
 
@@ -306,7 +306,7 @@ def test_read_of_what_the_server_refuses_says_so_and_later_succeeds() -> None:
 def test_reading_before_the_start_is_a_mistake() -> None:
     async def story() -> None:
         cache = Cache(None)  # type: ignore[arg-type]
-        with pytest.raises(ConfigurationError, match="the cache does not run"):
+        with pytest.raises(ConfigurationError, match="the cache is not running"):
             await cache.get(MAP, KEY)
 
     asyncio.run(story())
@@ -315,7 +315,7 @@ def test_reading_before_the_start_is_a_mistake() -> None:
 def test_indexes_come_before_the_start_and_once() -> None:
     async def work(_: ApiServer, cache: Cache) -> None:
         cache.add_index(MAP, "x", lambda _: [])
-        with pytest.raises(ConfigurationError, match="has an index `x` already"):
+        with pytest.raises(ConfigurationError, match="already has an index `x`"):
             cache.add_index(MAP, "x", lambda _: [])
         await cache.synced_informer(MAP)
         with pytest.raises(ConfigurationError, match="comes after its start"):

@@ -84,7 +84,7 @@ def test_kinds_without_namespaces_are_watched_as_a_whole() -> None:
     settings = CacheSettings(namespaces={"n": Scope()}, scope=Scope(label_selector="a"))
     assert settings.parts(MAP, namespaced=False) == {ALL_NAMESPACES: Scope(label_selector="a")}
     own = CacheSettings(kinds={MAP: KindScope(namespaces={"n": Scope()})})
-    with pytest.raises(ConfigurationError, match="has no namespaces"):
+    with pytest.raises(ConfigurationError, match="is cluster-scoped"):
         own.parts(MAP, namespaced=False)
 
 

@@ -38,7 +38,7 @@ def test_trouble_is_reported_once_and_again_when_it_changes_or_lasts(
         ("cannot list", "no", "grant it"),
         ("cannot list", "another", ""),
         ("cannot list", "another", ""),
-        ("the watch is kept again", None, None),
+        ("the watch works again", None, None),
     ]
     assert {vars(one)["kind"] for one in caplog.records} == {"Pod"}
 

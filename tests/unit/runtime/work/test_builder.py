@@ -169,7 +169,7 @@ def test_controller_that_was_built_and_forgotten_is_in_the_log(
 ) -> None:
     ControllerBuilder().named("forgotten").watches_for(THING).build(_Noting())
     gc.collect()
-    [record] = [one for one in caplog.records if "is not run" in one.message]
+    [record] = [one for one in caplog.records if "but not run" in one.message]
     assert record.__dict__["controller"] == "forgotten"
 
 

@@ -497,9 +497,9 @@ def test_controller_without_registry_is_measured_in_that_of_its_manager() -> Non
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"max_concurrent_reconciles": 0}, "is 1 or more, not 0"),
-        ({"cache_sync_timeout": float("nan")}, "`cache_sync_timeout` is a finite"),
-        ({"reconciliation_timeout": float("inf")}, "`reconciliation_timeout` is a finite"),
+        ({"max_concurrent_reconciles": 0}, "must be at least 1, not 0"),
+        ({"cache_sync_timeout": float("nan")}, "`cache_sync_timeout` must be a finite"),
+        ({"reconciliation_timeout": float("inf")}, "`reconciliation_timeout` must be a finite"),
     ],
 )
 def test_settings_with_which_nothing_would_work_are_refused(
@@ -510,5 +510,5 @@ def test_settings_with_which_nothing_would_work_are_refused(
 
 
 def test_a_negative_delay_is_refused() -> None:
-    with pytest.raises(ValueError, match="is -1, but a delay is positive"):
+    with pytest.raises(ValueError, match="is -1, but must be positive"):
         Result(requeue_after=-1)

@@ -35,7 +35,7 @@ class Api:
             raise ApiError(f"`{file}` is not the kubeconfig of a run: {error}") from error
 
     def path(self, api_version: str, kind: str, namespace: str | None) -> str:
-        """The path of a kind's objects, as the server says it."""
+        """Return the path of a kind's objects, as the server says it."""
         group = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
         for one in self.call("GET", group).get("resources", []):
             if one.get("kind") != kind or "/" in one.get("name", ""):
@@ -49,7 +49,7 @@ class Api:
     def call(
         self, method: str, path: str, body: Any = None, media: str = "application/json"
     ) -> Manifest:
-        """The answer; raises `ApiError`."""
+        """Return the answer; raise `ApiError`."""
         request = urllib.request.Request(  # noqa: S310 - `_server` takes no other scheme
             self._server + path,
             data=None if body is None else json.dumps(body).encode(),

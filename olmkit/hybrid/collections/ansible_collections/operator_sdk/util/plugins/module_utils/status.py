@@ -15,7 +15,7 @@ _TIMES = ("lastTransitionTime", "lastHeartbeatTime")
 
 
 def fault(conditions: Sequence[Any]) -> str:
-    """What is wrong with the first condition that is not one; empty: nothing."""
+    """Return what is wrong with the first condition that is not one; empty: nothing."""
     for one in conditions:
         if not isinstance(one, Mapping):
             return f"a condition is not a mapping: {one!r}"
@@ -44,7 +44,7 @@ def wanted(
     replace: bool = False,
     replace_lists: bool = False,
 ) -> Status:
-    """The whole status; with `replace`, of these fields alone.
+    """Return the whole status; with `replace`, of these fields alone.
 
     A condition replaces the one of its type; its time stays where its status does.
     """

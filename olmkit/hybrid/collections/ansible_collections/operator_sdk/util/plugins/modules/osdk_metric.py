@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def value(given: Any) -> Any:
-    """A number or a truth value, which Ansible may have as a string."""
+    """Return a number or a truth value, which Ansible may have as a string."""
     if not isinstance(given, str):
         return given
     if given.lower() in ("yes", "true", "on", "no", "false", "off"):
