@@ -436,7 +436,7 @@ def test_settings_of_a_class_would_be_ignored_and_are_refused() -> None:
     with pytest.raises(TypeError, match=r"`kinds` needs .*: pass `Database.gvk`"):
         CacheSettings(kinds=wrong)
     uncached: Any = frozenset({Database})
-    with pytest.raises(TypeError, match=r"`uncached` takes .*: pass `Database.gvk`"):
+    with pytest.raises(TypeError, match=r"`uncached` needs .*: pass `Database.gvk`"):
         Manager(
             HttpCluster(ClusterConfig(server="http://127.0.0.1:1")), name="m", uncached=uncached
         )

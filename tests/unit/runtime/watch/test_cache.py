@@ -318,7 +318,7 @@ def test_indexes_come_before_the_start_and_once() -> None:
         with pytest.raises(ConfigurationError, match="already has an index `x`"):
             cache.add_index(MAP, "x", lambda _: [])
         await cache.synced_informer(MAP)
-        with pytest.raises(ConfigurationError, match="comes after its start"):
+        with pytest.raises(ConfigurationError, match="comes after the start"):
             cache.add_index(MAP, "y", lambda _: [])
 
     play(work)
