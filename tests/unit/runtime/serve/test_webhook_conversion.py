@@ -158,7 +158,7 @@ def test_kinds_and_versions_are_given_once() -> None:
     with pytest.raises(ValueError, match="already has a hub"):
         made.add(HUB)
     same = Spoke(version="v1", to_hub=renamed("", ""), from_hub=renamed("", ""))
-    with pytest.raises(ValueError, match="given twice"):
+    with pytest.raises(ValueError, match="listed twice"):
         Conversions().add(HUB, same)
 
 
