@@ -6,6 +6,8 @@ one bundle for each entry of a channel, with its edges.
 
 from __future__ import annotations
 
+import contextlib
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -14,6 +16,8 @@ from olmkit.catalog.blobs.blob import Blob
 from olmkit.catalog.model import Catalog
 
 Answer = Mapping[str, Any]
+
+_LEFT_OUT = ("olm.package", "olm.bundle.object", "olm.csv.metadata")
 
 
 def catalog(packages: Iterable[Answer], bundles: Iterable[Answer]) -> Catalog:
@@ -46,8 +50,22 @@ def _values(packages: list[Answer], bundles: list[Answer]) -> Iterator[dict[str,
             "package": package,
             "name": name,
             "image": _text(bundle, "bundlePath"),
-            "properties": [{"type": "olm.package", "value": own}],
+            "properties": [{"type": "olm.package", "value": own}, *_properties(bundle)],
         }
+
+
+def _properties(bundle: Answer) -> Iterator[dict[str, Any]]:
+    """What the bundle provides and needs; its own version is known, and its objects do not count.
+
+    The value of a property is JSON in a string. One that is not JSON stays a string, which the
+    resolver reports.
+    """
+    for one in bundle.get("properties") or ():
+        kind, value = _text(one, "type"), _text(one, "value")
+        if kind not in ("", *_LEFT_OUT):
+            with contextlib.suppress(ValueError, RecursionError):
+                value = json.loads(value)
+            yield {"type": kind, "value": value}
 
 
 def _entry(bundle: Answer) -> dict[str, Any]:

@@ -201,6 +201,10 @@ def _announce(app: App, made: Plan) -> None:
         f"from catalog `{catalog.namespace}/{catalog.name}`"
     )
     announcement.give(app, title, made.preview, made.targets, made.notes)
+    for one in made.dependencies:
+        needed = f"OLM also installs `{one.csv}`, which `{made.csv or request.package}` needs"
+        unread = "" if one.preview else "; its permissions cannot be read from here"
+        announcement.give(app, needed + unread, one.preview, made.targets)
 
 
 def _value(made: Plan) -> dict[str, Any]:
@@ -213,6 +217,14 @@ def _value(made: Plan) -> dict[str, Any]:
         "csv": made.csv or None,
         "watches": list(made.targets),
         "permissions": announcement.permissions(made.preview),
+        "dependencies": [
+            {
+                "package": one.package,
+                "csv": one.csv,
+                "permissions": announcement.permissions(one.preview),
+            }
+            for one in made.dependencies
+        ],
         "objects": [
             {
                 "kind": objects.kind(one),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from olmkit.base import documents, names
 from olmkit.base.diagnostics import ConfigurationError, InputError, OlmkitError
@@ -48,6 +48,7 @@ class Chosen:
     """What a catalog offers: the CSV's name and channel, and the bundle's preview if readable.
 
     `is_missing`: the registry answers that the bundle's image does not exist; `note` has the words.
+    `has_dependencies`: a catalog server says that it needs other operators.
     """
 
     csv: str
@@ -56,6 +57,7 @@ class Chosen:
     note: str = ""
     manifests: tuple[Manifest, ...] = field(default=(), repr=False)
     is_missing: bool = False
+    has_dependencies: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,8 +193,10 @@ async def ask(
         return None
     csv, line = str(bundle.get("csvName", "")), str(bundle.get("channelName", ""))
     image, inline = str(bundle.get("bundlePath", "")), str(bundle.get("csvJson", ""))
+    needs = bool(bundle.get("dependencies"))
     if image or not inline:
-        return await read_chosen(csv, line, image, access)
+        chosen = await read_chosen(csv, line, image, access)
+        return replace(chosen, has_dependencies=needs)
     manifest = documents.load(inline.encode(), csv).value
     listed = [documents.load(str(one).encode(), csv).value for one in bundle.get("object") or ()]
     return Chosen(
@@ -200,6 +204,7 @@ async def ask(
         channel=line,
         preview=preview.of_csv(manifest),
         manifests=tuple(one for one in listed if isinstance(one, dict)) or (manifest,),
+        has_dependencies=needs,
     )
 
 

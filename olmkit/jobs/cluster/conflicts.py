@@ -7,7 +7,7 @@ that, where they can be read from here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from olmkit.base.diagnostics import OlmkitError
 from olmkit.catalog.model import Catalog
@@ -19,8 +19,9 @@ from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, text
 from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState
-from olmkit.olm.resolver import cluster_input, reasons
-from olmkit.olm.resolver.resolution import CatalogKey, Subscription
+from olmkit.olm.resolver import cluster_input, reasons, solve
+from olmkit.olm.resolver.resolution import CatalogKey, ResolverInput, Subscription
+from olmkit.olm.resolver.solve import InstallStep, SolvedInstall
 
 _UNSATISFIABLE = "ConstraintsNotSatisfiable"
 
@@ -79,24 +80,58 @@ class VisibleCatalogs:
         return self._read[place]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Foreseen:
+    """What OLM would make of a new Subscription.
+
+    `facts`: why it could not be resolved; none when it can be. `unread`: the catalogs that could
+    not be read. `also`: the other operators that OLM installs for it, each with its catalog.
+    """
+
+    facts: tuple[str, ...] = ()
+    unread: tuple[CatalogKey, ...] = ()
+    also: tuple[tuple[InstallStep, Catalog], ...] = ()
+
+
 async def of_request(
     seen: ClusterState,
     request: Subscription,
     catalog: Catalog,
     access: Access,
-) -> tuple[tuple[str, ...], tuple[CatalogKey, ...]]:
-    """Why a new Subscription to this catalog could not be resolved, and what could not be read.
+) -> Foreseen:
+    """Whether a new Subscription to this catalog can be resolved, and what comes with it.
 
-    No facts: it can be. Other catalogs are read only when this one is not enough; one that cannot
-    be read might offer what is missing.
+    Other catalogs are read only when this one is not enough; one that cannot be read might offer
+    what is missing.
     """
     own = {request.catalog: catalog}
-    alone = reasons.unsatisfiable(cluster_input.of_state(seen, own, [request]))
-    if not alone:
-        return (), ()
+    alone = cluster_input.of_state(seen, own, [request])
+    if not reasons.unsatisfiable(alone):
+        return Foreseen(also=_also(alone, own, request))
     found, unread = await VisibleCatalogs(access).of(seen, [request.catalog])
-    inputs = cluster_input.of_state(seen, {**found, **own}, [request])
-    return reasons.unsatisfiable(inputs), tuple(one for one in unread if one != request.catalog)
+    catalogs = {**found, **own}
+    inputs = cluster_input.of_state(seen, catalogs, [request])
+    facts = reasons.unsatisfiable(inputs)
+    return Foreseen(
+        facts=facts,
+        unread=tuple(one for one in unread if one != request.catalog),
+        also=() if facts else _also(inputs, catalogs, request),
+    )
+
+
+def _also(
+    inputs: ResolverInput, catalogs: Mapping[CatalogKey, Catalog], request: Subscription
+) -> tuple[tuple[InstallStep, Catalog], ...]:
+    """The operators that are installed for a dependency, where OLM has no choice."""
+    answers = solve.resolve(inputs)
+    if len(answers) != 1 or not isinstance(answers[0], SolvedInstall):
+        return ()
+    known = {request.package} | {one.package for one in inputs.subscriptions}
+    return tuple(
+        (step, catalogs[step.catalog])
+        for step in answers[0].steps
+        if step.package not in known and step.catalog in catalogs
+    )
 
 
 def _sees_all(seen: ClusterState, also: Iterable[CatalogKey] = ()) -> bool:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from olmkit.base.diagnostics import InputError, RemoteError
 from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.edges.images.access_settings import Access
+from olmkit.jobs.cluster import bundle as cluster_bundle
 from olmkit.jobs.cluster import conflicts
 from olmkit.jobs.cluster import read as cluster_read
 from olmkit.jobs.cluster import wait as cluster_wait
@@ -40,6 +41,18 @@ _TAKEN_BACK = Timeouts(seconds=120)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Dependency:
+    """An operator that OLM installs too, because the requested one needs it.
+
+    `preview` is None when its bundle cannot be read from here.
+    """
+
+    csv: str
+    package: str
+    preview: Preview | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """What would be created, in order. `csv` is empty when OLM alone knows what it chooses."""
 
@@ -50,6 +63,7 @@ class Plan:
     preview: Preview | None = None
     notes: tuple[str, ...] = ()
     served: Served | None = field(default=None, repr=False)
+    dependencies: tuple[Dependency, ...] = ()
 
 
 async def plan(reader: ClusterObjects, options: InstallOptions, access: Access) -> Plan:
@@ -73,12 +87,6 @@ async def plan(reader: ClusterObjects, options: InstallOptions, access: Access) 
         )
     _refuse_orphans(here, choice)
     await _refuse_twin(reader, here, choice)
-    supported = choice.preview.modes if choice.preview else ()
-    mode, targets = _mode(here, options, supported)
-    group = (
-        install_objects.operator_group(options.namespace, choice.package, mode) if mode else None
-    )
-    await fit.require(reader, here, choice.manifests, group=group)
     manual = options.manual or bool(options.version)
     request = InstallRequest(
         package=choice.package,
@@ -88,7 +96,14 @@ async def plan(reader: ClusterObjects, options: InstallOptions, access: Access) 
         starting_csv=choice.csv if options.version else "",
         manual=manual,
     )
-    notes = [*choice.notes, *await _refuse_conflict(here, choice, request, access)]
+    dependencies, notes = await _foresee(here, choice, request, access)
+    supported = choice.preview.modes if choice.preview else ()
+    mode, targets = _mode(here, options, _common(supported, dependencies))
+    group = (
+        install_objects.operator_group(options.namespace, choice.package, mode) if mode else None
+    )
+    await fit.require(reader, here, choice.manifests, group=group)
+    notes = [*choice.notes, *notes]
     names = [options.namespace, *(mode.namespaces if mode else ())]
     made = [
         install_objects.namespace(name)
@@ -111,6 +126,7 @@ async def plan(reader: ClusterObjects, options: InstallOptions, access: Access) 
         preview=choice.preview,
         notes=tuple(notes),
         served=choice.served,
+        dependencies=dependencies,
     )
 
 
@@ -247,15 +263,16 @@ async def adopt(reader: ClusterObjects, served: Served) -> None:
         await reader.merge(manifest, {"metadata": {"ownerReferences": [owner]}})
 
 
-async def _refuse_conflict(
+async def _foresee(
     here: ClusterState, choice: InstallChoice, request: InstallRequest, access: Access
-) -> tuple[str, ...]:
-    """Whether OLM can resolve the namespace with the new Subscription; a note when it is unknown.
+) -> tuple[tuple[Dependency, ...], list[str]]:
+    """What OLM installs with the operator, and a note when it is unknown whether it can.
 
-    Raises `InputError` with the facts that contradict each other when it cannot.
+    Raises `InputError` with the facts that contradict each other when OLM cannot resolve the
+    namespace with the new Subscription.
     """
     if choice.content is None:
-        return ()
+        return (), []
     wanted = Subscription(
         name=request.package,
         package=request.package,
@@ -264,19 +281,41 @@ async def _refuse_conflict(
         starting_csv=request.starting_csv,
         is_manual=request.manual,
     )
-    facts, unread = await conflicts.of_request(here, wanted, choice.content, access)
-    if not facts:
-        return ()
-    said = resolver_report.joined(facts)
-    if unread:
-        names = ", ".join(f"`{one.namespace}/{one.name}`" for one in unread)
-        return (f"{said}; other catalogs may change that, but cannot be read from here: {names}",)
+    found = await conflicts.of_request(here, wanted, choice.content, access)
+    if not found.facts:
+        also = [
+            Dependency(
+                csv=step.csv,
+                package=step.package,
+                preview=await cluster_bundle.brought(catalog, step.package, step.csv, access),
+            )
+            for step, catalog in found.also
+        ]
+        return tuple(also), []
+    said = resolver_report.joined(found.facts)
+    if found.unread:
+        names = ", ".join(f"`{one.namespace}/{one.name}`" for one in found.unread)
+        return (), [
+            f"{said}; other catalogs may change that, but cannot be read from here: {names}"
+        ]
     raise InputError(
         f"OLM cannot install `{choice.csv or choice.package}` in namespace `{here.namespace}`: "
         f"{said}",
         hint="add a catalog that offers what is missing, choose another channel or version, or use "
         "another namespace",
     )
+
+
+def _common(supported: tuple[str, ...], also: tuple[Dependency, ...]) -> tuple[str, ...]:
+    """The install modes that the dependencies support too: all are in one OperatorGroup.
+
+    Those of the operator itself when there is none.
+    """
+    common = supported
+    for one in also:
+        if one.preview is not None:
+            common = tuple(mode for mode in common if mode in one.preview.modes)
+    return common or supported
 
 
 async def _refuse_twin(reader: ClusterObjects, here: ClusterState, choice: InstallChoice) -> None:

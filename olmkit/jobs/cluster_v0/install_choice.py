@@ -6,6 +6,7 @@ can be read from here, so that what it brings can be said before anything is wri
 
 from __future__ import annotations
 
+import contextlib
 import re
 from dataclasses import dataclass, field, replace
 
@@ -16,6 +17,7 @@ from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.catalog import catalogs as catalog_job
 from olmkit.jobs.cluster import bundle as cluster_bundle
+from olmkit.jobs.cluster import offered
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest
 from olmkit.oci.reference import Reference
@@ -202,7 +204,11 @@ async def _of_address(
         )
     if chosen is None:
         return _unread(options, catalog, f"the catalog `{catalog.name}` cannot be read from here")
-    return _chosen(options, catalog, chosen)
+    content = None
+    if chosen.has_dependencies:  # only then does it matter what else is served
+        with contextlib.suppress(OlmkitError):
+            content = await offered.at(address)
+    return replace(_chosen(options, catalog, chosen), content=content)
 
 
 async def _existing(

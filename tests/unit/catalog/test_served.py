@@ -25,3 +25,22 @@ def test_edges_and_versions_are_those_that_olm_sees() -> None:
     stable = found.channels["stable"]
     way = upgrades.upgrade_path(stable, upgrades.start_of(stable.entries, "cache.v1"))
     assert [hop.entry.name for hop in way.hops] == ["cache.v3"]
+
+
+def test_what_a_bundle_needs_is_what_its_properties_say() -> None:
+    required = {"type": "olm.package.required", "value": '{"packageName":"db"}'}
+    bundle = {"packageName": "cache", "channelName": "stable", "csvName": "cache.v1",
+              "version": "1.0.0", "properties": [
+                  required, {"type": "olm.package", "value": "{}"},
+                  {"type": "olm.csv.metadata", "value": "{}"}, {"type": "x", "value": "{"},
+                  {"type": "deep", "value": "[" * 100_000}]}  # fmt: skip
+    packages = [{"name": "cache", "defaultChannelName": "stable"}]
+
+    found = served.catalog(packages, [bundle]).chosen("cache")[0].bundles["cache.v1"]
+
+    assert [(kind, str(value)[:20]) for kind, value in found.properties] == [
+        ("olm.package", "{'packageName': 'cac"),
+        ("olm.package.required", "{'packageName': 'db'"),
+        ("x", "{"),
+        ("deep", "[" * 20),
+    ]

@@ -136,10 +136,12 @@ def test_a_request_that_excludes_what_is_there_has_the_facts(
 ) -> None:
     seen = ClusterState(namespace="apps", subscriptions=(subscription("db", "v1"),), catalogs=there)
     request = Subscription(name="a", package="a", channel="v1", catalog=SHELF)
-    found, missing = asyncio.run(conflicts.of_request(seen, request, CATALOG, Access()))
-    assert (len(found), missing) == (facts, unread)
+    found = asyncio.run(conflicts.of_request(seen, request, CATALOG, Access()))
+    assert (len(found.facts), found.unread) == (facts, unread)
     alone = ClusterState(namespace="apps", catalogs=there)
-    assert asyncio.run(conflicts.of_request(alone, request, CATALOG, Access())) == ((), ())
+    found = asyncio.run(conflicts.of_request(alone, request, CATALOG, Access()))
+    assert (found.facts, found.unread) == ((), ())
+    assert [step.csv for step, _ in found.also] == ["db.v2.0.0"]
 
 
 @pytest.mark.usefixtures("_read")
@@ -147,7 +149,9 @@ def test_what_one_catalog_lacks_another_may_offer() -> None:
     only_a = catalog(package("a", "1.0.0", db=">=2.0.0"))
     request = Subscription(name="a", package="a", channel="v1", catalog=CatalogKey("own", "apps"))
     seen = ClusterState(namespace="apps", catalogs=(source("shelf"),))
-    assert asyncio.run(conflicts.of_request(seen, request, only_a, Access())) == ((), ())
+    found = asyncio.run(conflicts.of_request(seen, request, only_a, Access()))
+    assert (found.facts, found.unread) == ((), ())
+    assert [(step.csv, step.catalog) for step, _ in found.also] == [("db.v2.0.0", SHELF)]
     bare = ClusterState(namespace="apps")
-    found, _ = asyncio.run(conflicts.of_request(bare, request, only_a, Access()))
-    assert found[0] == "`a.v1.0.0` needs package `db` in `>=2.0.0`, which no catalog offers"
+    found = asyncio.run(conflicts.of_request(bare, request, only_a, Access()))
+    assert found.facts[0] == "`a.v1.0.0` needs package `db` in `>=2.0.0`, which no catalog offers"

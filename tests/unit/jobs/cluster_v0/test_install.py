@@ -31,13 +31,15 @@ from olmkit.jobs.cluster import wait as cluster_wait
 from olmkit.jobs.cluster.bundle import FoundCatalogImage
 from olmkit.jobs.cluster.wait import Timeouts
 from olmkit.jobs.cluster_v0 import fit, install, uninstall, uninstall_plan, upgrade, upgrade_plan
-from olmkit.jobs.cluster_v0.install_choice import InstallOptions
+from olmkit.jobs.cluster_v0.install_choice import InstallChoice, InstallOptions
 from olmkit.jobs.cluster_v0.uninstall_plan import UninstallOptions
 from olmkit.jobs.cluster_v0.upgrade_plan import UpgradeOptions, UpgradePlan
 from olmkit.kube.api import ClusterError, Forbidden, Resource
 from olmkit.kube.objects import GVK
 from olmkit.olm import install_objects
 from olmkit.olm.explain.explanation import Explanation, Readiness
+from olmkit.olm.install_objects import SubscribedCatalog
+from olmkit.olm.preview import Preview
 from olmkit.testing.apiserver.server import ApiServer
 
 Manifest = dict[str, Any]
@@ -374,6 +376,52 @@ def test_a_plan_of_an_upgrade_says_that_what_is_installed_does_not_run() -> None
             assert plan.notes[0] == (
                 "`cache.v1.0.0` itself is not ready: `cache.v1.0.0` is Failed: no way"
             )
+
+    run(story)
+
+
+def test_what_olm_installs_too_is_in_the_plan_and_decides_on_the_mode(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    needs = {"type": "olm.package.required", "value": {"packageName": "db", "versionRange": ">0"}}
+    blobs: list[Manifest] = []
+    for package in ("cache", "db"):
+        own = {"type": "olm.package", "value": {"packageName": package, "version": "1.0.0"}}
+        name = f"{package}.v1.0.0"
+        blobs += [
+            {"schema": "olm.package", "name": package, "defaultChannel": "a"},
+            {"schema": "olm.channel", "package": package, "name": "a", "entries": [{"name": name}]},
+            {"schema": "olm.bundle", "package": package, "name": name, "image": "",
+             "properties": [own, *([needs] if package == "cache" else [])]},
+        ]  # fmt: skip
+    content = model.of_blobs(map(Blob.of, blobs))
+
+    def preview(name: str, *modes: str) -> Preview:
+        return Preview(csv=name, version="1.0.0", modes=modes, grants=())
+
+    async def brought(_: object, package: str, name: str, __: object) -> Preview:
+        assert package == "db"
+        return preview(name, "OwnNamespace")
+
+    async def choose(*_: object) -> InstallChoice:
+        return InstallChoice(
+            package="cache",
+            catalog=SubscribedCatalog(name="shelf", namespace="apps"),
+            channel="a",
+            csv="cache.v1.0.0",
+            preview=preview("cache.v1.0.0", "OwnNamespace", "AllNamespaces"),
+            content=content,
+        )
+
+    monkeypatch.setattr(cluster_bundle, "brought", brought)
+    monkeypatch.setattr(install.install_choice, "choose", choose)
+
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, _, __):
+            options = InstallOptions(namespace="new", package="cache", catalog="shelf")
+            plan = await install.plan(reader, options, Access())
+            assert [one.csv for one in plan.dependencies] == ["db.v1.0.0"]
+            assert plan.targets == ("new",)
 
     run(story)
 
