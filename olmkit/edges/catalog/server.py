@@ -54,6 +54,9 @@ _MAX_RPCS: Final = 10_000
 _HOLD: Final = 120.0
 # Time for running calls to end after SIGTERM; a pod has 30 s in all.
 _GRACE = 5.0
+# Time for running calls to end on connections that are replaced, and between two tries to listen.
+_REPLACED = 60.0
+_AGAIN = 0.02
 _SERVING, _NOT_SERVING = 1, 2
 
 
@@ -121,18 +124,24 @@ class CatalogServer:
 
     def __init__(self, observer: CallObserver | None = None) -> None:
         self._observer = observer
-        self._server = grpc.aio.server(
-            maximum_concurrent_rpcs=_MAX_RPCS,
-            # Without this a second server could bind the same port and take half of the calls.
-            options=[("grpc.so_reuseport", 0), ("grpc.max_concurrent_streams", _MAX_STREAMS)],
-        )
         self._registry: RegistryApi | None = None
         self._check_store: Callable[[], None] = lambda: None
         self._calls: Counter[str] = Counter()
         self.lost = asyncio.Event()
         self._stopping = False
         self._changed = asyncio.Event()
-        self._server.add_generic_rpc_handlers(
+        self._listens_at = ("", 0)
+        self._tls: CertificateRenewals | None = None
+        self._ending: dict[Any, asyncio.Future[None]] = {}
+        self._server = self._new_server()
+
+    def _new_server(self) -> Any:
+        server = grpc.aio.server(
+            maximum_concurrent_rpcs=_MAX_RPCS,
+            # Without this a second server could bind the same port and take half of the calls.
+            options=[("grpc.so_reuseport", 0), ("grpc.max_concurrent_streams", _MAX_STREAMS)],
+        )
+        server.add_generic_rpc_handlers(
             (
                 _handlers(_API, self._registry_methods()),
                 _handlers(
@@ -167,6 +176,7 @@ class CatalogServer:
                 ),
             )
         )
+        return server
 
     async def start(self, host: str, port: int, tls: CertificateRenewals | None = None) -> int:
         """Listen; the port, which is a free one for 0. An empty `host` means all addresses.
@@ -176,18 +186,47 @@ class CatalogServer:
         are not a certificate and its key.
         """
         _try_address(host, port)
+        bound = await self._listen(self._server, host, port, tls)
+        self._listens_at, self._tls = (host, bound), tls
+        return bound
+
+    async def _listen(
+        self, server: Any, host: str, port: int, tls: CertificateRenewals | None
+    ) -> int:
         target = f"[{host}]" if ":" in host else host or "[::]"
         credentials = None if tls is None else _credentials(tls)
         try:
             bound: int = (
-                self._server.add_insecure_port(f"{target}:{port}")
+                server.add_insecure_port(f"{target}:{port}")
                 if credentials is None
-                else self._server.add_secure_port(f"{target}:{port}", credentials)
+                else server.add_secure_port(f"{target}:{port}", credentials)
             )
         except RuntimeError as error:
             raise RemoteError(f"cannot listen on `{address(host, port)}`") from error
-        await self._server.start()
+        await server.start()
         return bound
+
+    async def reconnect(self) -> None:
+        """Let all clients connect again; calls that run end on the connections that they have.
+
+        OLM keeps what it has read of a catalog for half an hour, unless it has to connect again.
+        Raises `RemoteError` when another program has taken the port meanwhile.
+        """
+        old, self._server = self._server, self._new_server()
+        self._ending[old] = asyncio.ensure_future(old.stop(_REPLACED))
+        self._ending[old].add_done_callback(lambda _: self._ending.pop(old, None))
+        host, port = self._listens_at
+        end = asyncio.get_running_loop().time() + _GRACE
+        while True:
+            try:
+                await self._listen(self._server, host, port, self._tls)
+            except RemoteError:  # the old one closes its socket a moment later
+                if asyncio.get_running_loop().time() >= end:
+                    raise
+                await asyncio.sleep(_AGAIN)
+                self._server = self._new_server()
+            else:
+                return
 
     def answer_from(self, registry: RegistryApi, check: Callable[[], None] = lambda: None) -> None:
         """Begin to answer; health is SERVING until `check` raises `OSError`."""
@@ -205,7 +244,8 @@ class CatalogServer:
         """Take no new calls, let running ones end, and end what then still runs."""
         self._stopping = True
         self._tell()
-        await self._server.stop(_GRACE)
+        running = (self._server, *self._ending)
+        await asyncio.gather(*(server.stop(_GRACE) for server in running))
 
     def _tell(self) -> None:
         self._changed.set()

@@ -41,7 +41,7 @@ _TAKEN_BACK = Timeouts(seconds=120)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dependency:
+class InstallDependency:
     """An operator that OLM installs too, because the requested one needs it.
 
     `preview` is None when its bundle cannot be read from here.
@@ -63,7 +63,7 @@ class Plan:
     preview: Preview | None = None
     notes: tuple[str, ...] = ()
     served: Served | None = field(default=None, repr=False)
-    dependencies: tuple[Dependency, ...] = ()
+    dependencies: tuple[InstallDependency, ...] = ()
 
 
 async def plan(reader: ClusterObjects, options: InstallOptions, access: Access) -> Plan:
@@ -265,7 +265,7 @@ async def adopt(reader: ClusterObjects, served: Served) -> None:
 
 async def _foresee(
     here: ClusterState, choice: InstallChoice, request: InstallRequest, access: Access
-) -> tuple[tuple[Dependency, ...], list[str]]:
+) -> tuple[tuple[InstallDependency, ...], list[str]]:
     """What OLM installs with the operator, and a note when it is unknown whether it can.
 
     Raises `InputError` with the facts that contradict each other when OLM cannot resolve the
@@ -284,7 +284,7 @@ async def _foresee(
     found = await conflicts.of_request(here, wanted, choice.content, access)
     if not found.facts:
         also = [
-            Dependency(
+            InstallDependency(
                 csv=step.csv,
                 package=step.package,
                 preview=await cluster_bundle.brought(catalog, step.package, step.csv, access),
@@ -306,7 +306,7 @@ async def _foresee(
     )
 
 
-def _common(supported: tuple[str, ...], also: tuple[Dependency, ...]) -> tuple[str, ...]:
+def _common(supported: tuple[str, ...], also: tuple[InstallDependency, ...]) -> tuple[str, ...]:
     """The install modes that the dependencies support too: all are in one OperatorGroup.
 
     Those of the operator itself when there is none.

@@ -327,6 +327,7 @@ async def _answer(
         else:
             service.reloaded(success=True)
             if not is_lost:
+                await service.server.reconnect()
                 ready(serving)
 
 

@@ -358,3 +358,23 @@ def test_without_a_host_it_listens_on_all_addresses() -> None:
         await server.stop()
 
     asyncio.run(scenario())
+
+
+def test_clients_connect_again_when_they_are_told_to_and_running_calls_end() -> None:
+    async def work(server: CatalogServer, channel: grpc.aio.Channel) -> None:
+        assert await several(channel, "api.Registry/ListPackages")
+        watcher = channel.unary_stream("/grpc.health.v1.Health/Watch")(b"")
+        assert await watcher.read() == SERVING
+        assert channel.get_state() is grpc.ChannelConnectivity.READY
+        changed = asyncio.ensure_future(
+            channel.wait_for_state_change(grpc.ChannelConnectivity.READY)
+        )
+
+        await server.reconnect()
+
+        await changed
+        assert await several(channel, "api.Registry/ListPackages")
+        server.hold()  # the call that ran before still gets what changes
+        assert await watcher.read() == NOT_SERVING
+
+    run(work)

@@ -383,7 +383,10 @@ def test_a_plan_of_an_upgrade_says_that_what_is_installed_does_not_run() -> None
 def test_what_olm_installs_too_is_in_the_plan_and_decides_on_the_mode(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    needs = {"type": "olm.package.required", "value": {"packageName": "db", "versionRange": ">0"}}
+    needs = {
+        "type": "olm.package.required",
+        "value": {"packageName": "db", "versionRange": "<2.0.0"},
+    }
     blobs: list[Manifest] = []
     for package in ("cache", "db"):
         own = {"type": "olm.package", "value": {"packageName": package, "version": "1.0.0"}}
