@@ -14,16 +14,17 @@ from pathlib import Path
 from typing import Final
 
 from olmkit.base.diagnostics import OlmkitError
-from olmkit.edges import machine, paths
+from olmkit.edges import disk, machine, paths
 from olmkit.edges.cluster.kubeconfig import NoClusterError
 from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.edges.images.access_settings import Access
 from olmkit.edges.images.registries import credentials
+from olmkit.jobs.image import build
 from olmkit.jobs.project import generate
 from olmkit.kube.objects import text
 from olmkit.olm import kinds
 from olmkit.olm.v1 import extension
-from olmkit.project import config
+from olmkit.project import config, image_plan
 
 EXTRAS: Final[Mapping[str, str]] = {
     "ansible": "`olmkit run` of an Ansible project",
@@ -170,6 +171,11 @@ def _project(folder: Path) -> MachineCheck:
     except OlmkitError as error:
         return MachineCheck(
             subject="project", state=State.BROKEN, detail=error.message, hint=error.hint
+        )
+    pyproject = disk.read_if_there(folder / config.PYPROJECT_FILE)
+    if fault := build.lock_fault(folder, image_plan.required_packages(pyproject)):
+        return MachineCheck(
+            subject="project", state=State.BROKEN, detail=fault.message, hint=fault.hint
         )
     kinds_of = ", ".join(dict.fromkeys(api.kind for api in project.apis)) or "no kinds yet"
     return MachineCheck(

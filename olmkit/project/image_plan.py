@@ -131,6 +131,15 @@ def application(
     )
 
 
+def required_packages(pyproject: bytes | None) -> tuple[str, ...]:
+    """The dependencies of a `pyproject.toml`; none where there is no such file, or not TOML."""
+    try:
+        value: Any = tomllib.loads((pyproject or b"").decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError):
+        return ()
+    return _texts(_table(value, "project").get("dependencies"))
+
+
 def python_version(base: Image, asked: str = "") -> str:
     """`3.13`: the Python of the base, from what was requested or from the base's own words.
 

@@ -82,6 +82,7 @@ FINDINGS: Final = tuple(
         GENERATE: (
             ("PRJ008", "makefile-options", _INFO, "The Makefile runs controller-gen with options."),
             ("PRJ009", "makefile-option-ignored", _WARNING, "An option has no effect on olmkit."),
+            ("PRJ013", "watched-content", _WARNING, "`watches.yaml` names what does not exist."),
         ),
         SCAFFOLD: (
             ("PRJ010", "unfit-for-editing", _ERROR, "A YAML file cannot be edited in place."),

@@ -33,7 +33,7 @@ from olmkit.oci import reference as references
 from olmkit.oci.image import Image
 from olmkit.oci.layer import Layer
 from olmkit.oci.reference import Reference
-from olmkit.project import config, image_plan, run_plan, watched_image
+from olmkit.project import config, image_plan, lock_file, run_plan, watched_image
 from olmkit.project.config import Settings
 from olmkit.project.image_plan import ImagePlan
 
@@ -80,7 +80,7 @@ def plan(options: ImageBuildOptions) -> ImagePlan:
     if (name := image_plan.version_file(pyproject)) and not application.version:
         version = image_plan.version_in(disk.read_if_there(project / name))
         application = replace(application, version=version)
-    return ImagePlan(
+    made = ImagePlan(
         application=application,
         base=options.base or settings.image_base or image_plan.DEFAULT_BASE,
         platforms=tuple(options.publish.platforms) or (transports.own_platform(),),
@@ -92,6 +92,10 @@ def plan(options: ImageBuildOptions) -> ImagePlan:
         sbom=options.sbom,
         variables={"HOME": "/tmp"} if found.runners else {},  # noqa: S108 - as below
     )
+    # A file that a setting names is the author's own choice, such as that of olmkit's own image.
+    if not settings.image_lock and (fault := lock_fault(project, application.requirements)):
+        raise fault
+    return made
 
 
 def _watched_plan(options: ImageBuildOptions, language: str, settings: Settings) -> ImagePlan:
@@ -244,8 +248,13 @@ async def _with_engine(
             "an engine can read only the project's folder",
             hint="put the wheels into the project's folder `wheels`",
         )
+    pyproject = disk.read_if_there(project / config.PYPROJECT_FILE)
+    if b"requirements.lock" in disk.read_file(project / file) and (
+        fault := lock_fault(project, image_plan.required_packages(pyproject))
+    ):
+        raise fault
     name = _engine_name(options)
-    settings, _ = config.parse_settings(disk.read_if_there(project / config.PYPROJECT_FILE))
+    settings, _ = config.parse_settings(pyproject)
     base = options.base or settings.image_base
     arguments = {
         **({"BASE": base} if base else {}),
@@ -273,6 +282,20 @@ def _engine_name(options: ImageBuildOptions) -> str:
         return image_plan.default_tag(plan(options).application)
     except ConfigurationError:
         return f"{paths.resolved(options.publish.project).name.lower()}:latest"
+
+
+def lock_fault(project: Path, requirements: Sequence[str]) -> ConfigurationError | None:
+    """What the lock file lacks of the requirements; None where all is there, or no lock file."""
+    name = _lock(project)
+    data = disk.read_if_there(project / name) if name else None
+    missing = lock_file.lacking(requirements, data) if data is not None else ()
+    if not missing:
+        return None
+    lacks = ", ".join(f"`{one}`" for one in missing)
+    return ConfigurationError(
+        f"`{name}` lacks {lacks}, which `{config.PYPROJECT_FILE}` requires",
+        hint=f"write it again: `{_lock_command(project)}`",
+    )
 
 
 def _lock(project: Path) -> str:

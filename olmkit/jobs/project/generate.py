@@ -37,7 +37,7 @@ from olmkit.edges.programs import go_modules
 from olmkit.edges.workspace import Workspace
 from olmkit.jobs.project import sources as project_sources
 from olmkit.kube.objects import GVK
-from olmkit.project import config, makefile
+from olmkit.project import config, makefile, watched_files
 from olmkit.project.config import Project
 
 ROLE_FILE = "config/rbac/role.yaml"
@@ -125,8 +125,21 @@ def plan(workspace: Workspace, options: GenerateOptions | None = None) -> Genera
     return GenerateResult(
         changes=changes,
         files=tuple(wanted),
-        diagnostics=(*project.findings, *found, *stale),
+        diagnostics=(*project.findings, *found, *stale, *_watched(workspace, project)),
     )
+
+
+def _watched(workspace: Workspace, project: Project) -> tuple[Diagnostic, ...]:
+    """What `watches.yaml` names and the project lacks."""
+    data = _read_if_there(workspace, watched_files.FILE) if project.runners else None
+    if data is None:
+        return ()
+    folder = workspace.folder
+
+    def has(path: str) -> bool:
+        return paths.is_folder(folder / path) or paths.is_file(folder / path)
+
+    return watched_files.check(project, data, has, prefix=_prefix(folder))
 
 
 def load_project(folder: Path, known: Tree | None = None) -> Project:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from olmkit.base.diagnostics import Severity
 from olmkit.base.texts import shortened
-from olmkit.bundle.model import Bundle
+from olmkit.bundle.model import Bundle, ClusterServiceVersion
 from olmkit.kube import objects as kube
 from olmkit.rules.engine import Finding, rule
 
@@ -34,18 +34,21 @@ _TEXTS: tuple[tuple[tuple[str | int, ...], re.Pattern[str]], ...] = (
 _MOST = 60
 _MAINTAINER = re.compile(r"Maintainer Name|.+ maintainers")
 _MAIL = re.compile(r"your@email\.com|.+-operator@example\.(?:com|org|net)")
+_IMAGE = re.compile(
+    r"(?:(?:docker\.io/)?library/)?controller(?::latest)?|(?:www\.)?example\.(?:com|org|net)/.+"
+)
 _LINK = re.compile(r"https://(?:[a-z0-9-]+\.domain|(?:www\.)?example\.(?:com|org|net))/?")
 
 
 @rule("HUB066", "placeholder-text", severity=Severity.WARNING, suite=SUITE)
 def placeholder_text(bundle: Bundle) -> Iterator[Finding]:
-    """A text, a link, a maintainer or the icon of the CSV is a placeholder from a generator.
+    """A text, a link, a maintainer, the icon or an image of the CSV is a generator's placeholder.
 
-    Why: catalogs show it to users unchanged. `olmkit init` and operator-sdk write
-    placeholders that you must replace.
+    Why: catalogs show it to users unchanged, and no registry has the image. `olmkit init`,
+    kubebuilder and operator-sdk write placeholders that you must replace.
 
-    Fix: write your own value in the base CSV, `config/manifests/bases/`, and generate the
-    bundle again.
+    Fix: write your own value in the base CSV, `config/manifests/bases/`, name the image with
+    `olmkit edit --image`, and generate the bundle again.
     """
     csv = bundle.csv
     if csv is None:
@@ -75,6 +78,24 @@ def placeholder_text(bundle: Bundle) -> Iterator[Finding]:
                 at=csv.at("spec", "icon", number, "base64data"),
                 hint="embed your own icon in the base CSV",
             )
+
+    yield from _placeholder_images(csv)
+
+
+def _placeholder_images(csv: ClusterServiceVersion) -> Iterator[Finding]:
+    for index, deployment in enumerate(csv.deployments):
+        template = kube.mapping(kube.mapping(deployment.get("spec")).get("template"))
+        for number, entry in enumerate(
+            kube.sequence(kube.mapping(template.get("spec")).get("containers"))
+        ):
+            image = kube.scalar_text(kube.mapping(entry).get("image"))
+            if _IMAGE.fullmatch(image):
+                place = ("template", "spec", "containers", number, "image")
+                yield Finding(
+                    f"the image `{shortened(image, _MOST)}` is a placeholder",
+                    at=csv.at("spec", "install", "spec", "deployments", index, "spec", *place),
+                    hint="name the operator's image and generate the bundle again",
+                )
 
 
 def _of_list(

@@ -85,6 +85,19 @@ def test_a_project_is_named_with_its_kinds(home: Path) -> None:
     assert examine(home, {})["project"].state is State.BROKEN
 
 
+def test_a_lock_file_without_a_required_package_is_broken(home: Path) -> None:
+    (home / "PROJECT").write_text("projectName: pond\nversion: '3'\n")
+    (home / "pyproject.toml").write_text('[project]\nname = "pond"\ndependencies = ["a", "b"]\n')
+    (home / "requirements.lock").write_text("a==1 --hash=sha256:00\n")
+    found = examine(home, {})["project"]
+    assert (found.state, found.detail) == (
+        State.BROKEN,
+        "`requirements.lock` lacks `b`, which `pyproject.toml` requires",
+    )
+    (home / "requirements.lock").write_text("a==1 --hash=sha256:00\nb==2 --hash=sha256:11\n")
+    assert examine(home, {})["project"].state is State.OK
+
+
 def test_assets_that_are_named_have_precedence(home: Path) -> None:
     (home / "etcd").write_text("")
     found = examine(home, {"KUBEBUILDER_ASSETS": str(home)})

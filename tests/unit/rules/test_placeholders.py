@@ -13,6 +13,7 @@ from olmkit.jobs.bundle.generate import BundleGenerateOptions
 from olmkit.jobs.bundle.validate import CheckOptions
 from olmkit.jobs.project import scaffold
 from olmkit.project.scaffold.api import ApiRequest
+from olmkit.project.scaffold.edit import EditRequest
 from olmkit.project.scaffold.project import InitRequest
 from olmkit.rules.publishing import placeholders
 
@@ -43,6 +44,7 @@ def test_all_that_is_scaffolded_is_found(project: Path) -> None:
         "`spec.maintainers[0].name`",
         "`spec.maintainers[0].email`",
         "the icon",
+        "the image `example.com/pond-operator:v0.0.1`",
     ):
         assert [one for one in messages if one.startswith(place)], place
     assert found(project / "bundle", "default") == []
@@ -62,8 +64,29 @@ def test_what_the_author_wrote_is_not_found(project: Path) -> None:
         text, count = re.subn(pattern, written, text)
         assert count, pattern
     base.write_text(text)
+    scaffold.edit(project, EditRequest(image="quay.io/ponds/pond-operator:v0.1.0"))
     generate.generate(project, BundleGenerateOptions(version="0.1.0"))
     assert found(project / "bundle") == []
+
+
+@pytest.mark.parametrize(
+    ("image", "is_placeholder"),
+    [
+        ("controller:latest", True),
+        ("controller", True),
+        ("docker.io/library/controller:latest", True),
+        ("example.com/pond-operator:v1", True),
+        ("quay.io/ponds/controller:latest", False),
+        ("registry.example.com/ponds/pond:v1", False),
+    ],
+)
+def test_image_of_a_generator_is_found(project: Path, image: str, is_placeholder: bool) -> None:
+    generate.generate(project, BundleGenerateOptions(version="0.1.0"))
+    csv = project / "bundle/manifests/pond-operator.clusterserviceversion.yaml"
+    text = re.sub(r"(?m)(image: ).*pond-operator.*$", rf"\g<1>{image}", csv.read_text())
+    csv.write_text(text)
+    messages = found(project / "bundle")
+    assert (f"the image `{image}` is a placeholder" in messages) is is_placeholder
 
 
 def test_the_icon_is_that_of_the_template(root: Path) -> None:

@@ -221,6 +221,22 @@ def test_only_a_file_with_hashes_is_a_lock(project: Path) -> None:
     assert job.plan(options(project)).lock == "requirements.txt"
 
 
+@pytest.mark.parametrize("engine", ["", "docker"])
+def test_lock_that_lacks_a_required_package_is_refused(project: Path, engine: str) -> None:
+    text = (project / "pyproject.toml").read_text()
+    (project / "pyproject.toml").write_text(
+        text.replace('dependencies = ["one', 'dependencies = ["two>=1", "one')
+    )
+    (project / "requirements.lock").write_text("one==1.0 --hash=sha256:0\n")
+    (project / "Containerfile").write_text("FROM scratch\nCOPY requirements.lock .\n")
+    (project / "Makefile").write_text("lock: x\n\ttrue\n")
+    with pytest.raises(ConfigurationError, match=r"`requirements\.lock` lacks `two`") as error:
+        build(project, engine=engine, wheels="")
+    assert error.value.hint == "write it again: `make lock`"
+    (project / "requirements.lock").write_text("one==1.0 --hash=sha256:0\nTwo==1 --hash=sha256:1")
+    assert job.plan(options(project)).lock == "requirements.lock"
+
+
 @pytest.mark.parametrize(
     ("makefile", "command"),
     [

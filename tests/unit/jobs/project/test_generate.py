@@ -236,6 +236,16 @@ def test_a_project_of_watches_that_says_go_is_not_searched_for_go(toy: Path) -> 
     assert "config/manifests/bases/toy.clusterserviceversion.yaml" in changes
 
 
+def test_entries_of_watches_that_name_nothing_are_reported(toy: Path) -> None:
+    layout = "helm.sdk.operatorframework.io/v1"
+    (toy / "PROJECT").write_text(PROJECT.replace("python.olmkit/v1", layout))
+    (toy / "watches.yaml").write_text("[{kind: Toy, chart: helm-charts/toy}]")
+    (found,) = generate.generate(toy).diagnostics
+    assert (found.rule, found.message) == ("PRJ013", "the chart `helm-charts/toy` does not exist")
+    (toy / "helm-charts/toy").mkdir(parents=True)
+    assert not generate.generate(toy).diagnostics
+
+
 @pytest.mark.parametrize("language", ["helm", "ansible"])
 def test_a_project_without_types_has_the_base_of_its_bundles(toy: Path, language: str) -> None:
     (toy / "toy/broken.py").write_text("x = (")  # as plugins of Ansible may be
