@@ -294,7 +294,7 @@ def lock_fault(project: Path, requirements: Sequence[str]) -> ConfigurationError
     lacks = ", ".join(f"`{one}`" for one in missing)
     return ConfigurationError(
         f"`{name}` lacks {lacks}, which `{config.PYPROJECT_FILE}` requires",
-        hint=f"write it again: `{_lock_command(project)}`",
+        hint=f"write it again: `{_lock_command(project, requirements)}`",
     )
 
 
