@@ -121,7 +121,7 @@ async def plan(
             raise _nothing(seen, options, made)
     if options.delete_crds and made.unattended:
         raise InputError(
-            f"{len(made.unattended)} objects of its APIs exist and would be deleted with the CRDs",
+            _count(made.unattended, "exists", "exist") + " and would be deleted with the CRDs",
             hint="pass `--delete-operands` too, or delete them first",
         )
     namespace = await cluster_read.created_namespace(reader, options.namespace)
@@ -200,7 +200,7 @@ def _stays(
 ) -> Iterator[str]:
     """Yield what stays, each with the reason."""
     if listing.found and not options.delete_operands:
-        yield f"{len(listing.found)} objects of its APIs, which no operator manages now"
+        yield f"{_count(listing.found)}, which no operator manages now"
     if listing.unread and not options.delete_operands:
         names = ", ".join(objects.name(one.crd) for one in listing.unread)
         yield f"the objects of {names}, which cannot be listed: {listing.unread[0].error.message}"
@@ -210,6 +210,12 @@ def _stays(
         yield f"the CRD {name} with its objects: {owner} needs it"
     if operators is not None:
         yield f"the Operator {objects.name(operators)}: OLM keeps it as long as a CRD exists"
+
+
+def _count(found: tuple[Manifest, ...], one: str = "", several: str = "") -> str:
+    """How many operands there are, with a verb."""
+    noun, verb = ("object", one) if len(found) == 1 else ("objects", several)
+    return f"{len(found)} {noun} of its APIs {verb}".rstrip()
 
 
 def _dependencies(seen: ClusterState, subscription: Manifest | None) -> Iterator[str]:

@@ -256,7 +256,7 @@ def _unmet(snapshot: ClusterState, csv: Manifest) -> Iterator[Diagnosis]:
         if kind == "ServiceAccount":
             yield _account(csv, one, name, words)
         elif kind == "CustomResourceDefinition":
-            yield _crd(snapshot, csv, name, words or status)
+            yield _crd(snapshot, csv, one)
         elif kind == "ClusterServiceVersion":
             yield _too_old(csv, words)
         elif status == "NotPresent" and text(one.get("version")):
@@ -268,9 +268,14 @@ def _unmet(snapshot: ClusterState, csv: Manifest) -> Iterator[Diagnosis]:
             )
 
 
-def _crd(snapshot: ClusterState, csv: Manifest, name: str, words: str) -> Diagnosis:
-    """A CRD that OLM has not found: one that the bundle brings, or one of another operator."""
-    whose = objects.name(csv)
+def _crd(snapshot: ClusterState, csv: Manifest, unmet: Mapping[str, Any]) -> Diagnosis:
+    """A CRD that OLM has not found: one that the bundle brings, or one of another operator.
+
+    One that is there and not satisfied is of an earlier version.
+    """
+    whose, name, status = objects.name(csv), text(unmet.get("name")), text(unmet.get("status"))
+    words = explanation.first_line(text(unmet.get("message"))) or status
+    exists = status == "PresentNotSatisfied"
     if name not in kinds.owned_crds(csv):
         return Diagnosis(
             cause="missing-api",
@@ -280,12 +285,15 @@ def _crd(snapshot: ClusterState, csv: Manifest, name: str, words: str) -> Diagno
     if any(whose in kinds.plan_csvs(plan) and not _is_done(plan) for plan in snapshot.plans):
         return Diagnosis(
             cause="missing-api",
-            message=f"OLM has not yet created the CustomResourceDefinition `{name}` of `{whose}`",
+            message=f"OLM has not yet {'updated' if exists else 'created'} the "
+            f"CustomResourceDefinition `{name}` {'for' if exists else 'of'} `{whose}`",
             readiness=Readiness.WAITING,
         )
     return Diagnosis(
         cause="missing-api",
-        message=f"OLM does not find the CustomResourceDefinition `{name}`, which `{whose}` brings: "
+        message=f"the CustomResourceDefinition `{name}` is not yet that of `{whose}`: {words}"
+        if exists
+        else f"OLM does not find the CustomResourceDefinition `{name}`, which `{whose}` brings: "
         f"{words}",
         hint="wait, as OLM looks again; if it was deleted, uninstall the operator and install it "
         "again, since OLM creates CRDs only once",

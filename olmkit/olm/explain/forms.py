@@ -14,6 +14,9 @@ import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+# The API server ended a request of OLM that took too long; those to webhooks have other words.
+API_SERVER_LATE: Final = "request did not complete within requested timeout"
+
 # Constraints of the resolver. A message may hold several of them, joined with commas.
 UNSATISFIABLE: Final = "constraints not satisfiable: "
 REQUIRES: Final = r"bundle (?P<bundle>\S+) requires an operator"

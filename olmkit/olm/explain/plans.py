@@ -87,6 +87,16 @@ def _plan_failure(plan: Manifest, words: str, readiness: Readiness) -> Diagnosis
     ]
     if unsupported:
         return _unsupported(unsupported[0], readiness)
+    if forms.API_SERVER_LATE in words:
+        return Diagnosis(
+            cause="install-plan-failed",
+            message=f"the API server did not finish a request of OLM in time: {said}",
+            hint="check the load of the API server and of etcd"
+            if readiness is Readiness.BLOCKED
+            else "wait, as OLM tries again; if it lasts, check the load of the API server and of "
+            "etcd",
+            readiness=readiness,
+        )
     return bundle_objects.of_plan(words, objects.namespace(plan), readiness) or Diagnosis(
         cause="install-plan-failed",
         message=f"the InstallPlan `{name}` fails: {said}",

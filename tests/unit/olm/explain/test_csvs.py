@@ -190,3 +190,29 @@ def test_a_crd_of_the_bundle_itself_needs_no_other_operator(
     assert (found.cause, found.readiness) == ("missing-api", readiness)
     assert message in found.message
     assert found.hint.startswith(hint)
+
+
+@pytest.mark.parametrize(
+    ("phase", "message"),
+    [
+        ("Installing", "OLM has not yet updated the CustomResourceDefinition `a` for"),
+        (
+            "Complete",
+            "the CustomResourceDefinition `a` is not yet that of `cache.v1.0.0`: CRD inst",
+        ),
+    ],
+)
+def test_a_crd_of_the_version_before_is_there(phase: str, message: str) -> None:
+    plan = {
+        "kind": "InstallPlan",
+        "metadata": {"name": "install-x", "namespace": "apps"},
+        "spec": {"clusterServiceVersionNames": ["cache.v1.0.0"]},
+        "status": {"phase": phase},
+    }
+    pending = csv("Pending", customresourcedefinitions={"owned": [{"name": "a"}]})
+    unmet = {"kind": "CustomResourceDefinition", "name": "a", "status": "PresentNotSatisfied"}
+    said = "CRD installed alongside other CSV(s): cache.v0.9.0"
+    pending["status"]["requirementStatus"] = [{**unmet, "message": said}]
+    found = csvs.of_csv(ClusterState(namespace="apps", plans=(plan,)), pending)
+    assert found is not None
+    assert found.message.startswith(message)

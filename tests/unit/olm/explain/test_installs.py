@@ -14,6 +14,8 @@ Manifest = dict[str, Any]
 CSV = "cache.v2.0.0"
 OLD = "cache.v1.0.0"
 
+LATE = "Timeout: request did not complete within requested timeout - context deadline exceeded"
+
 
 def made(kind: str, name: str, namespace: str = "apps", **fields: Any) -> Manifest:
     api = "operators.coreos.com/v1" if kind == "OperatorGroup" else "operators.coreos.com/v1alpha1"
@@ -313,6 +315,7 @@ def test_resolution_may_fail_while_an_old_version_goes() -> None:
             "service-account-forbidden",
         ),
         ("something new", "install-plan-failed"),
+        (f'error updating CRD "a.b": {LATE}', "install-plan-failed"),
     ],
 )
 def test_a_failed_plan_says_why(message: str, cause: str) -> None:
@@ -320,6 +323,18 @@ def test_a_failed_plan_says_why(message: str, cause: str) -> None:
     seen = cluster(subscription(currentCSV=CSV, **REF), plan("Failed", CSV, conditions=conditions))
 
     assert explain(seen, "cache").cause == cause
+
+
+def test_a_request_that_the_api_server_did_not_finish_is_tried_again() -> None:
+    trying = plan("Installing", CSV)
+    trying["status"]["message"] = f'retrying execution due to error: error updating CRD "a": {LATE}'
+    found = explain(cluster(subscription(currentCSV=CSV, **REF), trying), "cache")
+
+    assert (found.cause, found.readiness) == ("install-plan-failed", Readiness.STUCK)
+    assert found.message == (
+        f'the API server did not finish a request of OLM in time: error updating CRD "a": {LATE}'
+    )
+    assert found.hint.startswith("wait, as OLM tries again")
 
 
 def test_a_csv_that_succeeded_does_not_hide_a_plan_that_failed_at_a_crd() -> None:
