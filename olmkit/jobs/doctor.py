@@ -1,4 +1,4 @@
-"""What a machine has for olmkit: extras, programs, credentials, a project, a cluster with OLM.
+"""Check a machine for olmkit: extras, programs, credentials, a project, a cluster with OLM.
 
 Only the cluster of the kubeconfig is contacted. Credentials are counted, not used.
 """
@@ -40,7 +40,7 @@ EXTRAS: Final[Mapping[str, str]] = {
 }
 """The purpose of each extra of olmkit; `all` includes them all."""
 
-# Programs that some commands call, and what for; two in one entry serve the same purpose.
+# Programs that some commands call, and their purpose; two in one entry are alternatives.
 _PROGRAMS: Final = {
     ("git",): "`olmkit submit check` of a pull request",
     ("helm",): "`olmkit run` of a Helm project",
@@ -49,11 +49,11 @@ _PROGRAMS: Final = {
     ("etcd",): "tests against a real API server",
 }
 _ASSETS: Final = "KUBEBUILDER_ASSETS"
-_PATIENCE: Final = 10.0  # seconds for the API server to answer
+_PATIENCE: Final = 10.0  # seconds for the API server to respond
 
 
 class State(StrEnum):
-    """Whether something can be used. What is missing is needed by some commands only."""
+    """The result of a check. Missing parts are needed by some commands only."""
 
     OK = "ok"
     MISSING = "missing"
@@ -62,7 +62,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MachineCheck:
-    """One thing that was looked at: what it is, and what to do when it cannot be used."""
+    """One check: its subject, its result, and a hint if it failed."""
 
     subject: str
     state: State
@@ -75,9 +75,9 @@ async def examine(
     access: Access,
     cluster: AbstractAsyncContextManager[tuple[ClusterObjects, str]],
 ) -> tuple[MachineCheck, ...]:
-    """Return everything that was found, in the order in which a new user needs it.
+    """Return all checks, in the order in which a new user needs them.
 
-    `folder` may hold a project; `cluster` opens the one of the kubeconfig.
+    `folder` may contain a project; `cluster` opens the cluster of the kubeconfig.
     """
     return (
         _olmkit(),

@@ -1,8 +1,7 @@
 """Short calls: a common task in one line of a script, with the defaults of the command line.
 
-A call that needs a registry runs its own event loop, so it cannot be used inside one;
-there, await the job. Without `access`, registries are reached with the credentials and proxies
-of this process.
+A call that needs a registry runs its own event loop, so it cannot be used inside one; there, await
+the job. Without `access`, the credentials and proxies of this process are used for registries.
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ if TYPE_CHECKING:
 def generate(project: str | Path = ".", *, dry_run: bool = False) -> GenerateResult:
     """Write CRDs, roles, webhooks and the base CSV of a project from its types and markers.
 
-    Nothing is written with `dry_run`. Raises `InputError` when the sources have errors,
-    `ConfigurationError` when there is no project.
+    With `dry_run`, nothing is written. Raises `InputError` if the sources have errors, and
+    `ConfigurationError` if there is no project.
     """
     from olmkit.jobs.project import generate as job
 
@@ -42,8 +41,8 @@ def generate_bundle(
 ) -> BundleGenerateResult:
     """Write the bundle of a project from its manifests and its base CSV.
 
-    An empty `version` is that of the project. Nothing is written with `dry_run`. Raises
-    `InputError` when the manifests allow no bundle.
+    The default `version` is that of the project. With `dry_run`, nothing is written. Raises
+    `InputError` if the manifests do not form a bundle.
     """
     from olmkit.jobs.bundle import generate as job
 
@@ -59,11 +58,11 @@ def validate_bundle(
     ignore: Sequence[str] = (),
     access: Access | None = None,
 ) -> tuple[Diagnostic, ...]:
-    """Return the findings about a bundle: a folder or an image.
+    """Check a bundle in a folder or an image, and return the findings.
 
-    `select` and `ignore` take codes, names and families of rules. Raises `InputError` when the
-    bundle cannot be read, `RemoteError` when its image cannot be pulled, `ConfigurationError`
-    for an unknown rule or profile.
+    `select` and `ignore` take codes, names and families of rules. Raises `InputError` if the bundle
+    cannot be read, `RemoteError` if its image cannot be pulled, and `ConfigurationError` for an
+    unknown rule or profile.
     """
     from olmkit.jobs.bundle import validate as job
 
@@ -80,7 +79,7 @@ def validate_catalog(
     ignore: Sequence[str] = (),
     access: Access | None = None,
 ) -> tuple[Diagnostic, ...]:
-    """Return the findings about a catalog: a folder or an image.
+    """Check a catalog in a folder or an image, and return the findings.
 
     Arguments and errors are those of `validate_bundle`.
     """
@@ -94,10 +93,10 @@ def validate_catalog(
 def render_catalog(
     *references: str | Path, image: str = "", form: Form = "yaml", access: Access | None = None
 ) -> bytes:
-    """Bundles and catalogs as one stream of catalog blobs in YAML, or with `form` in JSON.
+    """Render bundles and catalogs as one stream of catalog blobs, in YAML or JSON.
 
-    `image` is the reference of bundles in folders; `{package}`, `{name}` and `{version}` in it
-    are replaced. Raises `InputError` with all findings when something cannot be rendered.
+    `image` is the image of bundles in folders; `{package}`, `{name}` and `{version}` in it are
+    replaced. Raises `InputError` with all findings if a reference cannot be rendered.
     """
     from olmkit.catalog.blobs import fbc
     from olmkit.jobs.catalog import render as job
@@ -126,7 +125,7 @@ def push_catalog(source: str | Path, target: str, *, access: Access | None = Non
 def push_image(source: str, target: str, *, access: Access | None = None) -> Published:
     """Push an image, such as one in a layout (`oci:FOLDER:TAG`), to `target`.
 
-    The result has the pinned reference. Raises `RemoteError` if a registry refuses it.
+    The result has the pinned reference. Raises `RemoteError` if that fails.
     """
     from olmkit.jobs.image import publish as job
 

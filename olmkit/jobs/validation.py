@@ -1,7 +1,7 @@
-"""What the checks of bundles and of catalogs share: how images are had, what a check gives.
+"""Common parts of checks of bundles and catalogs: pulled images and results.
 
-Both are named as folders or as images. Images are pulled before the work begins, so that the
-checks themselves need no network; one that cannot be had is an entry with its error.
+References are folders or images. Images are pulled before the checks, so that the checks need no
+network; an image that cannot be pulled is an entry with its error.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from olmkit.base.tree import Tree
 from olmkit.edges import paths
 
 Pulled = Mapping[str, Tree | OlmkitError]
-"""The files of images by reference, or why they cannot be had."""
+"""The files of images by reference, or errors."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValidationResult:
-    """What was found in one bundle or catalog, or why it could not be read."""
+    """The findings in one bundle or catalog, or the error why it cannot be read."""
 
     reference: str
     name: str = ""
@@ -37,12 +37,12 @@ class ValidationResult:
 
 
 def are_folders(references: Sequence[str]) -> bool:
-    """Return whether all are on the disk, so that nothing has to be pulled."""
+    """Return whether all references are local, so that nothing must be pulled."""
     return all(paths.exists(Path(name)) for name in references)
 
 
 async def pull(references: Sequence[str], read: Callable[[str], Awaitable[Tree]]) -> Pulled:
-    """Return the files of those that are images, as `read` has them."""
+    """Read the references that are images with `read`; return their files or errors."""
     pulled: dict[str, Tree | OlmkitError] = {}
     for name in references:
         if name in pulled or are_folders((name,)):

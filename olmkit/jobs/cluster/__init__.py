@@ -1,4 +1,4 @@
-"""What is done in a cluster, whichever OLM it has: reading, waiting, writing, status, deploying.
+"""Jobs in a cluster with any OLM: reading, waiting, writing, status, deploying.
 
-Installs through OLM are in `jobs.cluster_v0` and `jobs.cluster_v1`.
+`jobs.cluster_v0` and `jobs.cluster_v1` install through OLM.
 """

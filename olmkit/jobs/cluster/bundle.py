@@ -1,8 +1,8 @@
-"""What OLM is going to install, read before anything is written.
+"""Read the bundle that OLM is going to install, before anything is written.
 
-A bundle is read from its folder or image. Of a catalog, the head of the channel or the
-wanted version is looked up and its bundle read. What cannot be read from here is not
-an error: the cluster may reach registries that we do not.
+A bundle is read from its folder or image. In a catalog, the head of the channel or the requested
+version is looked up, and its bundle is read. A failed read is not an error: the cluster may reach
+registries that this machine cannot.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _ANSWER = 3.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedBundle:
-    """A bundle that was named: as a catalog holds it, its channel, and what it brings."""
+    """A requested bundle: its catalog entry, its channel, and a preview of its contents."""
 
     rendered: RenderedBundle
     channel: str
@@ -45,10 +45,10 @@ class NamedBundle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
-    """What a catalog offers: the CSV's name and channel, and the bundle's preview if readable.
+    """The bundle that a catalog offers: its CSV name, its channel, and a preview if readable.
 
-    `is_missing`: the registry answers that the bundle's image does not exist; `note` has the words.
-    `has_dependencies`: a catalog server says that it needs other operators.
+    `is_missing`: the registry reports that the bundle's image does not exist; `note` has the
+    reason. `has_dependencies`: a catalog server says that it needs other operators.
     """
 
     csv: str
@@ -62,7 +62,7 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundCatalogImage:
-    """A catalog image: its packages, and the folder of its files when it cannot serve itself."""
+    """A catalog image: its packages, and the folder of its files if it has no server."""
 
     catalog: Catalog
     folder: str
@@ -70,10 +70,10 @@ class FoundCatalogImage:
 
 
 async def read_bundle(text: str, access: Access) -> NamedBundle:
-    """Return the bundle in a folder or in an image of a registry, which is pinned by its digest.
+    """Read the bundle in a folder or in an image, which is pinned by its digest.
 
-    Raises `InputError` when it has no ClusterServiceVersion or cannot be rendered,
-    `RemoteError` when the image cannot be pulled.
+    Raises `InputError` if it has no ClusterServiceVersion or cannot be rendered, and `RemoteError`
+    if the image cannot be pulled.
     """
     found = await transports.read_bundle_tree(text, access)
     image = ""
@@ -97,7 +97,7 @@ async def read_bundle(text: str, access: Access) -> NamedBundle:
 
 
 async def read_catalog(text: str, access: Access) -> FoundCatalogImage:
-    """Return the catalog in an image; raise `OlmkitError` when it cannot be read from here."""
+    """Read the catalog in an image, or raise `OlmkitError`."""
     found = await transports.read_catalog_tree(text, access)
     return FoundCatalogImage(
         catalog=catalog_job.read(text, tree=found.tree, valid=False),
@@ -107,24 +107,24 @@ async def read_catalog(text: str, access: Access) -> FoundCatalogImage:
 
 
 async def folder_to_extract(text: str, access: Access) -> str:
-    """Return the folder of the files in a catalog image that does not serve itself; else empty."""
+    """Return the folder of the files in a catalog image without a server; else empty."""
     facts = await image_job.inspect(text, access)
     serves = any(facts.run.get(key) for key in ("Entrypoint", "Cmd"))
     return "" if serves else facts.labels.get(transports.CONFIGS_LABEL, "")
 
 
 def is_missing(error: OlmkitError) -> bool:
-    """Return whether a registry answers that there is no such image."""
+    """Return whether a registry reports that the image does not exist."""
     return isinstance(error, RegistryError) and error.status == 404
 
 
 def is_image(catalog: str) -> bool:
-    """Return whether a catalog is named as an image, not as an object of the cluster."""
+    """Return whether a catalog is given as an image, not as an object of the cluster."""
     return "/" in catalog or ":" in catalog
 
 
 def check_names(package: str, catalog: str) -> None:
-    """Refuse what cannot name a package, or the image of a catalog: `ConfigurationError`."""
+    """Raise `ConfigurationError` for an invalid package name or catalog image."""
     if not names.is_subdomain(package):
         raise ConfigurationError(
             f"`{package}` is not a package name",
@@ -137,7 +137,7 @@ def check_names(package: str, catalog: str) -> None:
 async def choose(
     catalog: Catalog, package: str, access: Access, *, channel: str = "", version: str = ""
 ) -> Chosen:
-    """Return the bundle that OLM would install first. Raises `InputError` when there is none."""
+    """Return the bundle that OLM would install first, or raise `InputError`."""
     found = catalog.chosen(package)[0]
     line = _channel(found, channel)
     entry = _entry(found, line, version)
@@ -146,7 +146,7 @@ async def choose(
 
 
 async def brought(catalog: Catalog, package: str, name: str, access: Access) -> Preview | None:
-    """Return what a bundle of the catalog brings; None if it is not there or cannot be read."""
+    """Return a preview of a bundle of the catalog; None if it does not exist or cannot be read."""
     bundle = catalog.chosen(package)[0].bundles.get(name)
     if bundle is None:
         return None
@@ -154,7 +154,7 @@ async def brought(catalog: Catalog, package: str, name: str, access: Access) -> 
 
 
 async def read_chosen(csv: str, channel: str, image: str, access: Access) -> Chosen:
-    """Return the bundle of that name, with what its image brings where it can be read from here."""
+    """Return the bundle with this name, with a preview of its image if it can be read."""
     if not image:
         return Chosen(csv=csv, channel=channel, preview=None, note="its bundle has no image")
     try:
@@ -176,9 +176,9 @@ async def ask(
     version: str = "",
     name: str = "",
 ) -> Chosen | None:
-    """Return the same of a served catalog, where it can be reached from here; else None.
+    """Choose the bundle from a served catalog; None if the server cannot be reached.
 
-    `name`: of the CSV, instead of a version.
+    `name` is that of the CSV, and replaces a version.
     """
     try:
         from olmkit.edges.catalog import client as catalog_client

@@ -1,7 +1,7 @@
-"""Why OLM v0 cannot resolve a namespace, from the catalogs that it sees.
+"""Explain from the visible catalogs why OLM v0 cannot resolve a namespace.
 
-OLM's own message names the constraints, and not the bundles that would meet them. The catalogs tell
-that, where they can be read from here.
+OLM's own message names the constraints, but not the bundles that would meet them. The catalogs show
+these, if they can be read from this machine.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _UNSATISFIABLE = "ConstraintsNotSatisfiable"
 
 
 def added(access: Access) -> Added:
-    """Adds to a state what only catalogs contain: the package of a bundle image, and conflicts."""
+    """Add to a state what only catalogs contain: the packages of bundle images, and conflicts."""
     packages, catalogs = BundlePackages(access), VisibleCatalogs(access)
 
     async def add(seen: ClusterState) -> ClusterState:
@@ -37,14 +37,14 @@ def added(access: Access) -> Added:
 
 
 class VisibleCatalogs:
-    """The catalogs that a namespace sees; each is read once, when needed."""
+    """The catalogs that are visible in a namespace; each is read once, when needed."""
 
     def __init__(self, access: Access) -> None:
         self._access = access
         self._read: dict[str, Catalog | None] = {}
 
     async def added(self, seen: ClusterState) -> ClusterState:
-        """The state with `conflict`, when OLM reports that it cannot resolve the namespace."""
+        """Return the state with `conflict` if OLM cannot resolve the namespace."""
         if not any(map(_is_unsatisfiable, seen.subscriptions)):
             return seen
         found, unread = await self.of(seen)
@@ -122,7 +122,7 @@ async def of_request(
 def _also(
     inputs: ResolverInput, catalogs: Mapping[CatalogKey, Catalog], request: Subscription
 ) -> tuple[tuple[InstallStep, Catalog], ...]:
-    """The operators that are installed for a dependency, where OLM has no choice."""
+    """Return the operators that are installed for a dependency, where OLM has no choice."""
     answers = solve.resolve(inputs)
     if len(answers) != 1 or not isinstance(answers[0], SolvedInstall):
         return ()
@@ -135,7 +135,7 @@ def _also(
 
 
 def _sees_all(seen: ClusterState, also: Iterable[CatalogKey] = ()) -> bool:
-    """Return whether all catalogs that count for the namespace are known."""
+    """Return whether all catalogs that are visible in the namespace are known."""
     places = (seen.namespace, cluster_input.global_namespace(seen, also))
     return all(map(seen.lists_catalogs, places))
 

@@ -1,7 +1,7 @@
-"""Whether the objects of an operator's kinds can be read: what converts them answers.
+"""Check whether the conversion webhooks of an operator's CRDs work.
 
-OLM never looks at this, so an operator that OLM calls Succeeded may have objects that no client
-can read, change or delete.
+OLM does not check this, so an operator with the phase Succeeded may have objects that no client can
+read, change or delete.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from olmkit.olm import kinds
 
 
 async def unconverted(reader: ClusterObjects, csvs: Iterable[Manifest]) -> dict[str, str]:
-    """Return the CRDs of the CSVs whose objects no webhook converts now, with the server's message.
+    """Return the CRDs whose conversion webhook fails, with the API server's message.
 
-    One object of each served version is requested. What may not be read is taken to be well.
+    One object of each served version is requested. CRDs that the user may not read are skipped.
     """
     names = sorted({name for csv in csvs for name in kinds.owned_crds(csv)})
     messages = await asyncio.gather(*(_message(reader, name) for name in names))

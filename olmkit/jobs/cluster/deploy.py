@@ -1,8 +1,8 @@
-"""Deploy an overlay of a project without OLM, and take it away again.
+"""Deploy and undeploy an overlay of a project without OLM.
 
-Everything is applied by the server, in an order that works the first time; then the
-operator's Deployments are waited for, and when they do not get available, their pods
-say why.
+All objects are applied with server-side apply, in the order of their dependencies. Then the job
+waits until the operator's Deployments are available; if they are not, the state of their pods
+explains why.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from olmkit.olm.explain.workloads import pods
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeployOptions:
-    """`image` is that of the operator, instead of the overlay's."""
+    """The options of a deployment; `image` replaces the operator image of the overlay."""
 
     project: Path
     overlay: str = overlay.DEFAULT
@@ -41,9 +41,10 @@ class DeployOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Undeploying:
-    """What would be deleted, in order; `operands` first.
+    """The objects to delete, in order; `operands` first.
 
-    The objects of `unread` CRDs go too, but can be listed only when nothing converts them.
+    The objects of `unread` CRDs are deleted too, but cannot be listed because their conversion
+    fails.
     """
 
     objects: tuple[Manifest, ...]
@@ -53,19 +54,19 @@ class Undeploying:
 
     @property
     def unlisted(self) -> tuple[str, ...]:
-        """In words, the objects that go and cannot be listed before."""
+        """Describe the objects that are deleted but cannot be listed before."""
         return operand_objects.unlisted(self.unread)
 
     @property
     def all(self) -> tuple[Manifest, ...]:
-        """Everything that goes, in order."""
+        """Return all objects to delete, in order."""
         return (*self.operands, *self.objects)
 
 
 def wanted(options: DeployOptions) -> tuple[Manifest, ...]:
     """Return the objects of the overlay in the order in which they are applied.
 
-    Raises `ConfigurationError` when the image has no name that can be one.
+    Raises `ConfigurationError` if the name of the image is invalid.
     """
     if options.image:
         Reference.parse(options.image)
@@ -82,7 +83,7 @@ def wanted(options: DeployOptions) -> tuple[Manifest, ...]:
 
 
 async def changes(reader: ClusterObjects, found: Iterable[Manifest]) -> tuple[str, ...]:
-    """Return what `apply` would do with each object, in words."""
+    """Return a line for each object with the change that `apply` would make."""
     lines = []
     for manifest in found:
         there = await reader.current(manifest)
@@ -98,9 +99,9 @@ async def changes(reader: ClusterObjects, found: Iterable[Manifest]) -> tuple[st
 async def apply(
     reader: ClusterObjects, found: tuple[Manifest, ...], *, report: Report, timeouts: Timeouts
 ) -> Explanation:
-    """Apply the objects in order and wait for the Deployments; returns the final state.
+    """Apply the objects in order and wait for the Deployments; return the final state.
 
-    Raises `ClusterError` when the server refuses an object.
+    Raises `ClusterError` if the server rejects an object.
     """
     first = [one for one in found if objects.kind(one) in rollout.FIRST]
     for manifest in first:
@@ -129,14 +130,14 @@ async def removal(
     delete_operands: bool,
     report: Report = wait.silent,
 ) -> Undeploying:
-    """Return what would be deleted.
+    """Return the objects to delete.
 
-    Raises `InputError` when objects of its kinds would go that the options do not name, or when
-    they cannot be listed and their CRDs stay.
+    Raises `InputError` if operands would be deleted that the options do not include, or if they
+    cannot be listed and their CRDs stay.
     """
     found = await read.present(reader, found)
     crds = [one for one in found if objects.kind(one) == kinds.CRD[1]]
-    # How they are converted now is in the cluster, not in the overlay.
+    # The current conversion is that of the CRD in the cluster, not in the overlay.
     live = [there for one in crds if (there := await reader.current(one)) is not None]
     listing = await operand_objects.listed(reader, live, report=report)
     if listing.unread and keep_crds == delete_operands:
@@ -163,9 +164,9 @@ async def removal(
 async def delete(
     reader: ClusterObjects, made: Undeploying, *, report: Report, timeouts: Timeouts
 ) -> Removed:
-    """Delete the operands while the operator still manages them, then all of it.
+    """Delete the operands while the operator still manages them, then the operator.
 
-    Raises `ClusterError` when a webhook does not answer that does not belong to the operator.
+    Raises `ClusterError` if another operator's webhook does not respond.
     """
     last = [one for one in made.objects if objects.kind(one) in (kinds.CRD[1], kinds.NAMESPACE[1])]
     operator = tuple(one for one in made.objects if one not in last)

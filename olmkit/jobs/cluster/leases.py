@@ -1,4 +1,4 @@
-"""The Leases by which the pods of an operator chose their leader: they name a pod, no owner."""
+"""Find the leader election Leases of an operator, which have no owner reference."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ async def held_by(
     *,
     released: Collection[str] = (),
 ) -> list[Manifest]:
-    """Return the Leases of the namespace whose holder is a pod of one of the Deployments.
+    """Return the Leases in the namespace whose holder is a pod of one of the Deployments.
 
-    `released`: names of Leases that are the operator's too when they have no holder. None for a
-    user who may not list Leases.
+    `released`: names of Leases that also belong to the operator if they have no holder. Returns
+    none if the user may not list Leases.
     """
     names = [name for name in deployments if name]
     if not names:
@@ -40,7 +40,7 @@ async def held_by(
 
 
 def election_ids(pod_specs: Iterable[Mapping[str, Any]]) -> set[str]:
-    """Return the names of Leases that the arguments of containers give: `--leader-election-id`."""
+    """Return the names of Leases in arguments of containers: `--leader-election-id`."""
     found: set[str] = set()
     for spec in pod_specs:
         for container in map(mapping, sequence(spec.get("containers"))):
@@ -54,15 +54,15 @@ def election_ids(pod_specs: Iterable[Mapping[str, Any]]) -> set[str]:
 
 def _is_own(lease: Manifest, holder: re.Pattern[str], released: Collection[str]) -> bool:
     identity = text(mapping(lease.get("spec")).get("holderIdentity"))
-    if not identity:  # given back, as a process does that ends in order
+    if not identity:  # released by a process that stopped gracefully
         return objects.name(lease) in released
     return holder.match(identity) is not None
 
 
 def _pod(deployment: str) -> str:
-    """Matches the names of a Deployment's pods: its name, that of its ReplicaSet, and their own.
+    """Return a pattern for the names of a Deployment's pods.
 
-    The API server cuts what is too long before it adds the random part.
+    The API server truncates long names before it adds the random suffix.
     """
     cut = deployment[:_POD_BASE]
     rest = min(10, _POD_BASE - 1 - len(cut))

@@ -1,6 +1,6 @@
-"""What a catalog of the cluster offers, read from this machine.
+"""Read the contents of a catalog of the cluster from this machine.
 
-A catalog is an image, or the address of a server. Neither need be reachable from here.
+A catalog is an image or the address of a server. Both may be unreachable from this machine.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _ANSWER = 10.0
 
 
 async def read(source: Manifest, access: Access, *, image: str = "") -> Catalog:
-    """Return the catalog of a CatalogSource; `image` instead of the one that it names.
+    """Read the catalog of a CatalogSource; `image` replaces its image.
 
-    Raises `OlmkitError` when it cannot be read from here.
+    Raises `OlmkitError` if it cannot be read from this machine.
     """
     spec = kinds.spec(source)
     address = text(spec.get("address"))
@@ -41,7 +41,7 @@ async def read(source: Manifest, access: Access, *, image: str = "") -> Catalog:
 
 
 async def at(address: str) -> Catalog:
-    """Return the catalog that is served at an address. Raises `OlmkitError`, as `read` does."""
+    """Read the catalog that is served at an address. Raises `OlmkitError` like `read`."""
     if not is_reachable(address):
         raise RemoteError(f"`{address}` can be reached only from the cluster")
     try:
@@ -57,19 +57,19 @@ async def at(address: str) -> Catalog:
 
 
 def is_reachable(address: str) -> bool:
-    """Return whether an address, as the cluster uses it, can mean the same from this machine."""
+    """Return whether an address in the cluster can be valid on this machine."""
     return ".svc:" not in address and not address.startswith(("127.", "localhost:", "[::1]"))
 
 
 class BundlePackages:
-    """Says which packages the bundle images are of; each catalog is read once, when needed."""
+    """Finds the packages of bundle images; each catalog is read once, when needed."""
 
     def __init__(self, access: Access) -> None:
         self._access = access
         self._read: dict[str, Mapping[str, str]] = {}
 
     async def added(self, seen: ClusterState) -> ClusterState:
-        """The snapshot with `packages`, when it is doubtful whose bundles are being unpacked."""
+        """Return the snapshot with `packages` if the package of an unpacked bundle is unknown."""
         if not unpacking.is_doubtful(seen):
             return seen
         known: dict[str, str] = {}

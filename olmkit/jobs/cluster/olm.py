@@ -1,7 +1,7 @@
-"""OLM itself: whether it is there and well, installing it from its manifests, removing it.
+"""Check, install and remove OLM itself.
 
-The manifests are files or addresses; those of a release are two. They are applied by the
-server, since the CRDs are too large for other ways, in an order that works at once.
+The manifests are files or URLs; a release has two. They are applied with server-side apply, since
+the CRDs are too large for client-side apply, in the order of their dependencies.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _ADDRESS = (
 )
 _FILES = ("crds.yaml", "olm.yaml")
 _MAX_MANIFESTS = 64 * 1024 * 1024
-# What the programs of OLM are called, by the generation that they belong to.
+# The names of OLM's Deployments by generation.
 _PROGRAMS = {
     "olm-operator": "v0",
     "catalog-operator": "v0",
@@ -57,7 +57,7 @@ class OlmDeployment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OlmStatus:
-    """Which generations the API knows, and the Deployments that do the work, where there are any.
+    """The generations of OLM that the API serves, and their Deployments.
 
     OLM may also run as processes outside of the cluster: then there are none.
     """
@@ -72,7 +72,7 @@ class OlmStatus:
 
 
 async def status(reader: ClusterObjects) -> OlmStatus:
-    """Return what of OLM is in the cluster."""
+    """Return the state of OLM in the cluster."""
     known = [
         name
         for name, kind in (("v0", kinds.SUBSCRIPTION), ("v1", v1.CLUSTER_EXTENSION))
@@ -98,9 +98,10 @@ async def status(reader: ClusterObjects) -> OlmStatus:
 
 
 async def manifests(names: Sequence[str], release: str, access: Access) -> tuple[Manifest, ...]:
-    """Return the objects in files and at addresses; without any, those of a release of OLM v0.
+    """Read the objects in files and at URLs, or those of a release of OLM v0.
 
-    Raises `InputError` when they cannot be read as objects, `RemoteError` when they cannot be had.
+    Raises `InputError` if they are not valid manifests, and `RemoteError` if they cannot be
+    downloaded.
     """
     wanted = list(names) or [_ADDRESS.format(release, file) for file in _FILES]
     found: list[Manifest] = []
@@ -131,7 +132,7 @@ async def install(
 
 
 async def removal(reader: ClusterObjects, found: tuple[Manifest, ...]) -> Undeploying:
-    """What would be deleted. Raises `InputError` while operators are installed through it."""
+    """Return the objects to delete. Raises `InputError` if operators are installed through OLM."""
     wanted = await reader.list(kinds.SUBSCRIPTION)
     if wanted:
         listed = ", ".join(f"`{objects.namespace(one)}/{objects.name(one)}`" for one in wanted[:5])
@@ -142,14 +143,14 @@ async def removal(reader: ClusterObjects, found: tuple[Manifest, ...]) -> Undepl
     found = await read.present(reader, found)
     own = [one for one in found if objects.kind(one) == kinds.CSV[1]]
     rest = tuple(one for one in reversed(found) if one not in own)
-    # Its own CSVs go while it still runs, since it holds them by a finalizer.
+    # Its own CSVs are deleted while it still runs, since they have its finalizer.
     return Undeploying(objects=rest, operands=tuple(own))
 
 
 async def uninstall(
     reader: ClusterObjects, made: Undeploying, *, report: Report, timeouts: Timeouts
 ) -> Removed:
-    """Delete it, and wait until it is gone."""
+    """Delete OLM, and wait until it is deleted."""
     steps = (made.operands, made.objects)
     return await write.delete(reader, steps, report=report, timeouts=timeouts)
 

@@ -1,8 +1,8 @@
-"""The objects of the kinds that CRDs define, also where nothing converts them now.
+"""List and delete operands, also if their conversion webhook does not respond.
 
-A list calls the conversion webhook for every object that is stored in another version than the
-one that is requested. When the operator behind it is gone, such objects can be neither read
-nor deleted, until the CRD says that they need no conversion.
+A list calls the conversion webhook for every object that is stored in a different version than the
+requested one. After the operator was removed, such objects can neither be read nor deleted until
+the conversion strategy of the CRD is None.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds
 from olmkit.olm.explain import explanation
 
-# An operator that OLM has just upgraded may not convert its objects yet.
+# The webhook of an operator that OLM has just upgraded may not respond yet.
 _CONVERTED = 60.0
 _SERVICE = ("v1", "Service")
 
@@ -38,7 +38,7 @@ class Unread:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operands:
-    """The objects, and the CRDs whose webhook does not answer."""
+    """Operands, and the CRDs whose conversion webhook does not respond."""
 
     found: tuple[Manifest, ...] = ()
     unread: tuple[Unread, ...] = ()
@@ -51,10 +51,10 @@ async def listed(
     report: Report = wait.silent,
     seconds: float = _CONVERTED,
 ) -> Operands:
-    """Return the objects of the kinds that the CRDs define.
+    """List the objects of the kinds that the CRDs define.
 
-    A server, or a webhook behind it, that does not answer is waited for: for `seconds`, and for
-    a minute at the most. A webhook whose Service does not exist is not waited for.
+    Retries for `seconds`, at most a minute, if the server or a webhook does not respond. It does
+    not retry if the Service of the webhook does not exist.
     """
     found: list[Manifest] = []
     unread: list[Unread] = []
@@ -77,16 +77,16 @@ async def listed(
 async def freed(
     reader: ClusterObjects, crds: Iterable[Manifest], *, report: Report
 ) -> tuple[Manifest, ...]:
-    """Return the objects of CRDs whose webhook is gone, after their conversion was switched off.
+    """Turn off the conversion of CRDs whose webhook was removed, and list their objects.
 
-    Only for CRDs that are about to be deleted with all their objects.
+    Use it only for CRDs that are about to be deleted with all their objects.
     """
     found: list[Manifest] = []
     for crd in crds:
         report(f"switching off the conversion of {explanation.subject(crd)}")
         try:
             found += await _freed(reader, crd, report)
-        except NotFound:  # it went with what owned it
+        except NotFound:  # deleted together with its owner
             continue
     return tuple(found)
 
@@ -96,20 +96,20 @@ async def _freed(reader: ClusterObjects, crd: Manifest, report: Report) -> tuple
     kind = kind_of(crd)
     if kind is None:
         return ()
-    # The server takes a moment to serve the CRD as it is now.
+    # The server takes a moment to serve the changed CRD.
     end = asyncio.get_running_loop().time() + wait.Timeouts().believed
     return await wait.patiently(functools.partial(reader.list, kind), report, end)
 
 
 def unlisted(crds: Iterable[Manifest]) -> tuple[str, ...]:
-    """Return a text about the objects of CRDs that nothing converts now."""
+    """Describe the objects of CRDs whose conversion does not work."""
     return tuple(f"all objects of {objects.name(crd)}, which nothing converts now" for crd in crds)
 
 
 def kind_of(crd: Manifest) -> tuple[str, str] | None:
-    """API version and kind under which the objects are requested; None when none is served.
+    """Return API version and kind for requests; None if no version is served.
 
-    The version of storage, where it is served: it needs the least conversion.
+    The storage version is preferred if it is served, since it needs the least conversion.
     """
     spec = kinds.spec(crd)
     served = [mapping(one) for one in sequence(spec.get("versions")) if mapping(one).get("served")]
@@ -121,12 +121,12 @@ def kind_of(crd: Manifest) -> tuple[str, str] | None:
 
 
 async def has_converter(reader: ClusterObjects, crd: Manifest) -> bool:
-    """Whether what converts the objects of a CRD, if anything has to, can answer sometime."""
+    """Return whether the conversion of a CRD, if it has one, can work eventually."""
     return not definitions.converts(crd) or await has_service(reader, crd)
 
 
 async def has_service(reader: ClusterObjects, crd: Manifest) -> bool:
-    """Return whether the conversion webhook of a CRD can answer sometime: its Service exists."""
+    """Return whether the Service of a CRD's conversion webhook exists."""
     client = mapping(mapping(mapping(kinds.spec(crd).get("conversion")).get("webhook")).get(
         "clientConfig"))  # fmt: skip
     service = mapping(client.get("service"))

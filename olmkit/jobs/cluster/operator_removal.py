@@ -1,8 +1,8 @@
-"""Delete an operator with its operands, also when its webhooks no longer answer.
+"""Delete an operator with its operands, also if its webhooks no longer respond.
 
-Operands go first, while the operator can clean up after them. Those that a webhook of the operator
-holds go after the operator, and those that nothing converts after their conversion was switched
-off: only then can the API server read and delete them.
+Operands are deleted first, while the operator can clean up. If a webhook of the operator blocks the
+deletion, operands are deleted after the operator; if their conversion fails, after the conversion
+was turned off. Only then can the API server read and delete them.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from olmkit.olm import kinds
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorRemoval:
-    """What goes, in order; each step of `operator` and `definitions` after the one before.
+    """The objects to delete, in order; the steps of `operator` and `definitions` run one by one.
 
-    `unread` are the CRDs whose objects cannot be listed, since nothing converts them.
-    `may_go_first`: the operator may be deleted before operands that its webhooks hold.
+    `unread` are the CRDs whose objects cannot be listed because their conversion fails.
+    `may_go_first`: the operator may be deleted before operands whose deletion its webhooks block.
     """
 
     operands: Objects
@@ -41,9 +41,9 @@ class OperatorRemoval:
 async def carry_out(
     reader: ClusterObjects, made: OperatorRemoval, *, report: Report, timeouts: Timeouts
 ) -> Removed:
-    """Delete it; a step that does not go in time ends it.
+    """Delete the operator step by step; stop after a step that times out.
 
-    Raises `ClusterError` for a webhook that does not answer when the operator may not go first.
+    Raises `ClusterError` for a webhook that does not respond, unless `may_go_first`.
     """
     clock = asyncio.get_running_loop().time
     end = clock() + timeouts.seconds
@@ -88,10 +88,10 @@ async def carry_out(
 
 
 def _crds(made: OperatorRemoval) -> list[Manifest]:
-    """Return the CRDs that go with all their objects, and whose objects can be listed now.
+    """Return the CRDs to delete whose objects can be listed.
 
-    That this command can list them is not enough: the garbage collector, which finishes their
-    deletion, requests another version than the one that is stored.
+    A successful list is not enough: the garbage collector, which finishes the deletion, requests a
+    different version than the stored one.
     """
     unread = {objects.name(crd) for crd in made.unread}
     return [

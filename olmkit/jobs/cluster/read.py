@@ -1,7 +1,6 @@
-"""What is in the cluster around one namespace, as one value.
+"""Read the state of the cluster around one namespace as one value.
 
-Everything is requested at once, since the answers are evaluated together; what may not
-be read counts as not there.
+All requests run concurrently. Objects that the user may not read count as absent.
 """
 
 from __future__ import annotations
@@ -30,14 +29,14 @@ from olmkit.olm.resolver import cluster_input
 from olmkit.olm.v1 import extension
 
 if TYPE_CHECKING:
-    # What reads a file alone needs no HTTP.
+    # imported here, since reading a file needs no HTTP
     from olmkit.edges.cluster.objects import ClusterObjects, Kind
 
 T = TypeVar("T")
 Objects = tuple[Manifest, ...]
 
 Added = Callable[[ClusterState], Awaitable[ClusterState]]
-"""Adds data from outside of the cluster to a snapshot, such as the bundle of an image."""
+"""Adds data from outside of the cluster to a snapshot, such as the bundle in an image."""
 
 _GLOBAL = cluster_input.GLOBAL
 _SYSTEMS = ("olm", "openshift-operator-lifecycle-manager")
@@ -49,7 +48,7 @@ _ENDPOINTS = ("discovery.k8s.io/v1", "EndpointSlice")
 
 
 async def require_olm(reader: ClusterObjects) -> None:
-    """Raises `InputError` when the cluster has no OLM v0."""
+    """Raise `InputError` if the cluster has no OLM v0."""
     if not await reader.knows(kinds.SUBSCRIPTION):
         if await reader.knows(extension.CLUSTER_EXTENSION):
             raise InputError(
@@ -63,7 +62,7 @@ async def require_olm(reader: ClusterObjects) -> None:
 
 
 async def snapshot(reader: ClusterObjects, namespace: str, *, logs: bool = True) -> ClusterState:
-    """Read all that `explain` looks at; `logs` of containers too that have ended badly."""
+    """Read everything that `explain` needs; with `logs`, also logs of failed containers."""
     every, (own, subscriptions, groups, plans, csvs, deployments, slices) = await asyncio.gather(
         _all(reader, kinds.CATALOG_SOURCE),
         asyncio.gather(
@@ -114,7 +113,7 @@ async def snapshot(reader: ClusterObjects, namespace: str, *, logs: bool = True)
 
 
 async def detailed(reader: ClusterObjects, made: ClusterState) -> ClusterState:
-    """The snapshot with what explains that something is not ready: OLM itself, logs, webhooks."""
+    """Return the snapshot with details about problems: OLM itself, logs, webhooks."""
     full, unconverted = await asyncio.gather(
         _with_system(reader, made), conversions.unconverted(reader, made.own_csvs())
     )
@@ -122,7 +121,7 @@ async def detailed(reader: ClusterObjects, made: ClusterState) -> ClusterState:
 
 
 async def _with_system(reader: ClusterObjects, made: ClusterState) -> ClusterState:
-    """The snapshot with the Deployments of OLM, and with pods and events of those that fail."""
+    """Return the snapshot with OLM's Deployments, and pods and events of failing ones."""
     found = await asyncio.gather(*(_program(reader, name) for name in kinds.PROGRAMS))
     deployments = tuple(one for part in found for one in part)
     known = {objects.namespace(one) for one in (*made.pods, *made.events)} | {made.namespace}
@@ -147,7 +146,7 @@ async def _namespace(reader: ClusterObjects, name: str) -> Objects:
 
 
 async def _program(reader: ClusterObjects, name: str) -> Objects:
-    """Return the Deployments of that name in all namespaces, or in those that OLM usually has."""
+    """Return the Deployments with this name in all namespaces, or in OLM's usual ones."""
     try:
         return await reader.list(kinds.DEPLOYMENT, fields=f"metadata.name={name}")
     except Forbidden:
@@ -162,7 +161,7 @@ def _kinded(kind: Kind, manifest: Manifest) -> Manifest:
 
 
 async def with_logs(reader: ClusterObjects, made: ClusterState) -> ClusterState:
-    """Return the snapshot with the last lines of the containers that ended badly."""
+    """Return the snapshot with the last log lines of failed containers."""
     wanted = list(dict.fromkeys(pods.logs_wanted(made)))
     texts = await asyncio.gather(
         *(
@@ -178,7 +177,7 @@ async def with_logs(reader: ClusterObjects, made: ClusterState) -> ClusterState:
 
 
 async def present(reader: ClusterObjects, wanted: Iterable[Manifest]) -> tuple[Manifest, ...]:
-    """Return those of the manifests whose objects are in the cluster."""
+    """Return the manifests whose objects exist in the cluster."""
     return tuple([one for one in wanted if await reader.current(one) is not None])
 
 
@@ -190,9 +189,9 @@ async def why(
     save: Path | None = None,
     added: Added | None = None,
 ) -> Explanation:
-    """Return why an operator is not installed, or that it is.
+    """Explain why an operator is not installed, or that it is.
 
-    `save`: the file that gets all objects that were looked at; no Secrets are among them.
+    `save`: a file for all objects that were read; it contains no Secrets.
     """
     await require_olm(reader)
     seen = await snapshot(reader, namespace)
@@ -213,9 +212,9 @@ async def why(
 async def require_not_of_v1(
     reader: ClusterObjects, state: ClusterState, package: str, *, command: str
 ) -> None:
-    """Raises `InputError` when a ClusterExtension requests the package, and not the namespace.
+    """Raise `InputError` if the package is requested by a ClusterExtension of OLM v1.
 
-    `command` does for OLM v1 what the user wants, for example `olmkit upgrade`.
+    `command` is the equivalent command for OLM v1, for example `olmkit upgrade`.
     """
     found = explain(state, package)
     if found.cause == "not-installed" and await is_of_v1(reader, package):
@@ -226,7 +225,7 @@ async def require_not_of_v1(
 
 
 async def is_of_v1(reader: ClusterObjects, name: str) -> bool:
-    """Return whether a ClusterExtension has that name, or requests the package of that name."""
+    """Return whether a ClusterExtension has this name or requests the package."""
     if not await reader.knows(extension.CLUSTER_EXTENSION):
         return False
     there: tuple[Manifest, ...] = ()
@@ -237,10 +236,10 @@ async def is_of_v1(reader: ClusterObjects, name: str) -> bool:
 
 
 def why_saved(file: Path, package: str, namespace: str) -> Explanation:
-    """The same of objects in a file, as `save` has written them or `kubectl get -o yaml` does.
+    """Explain the objects in a file, from `save` or `kubectl get -o yaml`.
 
-    Without a namespace, that of the Subscription of the package. Raises `InputError` when the
-    file cannot be read as objects.
+    The default namespace is that of the Subscription. Raises `InputError` if the file does not
+    contain objects.
     """
     found = saved_objects(file)
     if not namespace:
@@ -257,7 +256,7 @@ def why_saved(file: Path, package: str, namespace: str) -> Explanation:
 
 
 def saved_objects(file: Path) -> list[Manifest]:
-    """Return the objects in a file; raise `InputError` when the file cannot be read as objects."""
+    """Return the objects in a file, or raise `InputError`."""
     found: list[Manifest] = []
     for document in documents.load_all(disk.read_file(file), str(file)):
         value = document.value
@@ -267,7 +266,7 @@ def saved_objects(file: Path) -> list[Manifest]:
 
 
 async def _everywhere(reader: ClusterObjects, kind: Kind, namespace: str) -> Objects:
-    """Return the objects of all namespaces, or of one where not all may be read."""
+    """Return the objects of all namespaces, or of one if the user may not read all."""
     try:
         return await reader.list(kind)
     except Forbidden:
@@ -277,7 +276,7 @@ async def _everywhere(reader: ClusterObjects, kind: Kind, namespace: str) -> Obj
 async def _some_catalogs(
     reader: ClusterObjects, namespaces: Iterable[str]
 ) -> tuple[Objects, tuple[str, ...]]:
-    """Return the CatalogSources of the namespaces in which the user may list them, and those."""
+    """Return the CatalogSources that the user may list, and their namespaces."""
     places = sorted(namespaces)
     found = await asyncio.gather(*(_all(reader, kinds.CATALOG_SOURCE, place) for place in places))
     read = [(place, part) for place, part in zip(places, found, strict=True) if part is not None]
@@ -285,7 +284,7 @@ async def _some_catalogs(
 
 
 async def _all(reader: ClusterObjects, kind: Kind, namespace: str = "") -> Objects | None:
-    """Return the objects of a kind; None if the user may not list them there."""
+    """Return the objects of a kind; None if the user may not list them."""
     return await if_allowed(reader.list(kind, namespace), None)
 
 
@@ -294,9 +293,9 @@ async def _list(reader: ClusterObjects, kind: Kind, namespace: str) -> Objects:
 
 
 async def created_namespace(reader: ClusterObjects, name: str) -> tuple[str, ...]:
-    """What `uninstall` says of a namespace that `install` created: it stays, and others may use it.
+    """Return the note that a namespace created by `install` stays after `uninstall`.
 
-    Empty for another namespace, one that ends, and one that may not be read.
+    Empty for any other namespace, a terminating one, and one that the user may not read.
     """
     found = await if_allowed(reader.find(kinds.NAMESPACE, name), None) if name else None
     if found is None or not install_objects.is_ours(found):
@@ -308,7 +307,7 @@ async def created_namespace(reader: ClusterObjects, name: str) -> tuple[str, ...
 
 
 async def if_allowed(question: Awaitable[T], otherwise: T) -> T:
-    """Return the answer; `otherwise` when the user may not read it."""
+    """Return the result of a request; `otherwise` if it is forbidden."""
     try:
         return await question
     except Forbidden:

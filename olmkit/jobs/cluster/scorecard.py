@@ -1,4 +1,4 @@
-"""Scorecard tests as pods: the bundle goes into a ConfigMap, results come from logs and storage."""
+"""Run scorecard tests as pods, with the bundle in a ConfigMap and results in logs and storage."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ _POD = ("v1", "Pod")
 _CONFIG_MAP = ("v1", "ConfigMap")
 _MAX_LOG = 8 * 1024 * 1024
 _MAX_OUTPUT = 256 * 1024 * 1024
-_CLEANING = 30.0  # seconds, also when the time for the tests is over
+_CLEANING = 30.0  # seconds for the clean-up, also after the time limit
 _TRIES = 5
-_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"  # as in generated names of Kubernetes
-# Reasons that do not pass while a pod waits.
+_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"  # like generated names of Kubernetes
+# Reasons that do not disappear while a pod waits.
 _FINAL = ("InvalidImageName", "ErrImageNeverPull", "CreateContainerConfigError")
 
 
 class PodRun(NamedTuple):
-    """How tests run as pods. `output` is the folder for what they store."""
+    """The settings of tests in pods. `output` is the folder for stored files."""
 
     settings: PodSettings
     output: Path
@@ -109,7 +109,7 @@ class PodTests:
         )
 
     async def _wait(self, test: ScorecardTest, name: str) -> None:
-        """Until the container of the test has ended; `ClusterError` when it never will."""
+        """Wait until the test's container has terminated; raise `ClusterError` if it never will."""
         while True:
             found = await self._reader.find(_POD, name, self._namespace)
             if found is None:
@@ -135,7 +135,7 @@ class PodTests:
 
 
 def _target(output: Path, test: ScorecardTest) -> Path:
-    """Return where the files of a test go: below its suite and its name."""
+    """Return the folder for the files of a test: SUITE/NAME."""
     parts = [test.labels[key] for key in ("suite", "test") if test.labels.get(key)]
     for part in parts:
         if "/" in part or "\0" in part or part in (".", ".."):
@@ -160,7 +160,7 @@ def _has_ended(pod: Manifest) -> bool:
 
 
 def _problem(pod: Manifest) -> str:
-    """Return why the test will never run; empty if it still may."""
+    """Return why the test cannot run; empty if it still may."""
     for one in _statuses(pod, "initContainerStatuses"):
         ended = objects.mapping(objects.mapping(one.get("state")).get("terminated"))
         if ended.get("exitCode"):
@@ -186,7 +186,7 @@ def _waits_for(pod: Manifest) -> str:
         for one in _all_statuses(pod)
         if (state := objects.mapping(objects.mapping(one.get("state")).get("waiting")))
     ]
-    # Those two only say that something else is not done yet.
+    # These two only mean that another step is not finished.
     waiting.sort(key=lambda pair: pair[1].get("reason") in ("PodInitializing", "ContainerCreating"))
     if waiting:
         return _waiting_text(*waiting[0])

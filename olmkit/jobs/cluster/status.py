@@ -1,4 +1,4 @@
-"""What OLM has installed, and its state: one line an operator, of either generation."""
+"""List the operators that OLM has installed and their state, for both generations."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _ALL = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorRow:
-    """One Subscription, or ClusterExtension, and its name.
+    """The state of one Subscription or ClusterExtension.
 
-    `catalog` is namespace/name, or a name alone.
+    `catalog` is `NAMESPACE/NAME`, or a name for OLM v1.
     """
 
     olm: str
@@ -54,7 +54,7 @@ class CatalogRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorsStatus:
-    """`notes` name the kinds that may not be listed."""
+    """Operators and catalogs; `notes` name the kinds that the user may not list."""
 
     operators: tuple[OperatorRow, ...]
     catalogs: tuple[CatalogRow, ...]
@@ -64,10 +64,10 @@ class OperatorsStatus:
 async def status(
     reader: ClusterObjects, *, namespace: str = "", package: str = ""
 ) -> OperatorsStatus:
-    """Return what is requested in the namespace, or in all, or of one package.
+    """Return the state of operators in one or all namespaces, or of one package.
 
-    What the user may not list is a note, as long as anything may be listed. Raises `InputError`
-    when the cluster has neither generation of OLM, `Forbidden`.
+    Kinds that the user may not list become notes. Raises `InputError` if the cluster has no OLM,
+    and `Forbidden` if the user may list nothing.
     """
     hidden: dict[Kind, Forbidden] = {}
     newer = await reader.knows(v1.CLUSTER_EXTENSION)
@@ -113,7 +113,7 @@ async def status(
 async def _list(
     reader: ClusterObjects, kind: Kind, namespace: str, hidden: dict[Kind, Forbidden]
 ) -> Objects:
-    """The objects of a kind; none, and an entry in `hidden`, when the user may not list them."""
+    """Return the objects of a kind; if the user may not list them, add a note to `hidden`."""
     try:
         return await reader.list(kind, namespace)
     except Forbidden as error:
@@ -137,7 +137,7 @@ def _subscription(one: Manifest, seen: ClusterState) -> OperatorRow:
 
 
 def _is_chosen(extension: Manifest, namespace: str, package: str) -> bool:
-    """Return whether a ClusterExtension is in the namespace, and has that name or that package."""
+    """Return whether a ClusterExtension matches the namespace and the package."""
     names = (objects.name(extension), text(v1.request_of(extension).get("packageName")))
     place = text(kinds.spec(extension).get("namespace"))
     return namespace in ("", place) and (not package or package in names)

@@ -1,8 +1,8 @@
-"""Waiting for OLM: looking again and again, and telling what changes.
+"""Wait for OLM: read the state periodically, and report changes.
 
-Each look is a whole picture, explained again, so that nothing depends on having seen
-every step. A server that is away for a while is waited for; a state that needs action
-is believed only after it has lasted, since OLM passes through some of them on its way.
+Each read is a complete state with a new explanation, so that missed steps do not matter. Short
+outages of the API server are tolerated. A state that needs action counts only after some time,
+since OLM passes through such states temporarily.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from olmkit.olm.explain.installs import explain
 T = TypeVar("T")
 
 Report = Callable[[str], None]
-"""Receives one line about each change."""
+"""Receives a line about each change."""
 
 
 def silent(_: str) -> None:
@@ -33,11 +33,11 @@ def silent(_: str) -> None:
 
 
 Act = Callable[[ClusterState, Explanation], Awaitable[None]]
-"""May react to the current state, for example approve a plan."""
+"""Reacts to the current state, for example by approving an InstallPlan."""
 
-# Resolution fails for some seconds while catalogs connect and old versions go.
+# Resolution fails for some seconds while catalogs connect and old versions are removed.
 _BELIEVED = 12.0
-# OLM may look once more at an operator with webhooks, when it has said that it succeeded.
+# OLM may check an operator with webhooks again after the phase Succeeded.
 _SETTLED = 3.0
 _TRIED_AGAIN = 1.0
 _SLOW = "nothing has failed so far: pass a longer `--timeout` to wait for the end"
@@ -46,10 +46,10 @@ _APPROVAL = ("needs-approval", "upgrade-needs-approval")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeouts:
-    """How long to wait in all, and how often to look, in seconds.
+    """The time limit of a wait, and the interval between reads, in seconds.
 
-    `believed` is how long a state lasts before it is taken for one that needs action;
-    `settled`, how long an operator with webhooks stays well before it is taken for ready.
+    `believed` is how long a state must last before it counts as one that needs action; `settled` is
+    how long an operator with webhooks must stay healthy before it counts as ready.
     """
 
     seconds: float = 600.0
@@ -69,10 +69,10 @@ async def until_ready(
     timeouts: Timeouts | None = None,
     added: read.Added | None = None,
 ) -> Explanation:
-    """Wait until the operator is ready or cannot get so; the explanation says which.
+    """Wait until the operator is ready or cannot become ready; return the explanation.
 
-    `added` adds to each snapshot what is outside of the cluster, where something is missing.
-    Raises `ClusterError` when the server stays away for the whole time.
+    `added` adds data from outside of the cluster to snapshots if something is missing. Raises
+    `ClusterError` if the API server does not respond until the time limit.
     """
 
     def explained(seen: ClusterState) -> Explanation:
@@ -105,10 +105,10 @@ async def settled(
     act: Callable[[T, Explanation], Awaitable[None]] | None = None,
     lasting: Callable[[T], float] = lambda _: 0.0,
 ) -> Explanation:
-    """Look again and again until the state is ready or needs action, or the time is over.
+    """Read the state periodically until it is ready or needs action, or the time limit is reached.
 
-    `lasting`: for how many seconds it must have been ready until that is believed.
-    Raises `ClusterError` when the server stays away for the whole time.
+    `lasting`: how many seconds it must stay ready. Raises `ClusterError` if the API server does not
+    respond until the time limit.
     """
     clock = asyncio.get_running_loop().time
     end = clock() + timeouts.seconds
@@ -141,7 +141,7 @@ async def until_well(
     report: Report,
     timeouts: Timeouts,
 ) -> Explanation:
-    """The same of one thing that is looked at; `done` says in words that nothing is amiss."""
+    """Wait until one object is healthy; `done` is the message for that."""
 
     def explained(finding: Diagnosis | None) -> Explanation:
         if finding is not None:
@@ -154,9 +154,9 @@ async def until_well(
 async def until_gone(
     reader: ClusterObjects, wanted: tuple[Manifest, ...], *, report: Report, timeouts: Timeouts
 ) -> tuple[Manifest, ...]:
-    """Wait until none of the objects is there; what is left when the time is over.
+    """Wait until the objects are deleted; return those that remain at the time limit.
 
-    Another object that has got the name of one of them meanwhile is not that one.
+    A new object with the same name does not count.
     """
     clock = asyncio.get_running_loop().time
     end = clock() + timeouts.seconds
@@ -206,10 +206,10 @@ def waiting_plans(seen: ClusterState) -> list[Manifest]:
 async def patiently(
     work: Callable[[], Awaitable[T]], report: Report, end: float, *, webhooks: float | None = None
 ) -> T:
-    """Return what `work` gives; while the API server is away, until `end`, it is tried again.
+    """Return the result of `work`; retry until `end` while the API server does not respond.
 
-    `end` is a time of the loop, and so is `webhooks`: until then, a webhook that does not answer
-    is waited for. Raises the `ClusterError` that does not pass.
+    `end` and `webhooks` are times of the loop; until `webhooks`, it also retries if a webhook does
+    not respond. Raises the last `ClusterError`.
     """
     reported = False
     while True:
@@ -230,7 +230,7 @@ async def patiently(
 
 
 def late(explanation: Explanation, seconds: float) -> Explanation:
-    """The state when the time is over. What still moves then is slow, and not stuck."""
+    """Return the explanation at the time limit: what is still progressing is slow, not stuck."""
     moves = explanation.readiness is Readiness.WAITING
     return replace(
         explanation,

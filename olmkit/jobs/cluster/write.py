@@ -1,7 +1,7 @@
-"""Creating objects in the cluster and deleting them, each reported in one line.
+"""Create and delete objects in the cluster, and report each in a line.
 
-What is made is remembered, so that it can be taken back; what is there already is taken
-only when it is ours. Deletion is done in steps; each waits until its objects are gone.
+Created objects are recorded, so that they can be removed again. Existing objects are used only if
+olmkit created them. Deletion runs in steps; each step waits until its objects are deleted.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Objects = tuple[Manifest, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Removed:
-    """What was deleted, and what of a step did not go in time; later steps are not begun then."""
+    """The deleted objects, and those that could not be deleted in time."""
 
     gone: Objects
     left: Objects = ()
@@ -37,9 +37,9 @@ class Removed:
 async def create(
     reader: ClusterObjects, manifest: Manifest, *, created: list[Manifest], report: Report
 ) -> None:
-    """Make the object and add it to `created`; one of ours that is there gets what is wanted.
+    """Create the object and add it to `created`; update it if olmkit created it before.
 
-    Raises `ClusterError` when another owner's is there; a namespace may have any owner.
+    Raises `ClusterError` if it exists and olmkit did not create it, except for a namespace.
     """
     subject = explanation.subject(manifest)
     try:
@@ -64,10 +64,10 @@ async def attempt(
     *,
     undone: Report | None,
 ) -> Explanation:
-    """Return what the work gives.
+    """Return the result of the work.
 
-    When it fails, is interrupted, or does not end in an operator that is ready, `take_back`
-    undoes it and reports to `undone`; without `undone` what was made stays.
+    If it fails, is interrupted, or the operator does not become ready, `take_back` removes the
+    created objects and reports to `undone`; without `undone`, they stay.
     """
     found: Explanation | None = None
     try:
@@ -84,7 +84,7 @@ async def take_back(
     *,
     report: Report,
 ) -> None:
-    """Delete what a run has created, the newest first, and empty the list."""
+    """Delete the objects that a run has created, the newest first, and empty the list."""
     for manifest in reversed(created):
         await delete(manifest)
         report(f"reverted {explanation.subject(manifest)}")
@@ -100,12 +100,12 @@ async def delete(
     timeouts: Timeouts,
     remove_finalizers: bool = False,
 ) -> Removed:
-    """Delete the objects step by step, each step gone before the next; `timeouts` is for all.
+    """Delete the objects in steps, each finished before the next; `timeouts` limits all steps.
 
-    `operands` go first, in the foreground: with all that they own, which would stay forever
-    when their CRD goes before the garbage collector has come to it. `remove_finalizers`: what does
-    not go in a while loses the finalizers that operators honor. Raises `ClusterError` when a
-    webhook of the operator refuses to answer for operands.
+    `operands` are deleted first, with foreground deletion: their dependents could stay forever if
+    the CRD were deleted before the garbage collector has processed them. `remove_finalizers`:
+    remove operators' finalizers from objects that are not deleted after some time. Raises
+    `ClusterError` if a webhook of the operator does not respond for operands.
     """
     gone: list[Manifest] = []
     clock = asyncio.get_running_loop().time
@@ -150,7 +150,7 @@ async def _remove_finalizers(reader: ClusterObjects, left: Objects, report: Repo
 
 
 async def held_by(reader: ClusterObjects, left: Iterable[Manifest]) -> Objects:
-    """Return those of the objects that finalizers of operators, or of OLM, keep."""
+    """Return the objects that finalizers of operators or of OLM keep."""
     there = [await reader.current(one) for one in left]
     return tuple(one for one in there if one is not None and finalizers.of_operators(one))
 

@@ -1,4 +1,4 @@
-"""Installing, upgrading and removing operators through OLM v0.
+"""Jobs that install, upgrade and remove operators through OLM v0.
 
-OLM v1 is in `jobs.cluster_v1`; neither knows the other.
+OLM v1 is in `jobs.cluster_v1`; the two packages are independent.
 """

@@ -1,7 +1,7 @@
-"""Asks the cluster what the checks of a bundle need, and refuses what would fail.
+"""Check against the cluster whether the manifests of a bundle can be applied.
 
-`install` and `upgrade` do this before they create or approve anything. What may not be read
-is left out: then OLM is the first to find it.
+`install` and `upgrade` do this before they create or approve anything. Checks that the user may not
+read data for are skipped: then OLM reports the problem.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ async def require(
     replaces: str = "",
     is_whole: bool = False,
 ) -> None:
-    """Raises `InputError` with all that the cluster would refuse of the manifests.
+    """Raise `InputError` with all manifests that the cluster would reject.
 
-    `group` is the OperatorGroup that is about to be created; without it, that of the namespace.
-    `is_whole`: they are all of an InstallPlan, so that no other bundle brings what is missing.
+    `group` is the OperatorGroup to be created; without it, that of the namespace. `is_whole`: the
+    manifests are those of a whole InstallPlan, so that no other bundle has what is missing.
     """
     listed = list(manifests)
     if not listed:
@@ -57,7 +57,7 @@ async def require(
 async def notes(
     reader: ClusterObjects, seen: ClusterState, manifests: Iterable[Manifest], replaces: str
 ) -> tuple[str, ...]:
-    """What the CRDs of the manifests change for clients and objects, next to those installed."""
+    """Return notes about the changes of CRDs, compared with the installed ones."""
     listed = list(manifests)
     if not listed:
         return ()
@@ -99,7 +99,7 @@ async def _facts(
 
 
 async def _version(reader: ClusterObjects) -> Version | None:
-    """Return the version of the API server without what vendors append."""
+    """Return the version of the API server without vendors' suffixes."""
     try:
         found = json.loads(await reader.cluster.request("GET", "/version"))
     except (ClusterError, ValueError, RecursionError):
@@ -113,7 +113,7 @@ async def _crds(reader: ClusterObjects, manifests: list[Manifest]) -> dict[str, 
     names += [name for one in manifests for name in kinds.required_crds(one)]
     found = {}
     for name in dict.fromkeys(names):
-        # For those who may not read CRDs, each is one of which nothing is known.
+        # If the user may not read CRDs, nothing is known about any of them.
         unknown: Manifest | None = {}
         crd = await if_allowed(reader.find(kinds.CRD, name), unknown)
         if crd is not None:
@@ -124,9 +124,9 @@ async def _crds(reader: ClusterObjects, manifests: list[Manifest]) -> dict[str, 
 async def _instances(
     reader: ClusterObjects, manifests: list[Manifest], crds: dict[str, Manifest]
 ) -> tuple[dict[tuple[str, str], tuple[Manifest, ...]], dict[str, str]]:
-    """Return the objects by CRD and version; and why those of a CRD cannot be read: name → message.
+    """Return objects by CRD and version, and errors of unreadable CRDs: name → message.
 
-    A webhook that does not answer is waited for, but not for long.
+    Retries for a short time if a webhook does not respond.
     """
     found = {}
     unconverted: dict[str, str] = {}
@@ -153,7 +153,7 @@ async def _unserved(reader: ClusterObjects, manifests: list[Manifest]) -> frozen
     asked = {
         (text(one.get("apiVersion")), objects.kind(one))
         for one in manifests
-        if objects.kind(one) != kinds.CSV[1]  # OLM is there, and serves it
+        if objects.kind(one) != kinds.CSV[1]  # OLM is installed, so the kind is served
     }
     for one in manifests:
         for native in objects.sequence(kinds.spec(one).get("nativeAPIs")):

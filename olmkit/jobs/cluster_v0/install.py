@@ -1,9 +1,8 @@
-"""Install an operator through OLM v0: first a plan, then its objects, then waiting.
+"""Install an operator through OLM v0: plan, create objects, and wait.
 
-`plan` reads and decides and writes nothing; what it gives is shown, and refused where
-OLM would only fall silent. `carry_out` creates what is missing, approves the first
-InstallPlan where approval is manual, and waits. When that comes to nothing, what was created
-is taken back if it is wanted.
+`plan` reads the cluster and writes nothing; it raises an error if OLM would silently do nothing.
+`carry_out` creates the missing objects, approves the first InstallPlan if approval is manual, and
+waits. If the install fails, the created objects are removed on request.
 """
 
 from __future__ import annotations
@@ -34,9 +33,9 @@ from olmkit.olm.preview import Preview
 from olmkit.olm.resolver import report as resolver_report
 from olmkit.olm.resolver.resolution import CatalogKey, Subscription
 
-# Longer than a pull of that image over a slow line, much shorter than what one waits in all.
+# Longer than a pull of that image over a slow connection, much shorter than the whole time limit.
 _SERVED = 120.0
-# A user who has interrupted a command waits for it.
+# short, since a user who has interrupted a command waits for it
 _TAKEN_BACK = Timeouts(seconds=120)
 
 
@@ -54,7 +53,7 @@ class InstallDependency:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What would be created, in order. `csv` is empty when OLM alone knows what it chooses."""
+    """The objects to create, in order. `csv` is empty if only OLM knows its choice."""
 
     request: InstallRequest
     objects: tuple[Manifest, ...] = field(repr=False)
@@ -67,10 +66,10 @@ class Plan:
 
 
 async def plan(reader: ClusterObjects, options: InstallOptions, access: Access) -> Plan:
-    """Decide what to create; nothing is written.
+    """Plan the objects to create; nothing is written.
 
-    Raises `InputError` for what OLM would not install, `ConfigurationError` for what was asked
-    wrongly, `ClusterError`.
+    Raises `InputError` if OLM would not install the operator, `ConfigurationError` for invalid
+    usage, and `ClusterError`.
     """
     install_choice.check(options)
     await cluster_read.require_olm(reader)
@@ -140,10 +139,10 @@ async def carry_out(
     undone: Report | None = None,
     added: cluster_read.Added | None = None,
 ) -> Explanation:
-    """Create the objects and wait; `created` lists at any time what is there because of it.
+    """Create the objects and wait; `created` always lists the objects created so far.
 
-    When it does not end in an operator that is ready, that is taken back, and `undone` hears of
-    it; without `undone` it stays. `added` is that of `until_ready`.
+    If the operator does not become ready, they are removed and reported to `undone`; without
+    `undone`, they stay. `added` is that of `until_ready`.
     """
     work = _create_and_wait(
         reader, made, report=report, timeouts=timeouts, created=created, added=added
@@ -202,7 +201,7 @@ async def take_back(
     report: Report,
     timeouts: Timeouts = _TAKEN_BACK,
 ) -> None:
-    """Delete what this run has created, the newest first, and what OLM has made of it."""
+    """Delete the objects of this run, the newest first, and those that OLM created for them."""
 
     async def delete(manifest: Manifest) -> None:
         if objects.kind(manifest) != kinds.SUBSCRIPTION[1]:
@@ -218,9 +217,9 @@ async def take_back(
 async def until_served(
     reader: ClusterObjects, served: Served, report: Report, timeouts: Timeouts
 ) -> None:
-    """Wait for the Pod of our catalog: OLM retries late when it gets no answer at first.
+    """Wait for the Pod of the catalog, since OLM retries late after a failed connection.
 
-    Raises `RemoteError` when the Pod does not become ready in time.
+    Raises `RemoteError` if the Pod does not become ready in time.
     """
     name = served.name
 
@@ -249,7 +248,7 @@ async def until_served(
 
 
 async def adopt(reader: ClusterObjects, served: Served) -> None:
-    """Let the CatalogSource own what serves it, so that they go together."""
+    """Make the CatalogSource the owner of its server, so that they are deleted together."""
     catalog = await reader.find(kinds.CATALOG_SOURCE, served.name, served.namespace)
     if catalog is None:
         return
@@ -266,7 +265,7 @@ async def adopt(reader: ClusterObjects, served: Served) -> None:
 async def _foresee(
     here: ClusterState, choice: InstallChoice, request: InstallRequest, access: Access
 ) -> tuple[tuple[InstallDependency, ...], list[str]]:
-    """What OLM installs with the operator, and a note when it is unknown whether it can.
+    """Return what OLM installs with the operator, and a note when it is unknown whether it can.
 
     Raises `InputError` with the facts that contradict each other when OLM cannot resolve the
     namespace with the new Subscription.
@@ -307,7 +306,7 @@ async def _foresee(
 
 
 def _common(supported: tuple[str, ...], also: tuple[InstallDependency, ...]) -> tuple[str, ...]:
-    """The install modes that the dependencies support too: all are in one OperatorGroup.
+    """Return the install modes that the dependencies support too: all are in one OperatorGroup.
 
     Those of the operator itself when there is none.
     """
@@ -319,9 +318,9 @@ def _common(supported: tuple[str, ...], also: tuple[InstallDependency, ...]) -> 
 
 
 async def _refuse_twin(reader: ClusterObjects, here: ClusterState, choice: InstallChoice) -> None:
-    """Where the copy of a CSV has its name, OLM does not make another, and falls silent.
+    """Raise `InputError` if the namespace has a copied CSV with this name: OLM would do nothing.
 
-    OLM copies into a new namespace as soon as that is there, and so before it installs.
+    OLM copies CSVs to a new namespace immediately, before it installs operators.
     """
     place = kinds.copied_from(here.copy(choice.csv))
     if place and await reader.find(kinds.CSV, choice.csv, place) is None:
@@ -341,9 +340,9 @@ async def _refuse_twin(reader: ClusterObjects, here: ClusterState, choice: Insta
 
 
 def _is_copied_to(csv: Manifest, namespace: str, *, for_all: bool) -> bool:
-    """Return whether OLM copies the CSV into the namespace, which its OperatorGroup selects.
+    """Return whether OLM copies the CSV to the namespace, which its OperatorGroup selects.
 
-    `for_all`: also when the group selects all namespaces.
+    `for_all`: also if the group selects all namespaces.
     """
     if kinds.is_copy(csv) or objects.namespace(csv) == namespace:
         return False
@@ -358,7 +357,7 @@ async def _copies_for_all(reader: ClusterObjects) -> bool:
 
 
 def _refuse_orphans(here: ClusterState, choice: InstallChoice) -> None:
-    """A CSV without a Subscription is not adopted by a new one: it is in its way."""
+    """Raise `InputError` for a CSV without a Subscription: it blocks a new one."""
     label = kinds.operator_label(choice.package, here.namespace)
     for csv in here.own_csvs():
         if objects.name(csv) == choice.csv or label in objects.labels_of(csv):
@@ -372,7 +371,7 @@ def _refuse_orphans(here: ClusterState, choice: InstallChoice) -> None:
 def _mode(
     here: ClusterState, options: InstallOptions, supported: tuple[str, ...]
 ) -> tuple[Mode | None, tuple[str, ...]]:
-    """Return the OperatorGroup to make, if any, and the namespaces that will be watched."""
+    """Return the OperatorGroup to create, if any, and the watched namespaces."""
     requested = Mode.parse(options.mode) if options.mode else None
     if len(here.groups) > 1:
         names = ", ".join(f"`{objects.name(group)}`" for group in here.groups)

@@ -1,7 +1,7 @@
 """The options of an install, and the bundle and catalog that they select.
 
-Invalid options are refused before a request to a cluster. The bundle is read where it
-can be read from here, so that what it brings can be said before anything is written.
+Invalid options are rejected before any request. The bundle is read if possible, so that its
+contents can be shown before anything is written.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.install_objects import Mode, Served, SubscribedCatalog
 from olmkit.olm.preview import Preview
 
-# What serves a catalog inside the cluster; any image with `opm` does.
+# The image that serves a catalog in the cluster; any image with `opm` works.
 CATALOG_SERVER = "quay.io/operator-framework/opm:v1.73.0"
 
 _MANIFESTS = ("packages.operators.coreos.com/v1", "PackageManifest")
 _ADDRESS = re.compile(r"[^\s/]+:[0-9]{1,5}")
-# As Go reads durations; OLM takes its own interval, without a word, for what is none.
+# Go's form of durations; OLM silently uses its default interval for an invalid one.
 _DURATION = re.compile(r"(?:[0-9]+(?:\.[0-9]+)?(?:ms|s|m|h))+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstallOptions:
-    """What the user wants. One of `package` and `bundle`; `catalog` is an image or a name."""
+    """The user's options: `package` or `bundle`; `catalog` is an image or a name."""
 
     namespace: str
     package: str = ""
@@ -56,9 +56,9 @@ class InstallOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstallChoice:
-    """What will be installed, as far as it is known; `csv` is empty when OLM alone chooses.
+    """The bundle to install, as far as it is known; `csv` is empty if only OLM chooses.
 
-    `content` is the whole catalog, where it was read.
+    `content` is the whole catalog, if it was read.
     """
 
     package: str
@@ -73,7 +73,7 @@ class InstallChoice:
 
 
 def check(options: InstallOptions) -> None:
-    """Refuse invalid options before a request to a cluster: `ConfigurationError`."""
+    """Raise `ConfigurationError` for invalid options, before any request."""
     if bool(options.package) == bool(options.bundle):
         raise ConfigurationError(
             "nothing to install: pass a package or `--bundle`",
@@ -102,10 +102,10 @@ def check(options: InstallOptions) -> None:
 async def choose(
     reader: ClusterObjects, options: InstallOptions, access: Access, here: ClusterState
 ) -> InstallChoice:
-    """Return the bundle, and the catalog that it comes from; nothing is written.
+    """Choose the bundle and its catalog; nothing is written.
 
-    Raises `InputError` when the catalog or the bundle's image is not there, or when the catalog
-    has no such package or version.
+    Raises `InputError` if the catalog or the bundle's image does not exist, or if the catalog does
+    not have the package or version.
     """
     if options.bundle:
         return await _of_bundle(options, access)
@@ -195,7 +195,7 @@ async def _of_existing(
 async def _of_address(
     options: InstallOptions, catalog: SubscribedCatalog, address: str, access: Access
 ) -> InstallChoice:
-    """What is served at an address, if it can be reached from here as well as from the cluster."""
+    """Choose from the catalog at an address, if this machine can reach it like the cluster."""
     inside = ".svc:" in address or address.startswith(("127.", "localhost:"))
     chosen = None
     if address and not inside:
@@ -214,7 +214,7 @@ async def _of_address(
 async def _existing(
     reader: ClusterObjects, options: InstallOptions, here: ClusterState
 ) -> Manifest:
-    """The CatalogSource that is meant: by its name, else the only one that has the package."""
+    """Return the CatalogSource with the given name, else the only one with the package."""
     near = [
         one
         for one in here.catalogs
@@ -243,7 +243,7 @@ async def _existing(
 
 
 def _require_seen(here: ClusterState, options: InstallOptions, missing: str) -> None:
-    """Raises `InputError` that says where catalogs may be that the user may not list."""
+    """Raise `InputError` that explains which CatalogSources the user may not list."""
     if here.lists_catalogs(options.catalog_namespace):
         return
     seen = ", ".join(f"`{one}`" for one in here.catalog_places or ())
@@ -263,7 +263,7 @@ def _require_seen(here: ClusterState, options: InstallOptions, missing: str) -> 
 async def _offering(
     reader: ClusterObjects, options: InstallOptions, near: list[Manifest], here: ClusterState
 ) -> list[Manifest]:
-    """Return the catalogs that offer the package, by OLM's own list of packages."""
+    """Return the catalogs that offer the package, according to OLM's PackageManifests."""
     if not near:
         place = options.catalog_namespace
         where = f"namespace `{place}`" if place else "the cluster"

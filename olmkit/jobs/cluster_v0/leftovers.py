@@ -1,9 +1,9 @@
-"""What OLM leaves of an operator in the whole cluster when it cleans up.
+"""Find cluster-scoped objects of an operator that OLM does not delete.
 
-Roles and priority classes that a bundle brings as objects have no owner, and OLM forgets
-them. It names them in the InstallPlan that makes them, and labels them with the name of the
-ClusterServiceVersion when a later plan updates them. The roles of an OperatorGroup it
-deletes with the group, and makes once more when it was looking at the group then.
+Roles and priority classes in a bundle have no owner, and OLM does not delete them. They are listed
+in the InstallPlan that creates them, and OLM labels them with the name of the ClusterServiceVersion
+when a later InstallPlan updates them. OLM deletes the roles of an OperatorGroup with the group, but
+recreates them if it is processing the group at that time.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from olmkit.olm import kinds
 _OWNER = "olm.owner"
 _MANAGED = "olm.managed"
 _RBAC = "rbac.authorization.k8s.io/v1"
-# Parts of one operator alone; a Namespace or a Subscription of a dependency is not.
+# Kinds that belong to one operator only, unlike a Namespace or a dependency's Subscription.
 _PARTS = frozenset(
     ("ClusterRole", "ClusterRoleBinding", "ConfigMap", "Deployment", "OperatorCondition", "Role",
      "RoleBinding", "Secret", "Service", "ServiceAccount")
@@ -35,15 +35,15 @@ _KINDS: tuple[Kind, ...] = (
 async def of_csvs(
     reader: ClusterObjects, namespace: str, names: Iterable[str], plans: Iterable[Manifest]
 ) -> list[Manifest]:
-    """What the bundles of the CSVs brought, by label and by plan; empty for who may not look.
+    """Return the objects of the CSVs' bundles, found by label and InstallPlan.
 
-    Not what belongs to a CSV of that name that is installed elsewhere, too.
+    Objects of the same CSV in another namespace are excluded. Empty if the user may not list them.
     """
     return await if_allowed(_of_csvs(reader, namespace, set(names), list(plans)), [])
 
 
 async def of_groups(reader: ClusterObjects, groups: Iterable[Manifest]) -> list[Manifest]:
-    """Return the roles that OLM made for OperatorGroups; empty for who may not look."""
+    """Return the roles that OLM created for OperatorGroups; empty if listing is forbidden."""
     found: list[Manifest] = []
     for group in groups:
         owner = {
@@ -59,7 +59,7 @@ async def of_groups(reader: ClusterObjects, groups: Iterable[Manifest]) -> list[
 async def leases(
     reader: ClusterObjects, namespace: str, csvs: Iterable[Manifest]
 ) -> list[Manifest]:
-    """Return the Leases by which the pods of the CSVs chose their leader."""
+    """Return the leader election Leases of the CSVs' pods."""
     listed = list(csvs)
     names = [name for csv in listed for name in kinds.deployment_names(csv)]
     specs = [spec for csv in listed for spec in kinds.pod_specs(csv)]
@@ -67,7 +67,7 @@ async def leases(
 
 
 async def of_operator(reader: ClusterObjects, package: str, namespace: str) -> list[Manifest]:
-    """What OLM lists as parts of an operator and the API still has, without CRDs and CSVs."""
+    """Return existing objects in OLM's Operator object, without CRDs and CSVs."""
     name = kinds.operator_name(package, namespace)
     listed = await if_allowed(reader.find(kinds.OPERATOR, name), None)
     refs = sequence(mapping(kinds.status(listed).get("components")).get("refs"))
@@ -109,7 +109,7 @@ async def _of_csvs(
 
 
 def _made(plan: Manifest, csvs: set[str]) -> Iterator[tuple[Kind, str, bool]]:
-    """Kind and name of what a plan makes for the CSVs, and whether it says that it has made it."""
+    """Yield kind and name of each object in a plan's steps, and whether it was created."""
     for one in sequence(kinds.status(plan).get("plan")):
         step = mapping(one)
         resource = mapping(step.get("resource"))

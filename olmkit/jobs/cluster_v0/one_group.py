@@ -1,7 +1,7 @@
-"""One OperatorGroup for each namespace, also where several installs create theirs at once.
+"""Keep one OperatorGroup in each namespace, also with concurrent installs.
 
-Each install looks for a group before it creates one, and between the two another may do
-the same. OLM installs nothing in a namespace with two groups, so all but the first yield.
+Each install checks for a group before it creates one, and a concurrent install may do the same. OLM
+installs nothing in a namespace with two groups, so all installs except the first delete theirs.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from olmkit.olm.cluster_state import ClusterState
 async def settle(
     reader: ClusterObjects, seen: ClusterState, created: list[Manifest], report: Report
 ) -> None:
-    """Delete the group of this run when an earlier one watches the same namespaces.
+    """Delete the group of this run if an earlier one selects the same namespaces.
 
-    It is taken out of `created` then. Groups that watch other namespaces stay: only their owners
-    know which one is wanted.
+    It is then removed from `created`. Groups that select other namespaces stay: only their owners
+    know which one is correct.
     """
     own = next((one for one in created if objects.kind(one) == kinds.OPERATOR_GROUP[1]), None)
     if own is None or len(seen.groups) < 2:
@@ -37,7 +37,7 @@ async def settle(
 
 
 def _rank(group: Manifest) -> tuple[bool, str, str]:
-    """Groups that olmkit did not create come first, then the oldest: one order for all installs."""
+    """Return the sort key of a group: groups not created by olmkit first, then the oldest."""
     since = text(objects.metadata(group).get("creationTimestamp"))
     return install_objects.is_ours(group), since, objects.name(group)
 

@@ -1,7 +1,7 @@
-"""Whether the account that an OperatorGroup names may do what OLM does with a bundle.
+"""Check whether the service account of an OperatorGroup may install a bundle.
 
-OLM creates each object of the bundle as that account, but for CRDs, and retries forever what
-is forbidden. Roles can be created only with rules that the account holds itself.
+OLM creates each object of the bundle except CRDs as that account, and retries forbidden requests
+forever. The account can create roles only with permissions that it has itself.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from olmkit.olm import kinds
 
 _REVIEW = ("authorization.k8s.io/v1", "SubjectAccessReview")
 _RBAC = "rbac.authorization.k8s.io"
-# No more reviews than these are requested; the first denied ones are enough.
+# maximum number of access reviews; the first denied ones are enough
 _MAX_REVIEWS = 300
 _AT_ONCE = 8
 
 
 @dataclass(frozen=True, slots=True)
 class _Action:
-    """What is done to a resource; `namespace` is empty for the whole cluster.
+    """A verb on a resource; `namespace` is empty for the whole cluster.
 
-    `is_rule`: OLM does not do it, but creates a role that allows it.
+    `is_rule`: OLM creates a role with this permission.
     """
 
     verb: str
@@ -48,7 +48,7 @@ class _Action:
 async def denied(
     reader: ClusterObjects, namespace: str, group: Manifest, manifests: Iterable[Manifest]
 ) -> tuple[str, ...]:
-    """What the account may not do; nothing without an account, or when checking is forbidden."""
+    """Return the denied actions; none without an account or if reviews are forbidden."""
     account = text(kinds.spec(group).get("serviceAccountName"))
     if not account:
         return ()
@@ -66,7 +66,7 @@ async def denied(
     answers = await asyncio.gather(*map(is_denied, wanted))
     lacking = [one for one, no in zip(wanted, answers, strict=True) if no]
     if any(one.is_rule for one in lacking):
-        # Who may escalate can create roles with rules that it does not hold.
+        # With `escalate`, an account can create roles with permissions that it does not have.
         for roles in ("clusterroles", "roles"):
             place = "" if roles == "clusterroles" else namespace
             if not await is_denied(_Action("escalate", _RBAC, roles, place)):

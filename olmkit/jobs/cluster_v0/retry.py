@@ -1,9 +1,10 @@
-"""Let OLM try a failed upgrade again.
+"""Make OLM retry a failed upgrade.
 
-OLM does not execute a failed InstallPlan again, and makes no other one for the same bundle: the
-Subscription counts the new version as installed as soon as its CSV exists. To delete the plan
-and the CSV is not enough, since the old CSV is then one that no Subscription names. So the
-status of the Subscription goes back to the version that is really there, and OLM resolves again.
+OLM does not execute a failed InstallPlan again, and does not create another one for the same
+bundle, because the Subscription reports the new version as installed as soon as its CSV exists.
+Deleting the plan and the CSV is not enough, since no Subscription would refer to the old CSV. So
+the status of the Subscription is reset to the version that is actually installed, and OLM resolves
+again.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _LOOKS = 4
 
 
 class Retried(NamedTuple):
-    """The CSV that a failed InstallPlan was to install, and the one that is installed."""
+    """The CSV of a failed InstallPlan, and the installed CSV."""
 
     target: str
     before: str
@@ -40,9 +41,9 @@ async def reset(
     report: Report,
     timeouts: Timeouts,
 ) -> Retried:
-    """Undo what a failed InstallPlan left.
+    """Delete a failed InstallPlan and its CSV, and reset the Subscription.
 
-    Raises `InputError` when no InstallPlan has failed, or when it would fail again.
+    Raises `InputError` if no InstallPlan has failed, or if it would fail again.
     """
     target = text(kinds.status(subscription).get("currentCSV"))
     plan = seen.plan(kinds.plan_name(subscription))
@@ -57,7 +58,7 @@ async def reset(
     broken = tuple(
         csv
         for csv in seen.own_csvs()
-        # It can run while an object next to it is missing, which only a new plan applies.
+        # A CSV can run although another object is missing, which only a new plan applies.
         if objects.name(csv) == target
         or (objects.name(csv) in names and kinds.phase(csv) != "Succeeded")
     )
@@ -86,7 +87,7 @@ async def reset(
 def _replaced(
     seen: ClusterState, broken: tuple[Manifest, ...], manifests: list[Manifest]
 ) -> dict[str, str]:
-    """Return what each new CSV replaces, of the CSVs that are there."""
+    """Return the existing CSV that each new CSV replaces."""
     csvs = [*(one for one in manifests if objects.kind(one) == kinds.CSV[1]), *broken]
     pairs = {objects.name(one): text(kinds.spec(one).get("replaces")) for one in csvs}
     return {new: old for new, old in pairs.items() if old and seen.csv(old) is not None}
@@ -100,7 +101,7 @@ async def _keep(
     report: Report,
     timeouts: Timeouts,
 ) -> None:
-    """Put the status back again when OLM, which was looking at that moment, has restored it."""
+    """Reset the status again if OLM restores it from a concurrent reconcile."""
     for _ in range(_LOOKS):
         await asyncio.sleep(timeouts.interval)
         found = await reader.current(subscription)

@@ -1,9 +1,9 @@
-"""Remove an operator that OLM installed, in the order that leaves nothing behind.
+"""Remove an operator that OLM installed completely, in a safe order.
 
-First the operands, while the operator can still clean up after them; then the Subscription
-and its unfinished InstallPlan, so that OLM installs nothing again; then the CSV; then what
-olmkit made for it; last the CRDs, when that is wanted. What is gone is checked with the API,
-and what OLM was about to make meanwhile is deleted when it comes.
+The order is: the operands, while the operator can still clean up; the Subscription and its
+unfinished InstallPlan, so that OLM installs nothing again; the CSV; the objects that olmkit created
+for it; and finally the CRDs, if requested. Each deletion is verified with the API server, and
+objects that OLM creates in the meantime are deleted too.
 """
 
 from __future__ import annotations
@@ -37,11 +37,10 @@ _FOREGROUND = "foregroundDeletion"
 async def carry_out(
     reader: ClusterObjects, made: UninstallPlan, *, report: Report, timeouts: Timeouts
 ) -> Removed:
-    """Delete it step by step, each step gone before the next.
+    """Delete the objects step by step, each step finished before the next.
 
-    OLM may be making more of it at that moment: a CSV of a plan that is gone by now, its
-    list of what belongs to the operator, the roles of an OperatorGroup. So it is looked
-    for until nothing has come for a while.
+    OLM may create more objects at the same time: a CSV of a deleted plan, its Operator object, the
+    roles of an OperatorGroup. So the job checks for them until none has appeared for some time.
     """
     gone: list[Manifest] = []
     groups = [one for one in made.ours if objects.kind(one) == kinds.OPERATOR_GROUP[1]]
@@ -63,15 +62,14 @@ async def carry_out(
         look = functools.partial(_late, reader, late, groups)
         late = await cluster_wait.patiently(look, report, end)
         if late.subscriptions or clock() >= end:
-            break  # a Subscription that is created again is wanted
+            break  # keep a Subscription that a user creates again
     return Removed(gone=tuple(gone), left=late.subscriptions or late.all)
 
 
 async def _release(reader: ClusterObjects, made: UninstallPlan, report: Report) -> None:
     """Take the operator's label from InstallPlans that stay for other operators.
 
-    OLM puts it there again as long as the Subscription exists, so this is repeated with what is
-    found later.
+    OLM adds the label again as long as the Subscription exists, so this is repeated later.
     """
     label = kinds.operator_label(made.options.package, made.options.namespace)
     for plan in made.shared_plans:
@@ -83,7 +81,7 @@ async def _release(reader: ClusterObjects, made: UninstallPlan, report: Report) 
 async def _delete(
     reader: ClusterObjects, made: UninstallPlan, *, report: Report, timeouts: Timeouts
 ) -> Removed:
-    """Delete the operands, the operator, and what defines its APIs."""
+    """Delete the operands, the operator, and the CRDs."""
     whole = OperatorRemoval(
         operands=made.operands,
         operator=made.operator,
@@ -96,7 +94,7 @@ async def _delete(
 
 
 async def _hint(reader: ClusterObjects, left: tuple[Manifest, ...], made: UninstallPlan) -> str:
-    """Return who must remove which finalizer, why the operator does not, and what does instead."""
+    """Return a hint: who must remove which finalizer, why it is not removed, and what to do."""
     held = await if_allowed(cluster_write.held_by(reader, left), ())
     if not held:
         return await if_allowed(_collected(reader, left), "")
@@ -112,7 +110,7 @@ async def _hint(reader: ClusterObjects, left: tuple[Manifest, ...], made: Uninst
 
 
 async def _collected(reader: ClusterObjects, left: tuple[Manifest, ...]) -> str:
-    """Return what waits for the garbage collector of the cluster, if anything does."""
+    """Return a hint about an object that waits for the garbage collector, if there is one."""
     for one in left:
         found = await reader.current(one)
         if found is not None and finalizers.contains(found, _FOREGROUND):
@@ -124,14 +122,14 @@ async def _collected(reader: ClusterObjects, left: tuple[Manifest, ...]) -> str:
 
 
 async def _trouble(reader: ClusterObjects, options: UninstallOptions) -> list[str]:
-    """Return what keeps the operator from working, if anything is known of it."""
+    """Return why the operator does not work, if that is known."""
     seen = await cluster_read.snapshot(reader, options.namespace, logs=False)
     found = explain(await cluster_read.detailed(reader, seen), options.package)
     return [] if found.is_ready else [found.message]
 
 
 def _is_settled(made: UninstallPlan) -> bool:
-    """Return whether OLM has nothing left to do: what it has chosen is installed."""
+    """Return whether OLM is idle: the CSV that it has chosen is installed."""
     states = [kinds.status(one) for one in made.subscriptions]
     return not made.plans and all(
         one.get("installedCSV") and one.get("installedCSV") == one.get("currentCSV")
@@ -142,7 +140,7 @@ def _is_settled(made: UninstallPlan) -> bool:
 async def undo(
     reader: ClusterObjects, subscription: Manifest, *, report: Report, timeouts: Timeouts
 ) -> Removed:
-    """Delete a Subscription, and what OLM has made because of it; CRDs stay."""
+    """Delete a Subscription and the objects that OLM created for it, except CRDs."""
     options = UninstallOptions(
         namespace=objects.namespace(subscription),
         package=kinds.subscription_key(subscription).package,
@@ -156,7 +154,7 @@ async def undo(
 async def _late(
     reader: ClusterObjects, before: UninstallPlan, groups: list[Manifest]
 ) -> UninstallPlan:
-    """Return what is there of an operator that has been removed."""
+    """Return remaining objects of an operator that was removed."""
     seen = await cluster_read.snapshot(reader, before.options.namespace, logs=False)
     found = await uninstall_plan.removal(reader, before.options, seen, sources=before.sources)
     roles = await leftovers.of_groups(reader, groups)

@@ -1,7 +1,7 @@
-"""What uninstalling an operator deletes, and what stays: a plan, before anything is written.
+"""Plan which objects an uninstall deletes and which stay.
 
-Found by the Subscription and its CSV; without them, by what OLM noted at the CRDs and in its
-list of the operator's parts, so that what an earlier run left can still be removed.
+They are found through the Subscription and its CSV. Without these, they are found through OLM's
+annotations on CRDs and its Operator object, so that leftovers of an earlier run can be removed.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _ALONGSIDE = "operatorframework.io/installed-alongside-"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UninstallOptions:
-    """`keep_ours`: the CatalogSource and the OperatorGroup that olmkit made stay.
+    """Options of an uninstall. `keep_ours`: keep olmkit's CatalogSource and OperatorGroup.
 
-    `remove_finalizers`: what does not go loses the finalizers that operators and OLM honor.
+    `remove_finalizers`: remove finalizers of operators and OLM from objects that are not deleted.
     """
 
     namespace: str
@@ -45,12 +45,12 @@ class UninstallOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UninstallPlan:
-    """What would be deleted, step by step, and what stays with a word on why.
+    """The objects to delete, step by step, and those that stay, with the reasons.
 
-    `options` name the package itself, also where a Subscription was named. `sources` are the
-    CSVs and InstallPlans of the operator seen so far: they name what OLM makes. `shared_plans`
-    install other operators too and stay, without the label of this one. The objects of
-    `unread` CRDs go too, but can be listed only when nothing converts them.
+    `options` have the package, also if the user passed a Subscription. `sources` are the operator's
+    CSVs and InstallPlans found so far, which name the objects that OLM creates. `shared_plans` also
+    install other operators and stay, without the label of this one. The objects of `unread` CRDs
+    are deleted too, but cannot be listed because their conversion fails.
     """
 
     options: UninstallOptions
@@ -70,27 +70,27 @@ class UninstallPlan:
 
     @property
     def all(self) -> tuple[Manifest, ...]:
-        """Everything that goes, in order."""
+        """Return all objects to delete, in order."""
         return (*self.operands, *(one for step in self.steps for one in step))
 
     @property
     def unlisted(self) -> tuple[str, ...]:
-        """In words, the objects that go and cannot be listed before."""
+        """Describe the objects that are deleted but cannot be listed before."""
         return operands.unlisted(self.unread)
 
     @property
     def steps(self) -> tuple[tuple[Manifest, ...], ...]:
-        """What goes at once after the operands, each step gone before the next."""
+        """Return the steps after the operands, each finished before the next."""
         return (*self.operator, *self.definitions)
 
     @property
     def operator(self) -> tuple[tuple[Manifest, ...], ...]:
-        """The steps after which the operator is gone."""
+        """Return the steps that delete the operator."""
         return (self.subscriptions, self.plans, self.csvs, self.leftovers, self.ours)
 
     @property
     def definitions(self) -> tuple[tuple[Manifest, ...], ...]:
-        """The last steps: what defines the operator's APIs, and OLM's list of its parts."""
+        """Return the last steps: the CRDs, and OLM's Operator object."""
         return (self.crds, self.operators)
 
 
@@ -101,11 +101,11 @@ async def plan(
     report: Report = cluster_wait.silent,
     timeouts: Timeouts | None = None,
 ) -> UninstallPlan:
-    """Return what would be deleted; nothing is written.
+    """Return the objects to delete; nothing is written.
 
-    What is left of an operator without a Subscription and without a CSV is found as well.
-    Raises `InputError` when nothing of the package is there, or when deleting the CRDs would
-    delete objects that the options do not name.
+    It also finds leftovers of an operator without a Subscription and without a CSV. Raises
+    `InputError` if there are no objects of the package, or if deleting the CRDs would delete
+    operands that the options do not include.
     """
     await cluster_read.require_olm(reader)
     seen = await cluster_read.snapshot(reader, options.namespace, logs=False)
@@ -129,7 +129,7 @@ async def plan(
 
 
 def _nothing(seen: ClusterState, options: UninstallOptions, made: UninstallPlan) -> InputError:
-    """Return why there is nothing to delete; `made` says what stays."""
+    """Return the error that there is nothing to delete; `made` has the objects that stay."""
     said = explain(seen, options.package)
     if made.stays:
         what = "; ".join(made.stays)
@@ -147,7 +147,7 @@ async def removal(
     report: Report = cluster_wait.silent,
     seconds: float = 0.0,
 ) -> UninstallPlan:
-    """Return what is seen of the operator, also of what the `sources` from before have made."""
+    """Return the operator's objects, including those that earlier `sources` created."""
     subscription = seen.subscription(options.package)
     csvs = _csvs(seen, options.package, subscription)
     if subscription is not None:
@@ -198,7 +198,7 @@ def _stays(
     listing: Operands,
     operators: Manifest | None,
 ) -> Iterator[str]:
-    """Yield what stays, each with the reason."""
+    """Yield a line for each kind of object that stays, with the reason."""
     if listing.found and not options.delete_operands:
         yield f"{_count(listing.found)}, which no operator manages now"
     if listing.unread and not options.delete_operands:
@@ -219,7 +219,7 @@ def _count(found: tuple[Manifest, ...], one: str = "", several: str = "") -> str
 
 
 def _dependencies(seen: ClusterState, subscription: Manifest | None) -> Iterator[str]:
-    """Yield the operators that OLM has installed for this one, and that nothing else can need."""
+    """Yield the operators that OLM installed as dependencies of this one only."""
     others = [one for one in seen.subscriptions if one is not subscription]
     if subscription is None or not all(map(kinds.is_dependency, others)):
         return
@@ -231,7 +231,7 @@ def _dependencies(seen: ClusterState, subscription: Manifest | None) -> Iterator
 
 
 def _check_unread(options: UninstallOptions, unread: operands.Unread) -> None:
-    """Refuse what cannot work without the webhook, unless CRDs and objects go together."""
+    """Raise an error for operands that cannot be listed, unless CRDs and operands are deleted."""
     if options.delete_crds and options.delete_operands:
         return
     other = "--delete-operands" if options.delete_crds else "--delete-crds"
@@ -245,15 +245,15 @@ def _check_unread(options: UninstallOptions, unread: operands.Unread) -> None:
 async def _crds(
     reader: ClusterObjects, options: UninstallOptions, seen: ClusterState, csvs: list[Manifest]
 ) -> tuple[list[Manifest], dict[str, str]]:
-    """The CRDs that are there, and those that other operators need: name → ClusterServiceVersion.
+    """Return the existing CRDs, and those that other operators need: name → CSV.
 
-    For those who may not read them and leave them, no more than names.
+    If the user may not read CRDs and does not delete them, only their names are known.
     """
     names = dict.fromkeys(name for csv in csvs for name in kinds.owned_crds(csv))
     label = kinds.operator_label(options.package, options.namespace)
     noted = await if_allowed(reader.list(kinds.CRD, labels=label), ())
     if not names and not noted:
-        # OLM takes its label away with its `Operator`, but the note of the first install stays.
+        # OLM removes its label with its `Operator`, but the annotation of the first install stays.
         every = await if_allowed(reader.list(kinds.CRD), ())
         noted = tuple(one for one in every if _is_noted(one, options))
     names |= dict.fromkeys(objects.name(one) for one in noted)
@@ -277,7 +277,7 @@ async def _crds(
 
 
 def _is_noted(crd: Manifest, options: UninstallOptions) -> bool:
-    """Return whether OLM noted at a CRD that it came with a CSV of the package in the namespace."""
+    """Return whether a CRD's annotations say that a CSV of the package installed it."""
     for key, value in objects.annotations_of(crd).items():
         place, _, csv = value.partition("/")
         if not key.startswith(_ALONGSIDE) or place != options.namespace:
@@ -296,12 +296,12 @@ async def _operands(
 ) -> Operands:
     if options.delete_crds or options.delete_operands:
         return await operands.listed(reader, crds, report=report, seconds=seconds)
-    # They stay, and are only counted: a webhook that does not answer is not a reason to wait.
+    # They stay and are only counted, so do not wait for a webhook that does not respond.
     return await if_allowed(operands.listed(reader, crds, seconds=0.0), Operands())
 
 
 async def _operators(reader: ClusterObjects, options: UninstallOptions) -> Manifest | None:
-    """OLM's list of what belongs to the operator, which it keeps as long as a CRD is on it."""
+    """Return OLM's Operator object, which exists as long as it refers to a CRD."""
     name = kinds.operator_name(options.package, options.namespace)
     return await if_allowed(reader.find(kinds.OPERATOR, name), None)
 
@@ -309,7 +309,7 @@ async def _operators(reader: ClusterObjects, options: UninstallOptions) -> Manif
 def _sources(
     before: tuple[Manifest, ...], seen: ClusterState, package: str, csvs: list[Manifest]
 ) -> tuple[Manifest, ...]:
-    """Return the CSVs, and the InstallPlans that install any of the package, each as last seen."""
+    """Return the last state of the CSVs, and of the InstallPlans for the package."""
     known = {(objects.kind(one), objects.name(one)): one for one in (*before, *csvs)}
     names = {name for kind, name in known if kind == kinds.CSV[1]}
     for plan in seen.plans:
@@ -320,14 +320,14 @@ def _sources(
 
 
 def _names(sources: tuple[Manifest, ...], package: str) -> set[str]:
-    """Return the names of the CSVs, also of those that plans are about to make."""
+    """Return the names of the CSVs, including those that plans will create."""
     names = {objects.name(one) for one in sources if objects.kind(one) == kinds.CSV[1]}
     planned = {name for one in sources for name in kinds.plan_csvs(one)}
     return names | {name for name in planned if kinds.package_named_in(name) == package}
 
 
 def _csvs(seen: ClusterState, package: str, subscription: Manifest | None) -> list[Manifest]:
-    """Return the CSVs of the operator: what the Subscription names, and what those replace."""
+    """Return the CSVs of the operator: those of the Subscription, and those they replace."""
     names: list[str] = []
     if subscription is not None:
         status = kinds.status(subscription)
@@ -348,9 +348,9 @@ def _csvs(seen: ClusterState, package: str, subscription: Manifest | None) -> li
 
 
 def _unfinished(seen: ClusterState, csvs: list[Manifest]) -> list[Manifest]:
-    """Return the InstallPlans that OLM still works on, and that install nothing else.
+    """Return the unfinished InstallPlans that install nothing else.
 
-    It would make the CSV once more, when that is deleted before its plan is done.
+    OLM would create the CSV again if it is deleted before its plan is complete.
     """
     names = {objects.name(csv) for csv in csvs}
     return [
@@ -363,9 +363,9 @@ def _unfinished(seen: ClusterState, csvs: list[Manifest]) -> list[Manifest]:
 
 
 def _shared(seen: ClusterState, package: str, csvs: list[Manifest]) -> list[Manifest]:
-    """The InstallPlans that OLM labelled as parts of the operator, and that install others too.
+    """Return the InstallPlans with the operator's label that also install others.
 
-    OLM makes the `Operator` once more as long as anything has its label.
+    OLM recreates the `Operator` as long as any object has its label.
     """
     label = kinds.operator_label(package, seen.namespace)
     names = {objects.name(csv) for csv in csvs}
@@ -383,7 +383,7 @@ def _shared(seen: ClusterState, package: str, csvs: list[Manifest]) -> list[Mani
 def _ours(
     seen: ClusterState, package: str, subscription: Manifest | None, csvs: list[Manifest]
 ) -> list[Manifest]:
-    """Return what olmkit made for this package and that nothing else uses."""
+    """Return the objects that olmkit created only for this package."""
     others = [one for one in seen.subscriptions if one is not subscription]
     found = [
         catalog
@@ -393,7 +393,7 @@ def _ours(
     rest = [csv for csv in seen.own_csvs() if csv not in csvs]
     if not others and not rest:
         found += [group for group in seen.groups if install_objects.is_ours(group)]
-    elif len(seen.groups) > 1:  # of which OLM accepts one: that of this package is not used
+    elif len(seen.groups) > 1:  # OLM accepts only one, so that of this package is not used
         found += [group for group in seen.groups if _is_made_for(group, package)]
     return found
 

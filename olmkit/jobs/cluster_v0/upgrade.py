@@ -1,8 +1,7 @@
-"""Take an operator to a newer version, hop by hop.
+"""Upgrade an operator through OLM v0, hop by hop.
 
-OLM says which version is next; here it is approved where approval is manual, and waited
-for until it has replaced the old one. With a bundle, a catalog of olmkit offers it as
-the next version of what is installed.
+OLM chooses the next version. The job approves it if approval is manual, and waits until it has
+replaced the old one. For a bundle, a catalog created by olmkit offers it as the next version.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from olmkit.olm.install_objects import Served, SubscribedCatalog
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BundleUpgrade:
-    """The bundle, what it finds, and the one hop to it."""
+    """An upgrade to a bundle: the bundle, the state of the cluster, and the hop."""
 
     named: NamedBundle
     seen: ClusterState = field(repr=False)
@@ -47,9 +46,9 @@ Announce = Callable[[UpgradePlan], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upgraded:
-    """The earlier version, the versions in between, and the state.
+    """The previous version, the versions in between, and the final state.
 
-    `notes`: why more versions can be offered than are known.
+    `notes`: reasons why more versions may exist.
     """
 
     package: str
@@ -68,12 +67,12 @@ async def upgrade(
     report: Report,
     timeouts: Timeouts,
 ) -> Upgraded:
-    """Go on to the newest version that is offered, or to `to`.
+    """Upgrade to the newest offered version, or to `to`.
 
-    What the catalog offers is read first, and waited for until the time is over. Each hop is
-    announced before its InstallPlan is approved, or as soon as OLM has made it. Raises
-    `InputError` when nothing is installed, when there is no way to `to`, or when the cluster
-    would refuse a version on the way.
+    Waits until the time limit for versions that the catalog offers. Each hop is announced before
+    its InstallPlan is approved, or as soon as OLM has created it. Raises `InputError` if the
+    operator is not installed, if there is no upgrade path to `to`, or if the cluster would reject a
+    version on the path.
     """
     clock = asyncio.get_running_loop().time
     deadline = clock() + timeouts.seconds
@@ -89,7 +88,7 @@ async def upgrade(
         retried = await retry.reset(reader, seen, subscription, report=report, timeouts=rest())
     plan = await upgrade_plan.plan(reader, options, access)
     if retried is not None and plan.before == retried.target:
-        # OLM was faster than this reading of the cluster.
+        # OLM upgraded before the cluster was read.
         plan = replace(plan, before=retried.before, hops=(retried.target, *plan.hops))
     elif retried is not None and not plan.is_known:
         plan = replace(plan, hops=(retried.target,))
@@ -130,7 +129,7 @@ async def upgrade(
 
 
 def _after(current: str, plan: UpgradePlan) -> str:
-    """Return the hop that follows a CSV; empty at the end, or when the CSV is not on the way."""
+    """Return the hop after a CSV; empty at the end, or if the CSV is not on the path."""
     way = (plan.before, *plan.hops)
     return next((new for old, new in pairwise(way) if old == current), "")
 
@@ -138,9 +137,9 @@ def _after(current: str, plan: UpgradePlan) -> str:
 async def plan_bundle(
     reader: ClusterObjects, options: UpgradeOptions, access: Access
 ) -> BundleUpgrade:
-    """Return what going on to a bundle means; nothing is written.
+    """Plan the upgrade to a bundle; nothing is written.
 
-    Raises `InputError` when nothing of its package is installed, or the bundle itself is.
+    Raises `InputError` if its package is not installed, or if the bundle is already installed.
     """
     await cluster_read.require_olm(reader)
     named = await cluster_bundle.read_bundle(options.bundle, access)
@@ -168,13 +167,13 @@ async def to_bundle(
     report: Report,
     timeouts: Timeouts,
 ) -> Upgraded:
-    """Go on to a bundle, which is one hop away since its catalog says so."""
+    """Upgrade to a bundle, which its catalog offers as the next hop."""
     plan, goal = made.plan, made.named.rendered.name
     old = _own_catalog(made.seen, made.subscription)
     await _offer(reader, made, options, report, timeouts)
     waiting = _waiting_elsewhere(made.seen, made.subscription, goal)
     if waiting is not None:
-        # OLM does not look for another version as long as that one is to be approved.
+        # OLM does not resolve another version while that one waits for approval.
         report(f"deleting {explanation.subject(waiting)}")
         await reader.delete(waiting)
     report(f"continuing to {goal}")
@@ -187,14 +186,14 @@ async def to_bundle(
 
 
 def _waiting_elsewhere(seen: ClusterState, subscription: Manifest, goal: str) -> Manifest | None:
-    """The Subscription's InstallPlan, when it waits for approval and leads to another version."""
+    """Return the Subscription's unapproved InstallPlan if it is for another version."""
     plan = seen.plan(kinds.plan_name(subscription))
     is_waiting = plan is not None and plan in cluster_wait.waiting_plans(seen)
     return plan if is_waiting and goal not in kinds.plan_csvs(plan) else None
 
 
 def _own_catalog(seen: ClusterState, subscription: Manifest) -> Manifest | None:
-    """Return the catalog of one bundle that the Subscription has taken from, if olmkit made it."""
+    """Return the Subscription's catalog with one bundle, if olmkit created it."""
     key = kinds.subscription_key(subscription)
     found = seen.catalog(key.catalog, key.catalog_namespace)
     serves = found is not None and text(kinds.spec(found).get("address")).startswith(
@@ -221,7 +220,7 @@ async def _go(
     timeouts: Timeouts,
     announce: Announce | None = None,
 ) -> Explanation:
-    """Approve the plan that leads to the target, and wait until only the target is installed."""
+    """Approve the plan for the target, and wait until only the target is installed."""
     package, namespace, target = hop.package, hop.namespace, hop.target
     before = await cluster_read.snapshot(reader, namespace, logs=False)
     is_announced = announce is None
@@ -261,7 +260,7 @@ async def _offer(
     report: Report,
     timeouts: Timeouts,
 ) -> None:
-    """Let a catalog of olmkit offer the bundle, and the Subscription take from it."""
+    """Create a catalog that offers the bundle, and change the Subscription to use it."""
     named, package = made.named, made.named.rendered.package
     key = kinds.subscription_key(made.subscription)
     channel = key.channel or named.channel
@@ -299,7 +298,7 @@ async def _change_catalog(
     report: Report,
     timeouts: Timeouts,
 ) -> None:
-    """Let the Subscription's catalog be another image or address, and wait until OLM reads it."""
+    """Change the image or address of the Subscription's catalog, and wait until OLM reads it."""
     catalog = upgrade_plan.own_source(seen, subscription)
     field = upgrade_plan.source_field(catalog)
     name, place = objects.name(catalog), objects.namespace(catalog)

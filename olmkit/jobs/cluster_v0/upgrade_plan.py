@@ -1,7 +1,7 @@
-"""The way of an upgrade, before it is gone: from where, through which versions, what comes.
+"""Plan an upgrade: the versions on the path, and the changes.
 
-OLM's own choice comes first, where it has made one; what follows is read from the catalog.
-What cannot be read from here is reported in a note, and is not a reason to stop.
+The path starts with OLM's own choice, if there is one; the following hops are read from the
+catalog. Data that cannot be read are reported in a note and do not stop the upgrade.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from olmkit.olm.preview import Preview
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpgradeOptions:
-    """What to take where.
+    """The options of an upgrade.
 
     `to` is a version or the name of a CSV; `catalog` replaces the image or address of the catalog;
-    `retry`: what a failed InstallPlan left is removed first.
+    `retry`: remove the objects of a failed InstallPlan first.
     """
 
     namespace: str
@@ -48,10 +48,10 @@ class UpgradeOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpgradePlan:
-    """What an upgrade goes through, from `before`; no hops when there is nothing newer.
+    """The path of an upgrade from `before`; without hops if there is no newer version.
 
-    `brings` is what the last hop brings, `has` what the installed CSV does. `is_known`: the
-    catalog was read, so that these are all hops; `pinned` is its image by digest.
+    `brings` is the preview of the last hop, `has` that of the installed CSV. `is_known`: the
+    catalog was read, so that all hops are known; `pinned` is its pinned image.
     """
 
     package: str
@@ -67,10 +67,10 @@ class UpgradePlan:
 
 
 async def plan(reader: ClusterObjects, options: UpgradeOptions, access: Access) -> UpgradePlan:
-    """Return the way that an upgrade would take, as far as it can be known; nothing is written.
+    """Return the path of an upgrade, as far as it is known; nothing is written.
 
-    Raises `InputError` when nothing is installed, when there is no way to `to`, or when the
-    cluster would refuse the first version on the way.
+    Raises `InputError` if the operator is not installed, if there is no upgrade path to `to`, or if
+    the cluster would reject the first version on the path.
     """
     await cluster_read.require_olm(reader)
     seen = await cluster_read.snapshot(reader, options.namespace, logs=False)
@@ -96,7 +96,7 @@ async def plan(reader: ClusterObjects, options: UpgradeOptions, access: Access) 
         last = await _bundle(shelf, key.package, channel, hops[-1], access)
         brings = last.preview or (brings if hops == pending else None)
         notes = (last.note,) if last.note and brings is None else ()
-    if hops and not pending:  # what waits in an InstallPlan is checked before that is approved
+    if hops and not pending:  # a waiting InstallPlan is checked before its approval
         first = await _bundle(shelf, key.package, channel, hops[0], access)
         try:
             await fit.require(reader, seen, first.manifests, replaces=before)
@@ -119,7 +119,7 @@ async def _ailing(
 
 
 def as_olm_approves(error: InputError, subscription: Manifest) -> InputError:
-    """The refusal of a version that OLM installs all the same where approval is automatic."""
+    """Return the error for a version that OLM may still install by automatic approval."""
     if kinds.spec(subscription).get("installPlanApproval") == "Manual":
         return error
     name, namespace = objects.name(subscription), objects.namespace(subscription)
@@ -153,7 +153,7 @@ async def _read(source: Manifest, access: Access) -> _Shelf:
 async def _bundle(
     shelf: _Shelf, package: str, channel: Channel, csv: str, access: Access
 ) -> cluster_bundle.Chosen:
-    """Return a bundle of the catalog, as far as it can be read from here."""
+    """Return a preview of a bundle of the catalog, if it can be read."""
     if shelf.address:
         found = await cluster_bundle.ask(
             shelf.address, package, access, channel=channel.name, name=csv
@@ -166,7 +166,7 @@ async def _bundle(
 
 
 def _source(seen: ClusterState, subscription: Manifest, options: UpgradeOptions) -> Manifest:
-    """Return the CatalogSource of the Subscription, as it is to be."""
+    """Return the CatalogSource of the Subscription, with the requested changes."""
     if options.catalog:
         found = own_source(seen, subscription)
         return {**found, "spec": {**kinds.spec(found), source_field(found): options.catalog}}
@@ -180,12 +180,12 @@ def source_of(seen: ClusterState, subscription: Manifest) -> Manifest | None:
 
 
 def source_field(source: Manifest) -> str:
-    """Return which field of a CatalogSource says where the catalog is; an address comes first."""
+    """Return the field of a CatalogSource that locates the catalog; an address takes precedence."""
     return "address" if kinds.spec(source).get("address") else "image"
 
 
 def is_outdated(seen: ClusterState, source: Manifest | None, pinned: str) -> bool:
-    """Return whether the pods of a catalog run another image than its tag names now."""
+    """Return whether the pods of a catalog run an older image than its tag refers to."""
     wanted = pinned.rpartition("@")[2]
     if source is None or not wanted:
         return False
@@ -200,7 +200,7 @@ def is_outdated(seen: ClusterState, source: Manifest | None, pinned: str) -> boo
 
 
 def poll_interval(source: Manifest | None) -> str:
-    """Return how often OLM looks for a newer image of a catalog; empty if it does not."""
+    """Return the interval in which OLM polls the catalog's image; empty if it does not."""
     strategy = objects.mapping(kinds.spec(source).get("updateStrategy"))
     return text(objects.mapping(strategy.get("registryPoll")).get("interval"))
 
@@ -216,9 +216,9 @@ def _channel(catalog: Model, key: SubscriptionKey) -> Channel:
 def _hops(
     channel: Channel, seen: ClusterState, before: str, pending: tuple[str, ...], goal: str
 ) -> tuple[str, ...]:
-    """What OLM has chosen already and what follows in the channel, up to the goal if there is one.
+    """Return the hop that OLM has chosen and the following hops, up to the goal.
 
-    Raises `InputError` when that is not reached.
+    Raises `InputError` if the goal is not reached.
     """
     if goal and is_goal(before, goal):
         return ()
@@ -244,14 +244,14 @@ def _offered(channel: Channel, start: str, seen: ClusterState) -> tuple[str, ...
 
 
 async def required(reader: ClusterObjects, seen: ClusterState, package: str) -> Manifest:
-    """The Subscription. Raises `InputError` when there is none, with where the package is."""
+    """Return the Subscription, or raise `InputError` that says where the package is."""
     if seen.subscription(package) is None:
         await cluster_read.require_not_of_v1(reader, seen, package, command="olmkit upgrade")
     return require(seen, package)
 
 
 def require(seen: ClusterState, package: str) -> Manifest:
-    """The Subscription of the package; raises `InputError`, with the reason, when there is none."""
+    """Return the Subscription of the package, or raise `InputError` with the reason."""
     subscription = seen.subscription(package)
     if subscription is None:
         explanation = explain(seen, package)
@@ -260,7 +260,7 @@ def require(seen: ClusterState, package: str) -> Manifest:
 
 
 def own_source(seen: ClusterState, subscription: Manifest) -> Manifest:
-    """Return the CatalogSource of the Subscription; raise `InputError` unless olmkit made it."""
+    """Return the Subscription's CatalogSource, or raise `InputError` if not created by olmkit."""
     key = kinds.subscription_key(subscription)
     catalog = seen.catalog(key.catalog, key.catalog_namespace)
     if catalog is None:
@@ -284,7 +284,7 @@ async def contents(reader: ClusterObjects, made: Manifest) -> list[Manifest]:
 
 
 async def planned(reader: ClusterObjects, seen: ClusterState, csv: str) -> Preview | None:
-    """Return what the InstallPlan brings that leads to a CSV, where it can be read."""
+    """Return a preview of the InstallPlan for a CSV, if it can be read."""
     made = install_plan.of_csv(seen.plans, csv)
     found = install_plan.step(made, csv) if made else {}
     if found.get("kind") == "ConfigMap":
@@ -303,7 +303,7 @@ def plan_of(
     brings: Preview | None,
     notes: tuple[str, ...] = (),
 ) -> UpgradePlan:
-    """Return a way from an installed CSV, with what that has now."""
+    """Return the plan from an installed CSV, with its current contents."""
     has = seen.csv(before)
     return UpgradePlan(
         package=package,
@@ -318,7 +318,7 @@ def plan_of(
 
 
 def no_path(reached: str, goal: str) -> InputError:
-    """The error for an upgrade that ends at the CSV `reached`; `goal` is a CSV or a version."""
+    """Return the error for a path that ends at `reached` before `goal`, a CSV or a version."""
     return InputError(
         f"no upgrade path leads from `{reached}` to `{goal}`: the catalog offers no next version",
         hint="run `olmkit catalog graph` to see the upgrade edges",
@@ -326,7 +326,7 @@ def no_path(reached: str, goal: str) -> InputError:
 
 
 def is_goal(csv: str, goal: str) -> bool:
-    """Whether a CSV is the one that was named, or is named by its version as is the custom."""
+    """Return whether a CSV has the given name or, by convention, version."""
     if not goal:
         return False
     return csv == goal or csv.endswith(f".v{goal}") or csv.partition(".")[2] == goal

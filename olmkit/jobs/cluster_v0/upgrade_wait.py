@@ -1,7 +1,7 @@
-"""Waiting for what an upgrade was to bring: facts, not a guess of how long OLM takes.
+"""Wait for the steps of an upgrade, based on the state of the cluster.
 
-The facts: what the catalog offers, whether its pod runs the image that its tag names, whether
-bundles are being unpacked, and what the Subscription and its InstallPlan say.
+The state includes the bundles that the catalog offers, whether its pod runs the image of its tag,
+whether bundles are being unpacked, and the status of the Subscription and its InstallPlan.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _WORKING = ("", "Planning", "Installing")
 
 
 class UpgradeWatch:
-    """Looks for the versions that OLM chooses; `deadline` is a time of the loop."""
+    """Waits for the versions that OLM chooses; `deadline` is a time of the loop."""
 
     def __init__(
         self,
@@ -48,9 +48,9 @@ class UpgradeWatch:
         self._deadline = deadline
 
     async def next(self, current: str, *, expected: str) -> str | Explanation:
-        """Return the CSV that OLM goes to after `current`; empty if there is none.
+        """Return the CSV that OLM chooses after `current`; empty if there is none.
 
-        An `Explanation` when `expected`, which the catalog offers, does not come.
+        Returns an `Explanation` if OLM does not choose `expected`, which the catalog offers.
         """
         clock = asyncio.get_running_loop().time
         quiet = since = clock()
@@ -91,7 +91,7 @@ class UpgradeWatch:
             await asyncio.sleep(self._timeouts.interval)
 
     def _why(self, seen: ClusterState, subscription: Manifest, wanted: str) -> Explanation:
-        """Return why the version that is wanted, or that the catalog offers, is not chosen yet."""
+        """Explain why OLM has not chosen the requested or offered version yet."""
         source = upgrade_plan.source_of(seen, subscription)
         if wanted and upgrade_plan.is_outdated(seen, source, self._plan.pinned):
             return _outdated(source or {}, wanted)
@@ -117,10 +117,10 @@ async def until_noted(
     timeouts: Timeouts,
     end: float,
 ) -> Explanation:
-    """Wait until a version that is ready is alone there, and OLM has noted it.
+    """Wait until only the ready version exists and OLM's status shows it.
 
-    `found` says that it is ready; the result says the same, or what is missing when the time
-    is over. `end` is a time of the loop.
+    `found` is the explanation that it is ready. Returns `found`, or what is missing at the time
+    limit. `end` is a time of the loop.
     """
     while True:
         seen = await cluster_read.snapshot(reader, namespace, logs=False)
@@ -140,7 +140,7 @@ async def until_noted(
 
 
 def _missing(seen: ClusterState, package: str, target: str) -> str:
-    """Return what is not as it is after an upgrade; empty if all is."""
+    """Return what an upgrade has not finished yet; empty if it is complete."""
     going = [csv for csv in seen.own_csvs() if kinds.is_going(csv)]
     if going:
         return f"`{objects.name(going[0])}` still exists"
@@ -161,9 +161,9 @@ def is_read(
     field: str,
     reference: str,
 ) -> bool:
-    """Return whether OLM reads a catalog from where it has been changed to.
+    """Return whether OLM reads a changed catalog from its new location.
 
-    An address shows in the state of the connection; an image, in the pod that serves it.
+    An address appears in the connection state, an image in the pod that serves it.
     """
     if found is None or kinds.connection_state(found) != "READY":
         return False
@@ -191,7 +191,7 @@ def _image(container: Manifest) -> str:
 
 
 def _is_working(seen: ClusterState, subscription: Manifest) -> bool:
-    """Return whether OLM is about to change something for a Subscription."""
+    """Return whether OLM is still processing a Subscription."""
     plan = seen.plan(kinds.plan_name(subscription))
     source = upgrade_plan.source_of(seen, subscription)
     unpacks = kinds.condition(subscription, "BundleUnpacking") is not None

@@ -1,4 +1,4 @@
-"""Installing, upgrading and removing operators through OLM v1.
+"""Jobs that install, upgrade and remove operators through OLM v1.
 
-OLM v0 is in `jobs.cluster_v0`; neither knows the other.
+OLM v0 is in `jobs.cluster_v0`; the two packages are independent.
 """

@@ -1,4 +1,4 @@
-"""What a service account may do, according to the API server."""
+"""Ask the API server what a service account may do."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ class _Question:
 async def missing(
     reader: ClusterObjects, account: str, namespace: str, needs: ExtensionPermissions
 ) -> ExtensionPermissions:
-    """Return the part of the permissions that the service account does not have.
+    """Return the permissions that the service account lacks.
 
-    What a bundle grants is not needed where the account may `escalate` and `bind` roles. Raises
-    `Forbidden` when the user may not query the API server.
+    Permissions that a bundle grants are not needed if the account may `escalate` and `bind` roles.
+    Raises `Forbidden` if the user may not create access reviews.
     """
     review = _Review(reader, account, namespace)
     if await review.allows(_Question(verb="*", group="*", resource="*")):
@@ -64,7 +64,7 @@ async def missing(
 
 
 class _Review:
-    """Questions about one service account; each is answered once."""
+    """Access reviews of one service account; each result is cached."""
 
     def __init__(self, reader: ClusterObjects, account: str, namespace: str) -> None:
         self._reader = reader
@@ -77,7 +77,7 @@ class _Review:
         self._limit = asyncio.Semaphore(_AT_ONCE)
 
     async def lacking(self, rules: Iterable[Rule], namespace: str = "") -> tuple[Rule, ...]:
-        """Return the rules, reduced to what the account lacks of each."""
+        """Return the rules, reduced to the permissions that the account lacks."""
         found = []
         for rule in rules:
             questions = list(_questions(rule, namespace))
@@ -117,7 +117,7 @@ def _questions(rule: Mapping[str, Any], namespace: str) -> Iterator[_Question]:
 
 
 def _reduced(rule: Rule, refused: list[_Question]) -> Rule:
-    """Return the rule with no more than the refused verbs, groups, resources and names in it."""
+    """Return the rule with only the denied verbs, groups, resources and names."""
     parts = {
         "apiGroups": {one.group for one in refused},
         "resources": {one.resource for one in refused},

@@ -1,7 +1,7 @@
-"""Whether catalogd serves what the reference of a catalog's image names now.
+"""Check whether catalogd serves the current image of a catalog.
 
-A tag may have moved, or the ClusterCatalog may have got another reference, since catalogd has
-read the image. The fact that shows it is `status.resolvedSource`: the digest that is served.
+Since catalogd has pulled the image, its tag may refer to a new image, or the ClusterCatalog may
+have a new reference. `status.resolvedSource` has the digest that is served.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _ANSWER = 10.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Age:
-    """What is known of the catalogs of a ClusterExtension; `notes` say what is not.
+    """The state of the catalogs of a ClusterExtension; `notes` say what is unknown.
 
-    `expected` has the digest that each reference names now, by the names of the catalogs.
+    `expected` has the current digest of each reference, by the names of the catalogs.
     """
 
     request: Mapping[str, object] = field(default_factory=dict, repr=False)
@@ -39,7 +39,7 @@ class Age:
 
 
 async def read(reader: ClusterObjects, extension: Manifest, access: Access) -> Age:
-    """Ask the registries which digests the references of the catalogs name now."""
+    """Read the current digests of the catalogs' references from the registries."""
     request = dict(v1.request_of(extension))
     expected: dict[str, str] = {}
     notes: list[str] = []
@@ -58,7 +58,7 @@ async def read(reader: ClusterObjects, extension: Manifest, access: Access) -> A
 
 
 async def finding(reader: ClusterObjects, age: Age) -> Diagnosis | None:
-    """Return the first catalog that is not served as its reference is now; None if all are."""
+    """Return a finding about the first outdated catalog; None if all are current."""
     if not age.expected:
         return None
     found = await reader.list(v1.CLUSTER_CATALOG)
@@ -73,10 +73,10 @@ async def finding(reader: ClusterObjects, age: Age) -> Diagnosis | None:
 async def until_read(
     reader: ClusterObjects, age: Age, *, report: Report, timeouts: Timeouts
 ) -> Explanation:
-    """Wait until catalogd serves what the references name.
+    """Wait until catalogd serves the current images.
 
-    It ends at once, and is not ready, for a catalog that catalogd does not read again: that
-    does not change by itself.
+    It returns at once, not ready, for a catalog that catalogd does not poll, since it would not
+    change.
     """
     timeouts = replace(timeouts, believed=0.0)
 

@@ -1,6 +1,6 @@
-"""The bundle that OLM v1 would take, read from the catalog that catalogd serves.
+"""Choose the bundle like OLM v1, from the catalog that catalogd serves.
 
-What the catalog excludes is refused; what cannot be known beforehand is a note with the reason.
+A request that the catalog cannot meet is an error; what cannot be known in advance is a note.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ from olmkit.olm.v1.extension import ExtensionRequest
 
 
 class NotOfferedError(InputError):
-    """The catalogs, as they are served now, offer nothing that fits."""
+    """The served catalogs offer no matching bundle."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtensionChoice:
-    """What will come; `csv` and `brings` are empty where that is not known, and `notes` say why.
+    """The bundle to be installed; `csv` and `brings` are empty if unknown, and `notes` say why.
 
-    `has` is what the bundle brought that is installed now. `packages` are those of a catalog that
-    is new to the cluster.
+    `has` is the preview of the installed bundle. `packages` are those of a catalog that is new to
+    the cluster.
     """
 
     csv: str = ""
@@ -56,11 +56,11 @@ class ExtensionChoice:
 async def of_new(
     reader: ClusterObjects, request: ExtensionRequest, access: Access
 ) -> ExtensionChoice:
-    """Return what an install brings.
+    """Return the bundle of an install.
 
-    Raises `InputError` when a catalog that OLM reads is not served, when a registry has no such
-    image of a catalog, and when the catalogs have nothing that OLM would install. Other trouble
-    with the image is a note: only the cluster may be able to reach the registry.
+    Raises `InputError` if a catalog that OLM reads is not served, if a catalog image does not
+    exist, and if the catalogs have no bundle that OLM would install. Other problems with the image
+    are notes: only the cluster may be able to reach the registry.
     """
     image = request.catalog_image
     off: Sequence[Manifest] = ()
@@ -104,11 +104,11 @@ async def of_new(
 async def of_upgrade(
     reader: ClusterObjects, extension: Manifest, version: str, access: Access
 ) -> ExtensionChoice:
-    """What a ClusterExtension gets when it requests that range; the present one if it is empty.
+    """Return the bundle of a ClusterExtension with this version range, or with its own if empty.
 
-    Raises `InputError` when its catalogs offer nothing in the range, with the version to go to
-    first where several upgrades lead there. A new range is refused as well when OLM can read no
-    catalog for it; for the present one that is a note.
+    Raises `InputError` if its catalogs offer no bundle in the range, with the version to upgrade to
+    first if several upgrades are needed. A new range is also an error if OLM can read no catalog;
+    for the current range that is a note.
     """
     request = v1.request_of(extension)
     is_changed = bool(version)
@@ -157,11 +157,10 @@ async def of_upgrade(
 async def _read(
     reader: ClusterObjects, request: Mapping[str, Any], *, is_new: bool
 ) -> tuple[ClusterCatalog, ...]:
-    """Return the catalogs that OLM reads for a ClusterExtension with this request.
+    """Return the catalogs that OLM reads for this request.
 
-    Raises `InputError` when there are none, and when one of them is not served and a person must
-    act; `OlmkitError` when one of them cannot be read now. `is_new`: one that is named must be
-    served now.
+    Raises `InputError` if there are none, or if one is not served and needs action; `OlmkitError`
+    if one cannot be read now. `is_new`: a named catalog must be served now.
     """
     named = v1.catalog_name(request)
     if named and set(objects.mapping(request.get("selector"))) == {"matchLabels"}:
@@ -183,20 +182,20 @@ async def _read(
             raise _unusable(ailing, is_one_of_many=len(selected) > 1)
         try:
             found.append(await _served(reader, objects.name(one), one))
-        except InputError as error:  # it may still be served in a moment
+        except InputError as error:  # it may be served soon
             raise OlmkitError(error.message, hint=error.hint) from error
     return tuple(found)
 
 
 async def _switched_off(reader: ClusterObjects, request: Mapping[str, Any]) -> Sequence[Manifest]:
-    """Return the catalogs that OLM would read, too, if they were not switched off."""
+    """Return the unavailable catalogs that OLM would otherwise read."""
     every = await if_allowed(reader.list(v1.CLUSTER_CATALOG), ())
     return cluster_catalogs.switched_off(every, request)
 
 
 @contextmanager
 def _naming(off: Sequence[Manifest]) -> Iterator[None]:
-    """Name the catalogs that are switched off where the others offer nothing."""
+    """Add the unavailable catalogs to the error if the others offer nothing."""
     try:
         yield
     except NotOfferedError as error:
@@ -250,9 +249,9 @@ def _chosen(
     hint: str,
     image: str = "",
 ) -> ChosenBundle:
-    """What OLM takes of the catalogs; `image` is that of a catalog that the cluster does not have.
+    """Return OLM's choice; `image` is that of a catalog that is not in the cluster.
 
-    Raises `InputError` when that is nothing.
+    Raises `InputError` if there is none.
     """
     place = image or f"clustercatalog:{read[0].name if len(read) == 1 else 'NAME'}"
     having = [one for one in read if package in one.catalog.packages]
@@ -304,7 +303,7 @@ def _package(one: ClusterCatalog, package: str) -> Package:
 
 
 def _channel(chosen: ChosenBundle, read: Sequence[ClusterCatalog], package: str) -> str:
-    """Return a channel that has the bundle, for what is printed."""
+    """Return a channel that has the bundle, for messages."""
     for one in read:
         if one.name == chosen.catalog:
             listed = _package(one, package).channels.values()
@@ -313,7 +312,7 @@ def _channel(chosen: ChosenBundle, read: Sequence[ClusterCatalog], package: str)
 
 
 def _from(chosen: ChosenBundle, read: Sequence[ClusterCatalog]) -> tuple[str, ...]:
-    """Of several catalogs, the one that it comes from; and that the bundle is deprecated."""
+    """Yield notes: the catalog of the bundle if there are several, and its deprecation."""
     notes = []
     if len(read) > 1:
         notes.append(f"OLM takes it from the catalog `{chosen.catalog}`")
@@ -325,7 +324,7 @@ def _from(chosen: ChosenBundle, read: Sequence[ClusterCatalog]) -> tuple[str, ..
 def _newer(
     read: Sequence[ClusterCatalog], package: str, query: UpgradeQuery, name: str
 ) -> tuple[str, ...]:
-    """That no newer version is offered, or only outside of the requested range."""
+    """Return a note if no newer version is offered, or only outside of the range."""
     best = resolver.rivals(read, package, replace(query, range=None))
     if best and best[0].bundle.name != name:
         return (f"`{best[0].bundle.name}` is offered, and the requested range excludes it",)
@@ -335,7 +334,7 @@ def _newer(
 async def _brought(
     read: Sequence[ClusterCatalog], package: str, name: str, access: Access
 ) -> Preview | None:
-    """Return what the installed bundle brought, from the first catalog that has it."""
+    """Return a preview of the installed bundle, from the first catalog that has it."""
     for one in read:
         if package in one.catalog.packages and name in _package(one, package).bundles:
             return await cluster_bundle.brought(one.catalog, package, name, access)
@@ -343,7 +342,7 @@ async def _brought(
 
 
 def _hops(read: Sequence[ClusterCatalog], package: str, query: UpgradeQuery) -> tuple[Bundle, ...]:
-    """Return the fewest upgrades from what is installed into the range; empty if there are none."""
+    """Return the shortest path from the installed bundle into the range; empty if none."""
     start, wanted = query.installed, query.range
     if start is None:
         return ()

@@ -1,8 +1,7 @@
 """Install operators through OLM v1: a ClusterExtension, and what it needs.
 
-A ClusterExtension is all there is to write; OLM v1 does the rest and reports its progress in
-conditions. The catalog that catalogd serves is read through the API server, so that what will be
-installed is known beforehand from anywhere.
+The job creates a ClusterExtension; OLM v1 does the rest and reports its progress in conditions. The
+catalog that catalogd serves is read through the API server, so that the bundle is known in advance.
 """
 
 from __future__ import annotations
@@ -38,10 +37,10 @@ _LONGEST_POLL = 1 << 31  # minutes; the field is an integer of 32 bits
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtensionOptions:
-    """What the user requests; `catalog` is an image or the name of a ClusterCatalog.
+    """The user's options; `catalog` is an image or the name of a ClusterCatalog.
 
-    `create_service_account`: with the permissions that the bundle needs; without a name it gets
-    one made of the package's.
+    `create_service_account`: create it with the permissions that the bundle needs; its default name
+    is derived from the package.
     """
 
     package: str
@@ -56,7 +55,7 @@ class ExtensionOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtensionPlan:
-    """What would be created, in order."""
+    """The objects to create, in order."""
 
     request: ExtensionRequest
     objects: tuple[Manifest, ...] = field(repr=False)
@@ -64,7 +63,7 @@ class ExtensionPlan:
 
 
 def poll_minutes(duration: str) -> int:
-    """`15m` or `1h30m` as whole minutes, which is what a ClusterCatalog takes.
+    """Convert a duration such as `1h30m` to whole minutes, as a ClusterCatalog needs.
 
     Raises `ConfigurationError`.
     """
@@ -78,10 +77,10 @@ def poll_minutes(duration: str) -> int:
 
 
 async def plan(reader: ClusterObjects, options: ExtensionOptions, access: Access) -> ExtensionPlan:
-    """Decide what to create; nothing is written.
+    """Plan the objects to create; nothing is written.
 
-    Raises `InputError` for what OLM would not install and the API server would refuse,
-    `ConfigurationError` for invalid usage, `ClusterError`.
+    Raises `InputError` if OLM would not install the operator or the API server would reject an
+    object, `ConfigurationError` for invalid usage, and `ClusterError`.
     """
     cluster_bundle.check_names(options.package, options.catalog)
     if options.poll_minutes and not cluster_bundle.is_image(options.catalog):
@@ -131,7 +130,7 @@ async def plan(reader: ClusterObjects, options: ExtensionOptions, access: Access
 
 
 async def _require_none(reader: ClusterObjects, package: str) -> None:
-    """Raises `InputError` when a ClusterExtension has that name or requests that package."""
+    """Raise `InputError` if a ClusterExtension has this name or requests this package."""
     try:
         there = await reader.list(v1.CLUSTER_EXTENSION)
     except Forbidden:
@@ -153,7 +152,7 @@ async def _require_none(reader: ClusterObjects, package: str) -> None:
 
 
 async def _account(reader: ClusterObjects, options: ExtensionOptions) -> Account:
-    """Return the service account to install with. Raises `InputError` when one must be named."""
+    """Return the service account for the install, or raise `InputError` if one is required."""
     is_required = await preflight.needs_account(reader)
     name = options.service_account
     if options.create_service_account:
@@ -195,7 +194,7 @@ async def _new_account(
 
 
 def _require_ours(catalogs: Iterable[Manifest], name: str) -> None:
-    """Raises `InputError` when a catalog of that name exists and olmkit did not create it."""
+    """Raise `InputError` if a catalog with this name exists and olmkit did not create it."""
     for one in catalogs:
         if objects.name(one) == name and not install_objects.is_ours(one):
             raise InputError(
@@ -207,7 +206,7 @@ def _require_ours(catalogs: Iterable[Manifest], name: str) -> None:
 async def _disturbed(
     reader: ClusterObjects, request: ExtensionRequest, offer: ExtensionChoice
 ) -> tuple[str, ...]:
-    """A note on each ClusterExtension that will read the new catalog, too, and may take from it."""
+    """Return a note for each ClusterExtension that will also read the new catalog."""
     catalog = v1.cluster_catalog(request)
     notes = []
     for one in await if_allowed(reader.list(v1.CLUSTER_EXTENSION), ()):
@@ -237,10 +236,10 @@ async def carry_out(
     created: list[Manifest],
     undone: Report | None = None,
 ) -> Explanation:
-    """Create the objects and wait; `created` lists at any time what is there because of it.
+    """Create the objects and wait; `created` always lists the objects created so far.
 
-    When it does not end in an operator that is ready, that is taken back, and `undone` hears of
-    it; without `undone` it stays.
+    If the operator does not become ready, they are removed and reported to `undone`; without
+    `undone`, they stay.
     """
     work = _create_and_wait(reader, made, report=report, timeouts=timeouts, created=created)
     return await cluster_write.attempt(

@@ -1,8 +1,8 @@
-"""What OLM v1 or the API server would refuse, found before anything is written.
+"""Checks that find what OLM v1 or the API server would reject, before anything is written.
 
-`install` and `upgrade` check the same: whether OLM installs such a bundle, whether the objects
-of the bundle are free, whether the service account exists and may create them, and whether the
-API server accepts the ClusterExtension.
+`install` and `upgrade` check whether OLM supports the bundle, whether its objects already exist,
+whether the service account exists and may create them, and whether the API server accepts the
+ClusterExtension.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from olmkit.olm.v1.state import CONTROLLERS, OWNER_LABEL, SYSTEMS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """The service account that a release of OLM v1 installs with; no name: it needs none.
+    """The service account that OLM v1 installs with; without a name if it needs none.
 
     `is_new`: olmkit creates it. `is_extended`: olmkit created it, and grants it what it lacks.
-    `is_ignored`: the release installs with its own permissions, as those since 1.11 do.
-    `namespace` is that of the installation.
+    `is_ignored`: this release of OLM v1 uses its own permissions, like all since 1.11. `namespace`
+    is that of the installation.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Account:
 
     @property
     def is_checked(self) -> bool:
-        """Whether what it may do decides what OLM can install."""
+        """Return whether the install depends on the permissions of the account."""
         return bool(self.name) and not (self.is_new or self.is_ignored)
 
 
@@ -56,7 +56,7 @@ class MissingPermissionsError(InputError):
 
 
 async def release(reader: ClusterObjects) -> Version | None:
-    """The release of OLM v1 in the cluster, where its Deployment can be read and has a tag."""
+    """Return the release of OLM v1, if its Deployment can be read and its image has a tag."""
     for place in SYSTEMS:
         question = reader.find(kinds.DEPLOYMENT, CONTROLLERS[-1], place)
         found = support.release(await if_allowed(question, None))
@@ -67,7 +67,7 @@ async def release(reader: ClusterObjects) -> Version | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """Notes on a bundle, and the roles and bindings to create for an account that is extended."""
+    """Notes about a bundle, and the roles and bindings to create for the service account."""
 
     notes: tuple[str, ...] = ()
     granting: tuple[Manifest, ...] = field(default=(), repr=False)
@@ -81,10 +81,10 @@ async def check_bundle(
     account: Account,
     is_enforced: bool = True,
 ) -> Checked:
-    """Return what is known of the bundle.
+    """Check a bundle, and return notes and roles.
 
-    `is_enforced`: OLM v1 refuses CRDs that are not known to be safe for existing objects. Raises
-    `InputError` when the bundle cannot be installed as `extension`.
+    `is_enforced`: OLM v1 rejects CRD changes that are not known to be safe for existing objects.
+    Raises `InputError` if the bundle cannot be installed as `extension`.
     """
     known = await release(reader)
     notes = support.check(brings, known)
@@ -113,7 +113,7 @@ _CREATE = (
 
 
 async def check_account(reader: ClusterObjects, account: Account, *, hint: str = _CREATE) -> None:
-    """Raises `InputError` when the service account or its namespace does not exist."""
+    """Raise `InputError` if the service account or its namespace does not exist."""
     if not account.is_checked:
         return
     name, place = account.name, account.namespace
@@ -125,9 +125,9 @@ async def check_account(reader: ClusterObjects, account: Account, *, hint: str =
 
 
 async def check_objects(reader: ClusterObjects, manifests: Iterable[Manifest]) -> None:
-    """Let the API server check new objects of OLM v1 without creating them.
+    """Validate new objects of OLM v1 with a dry run of the API server.
 
-    Raises `InputError` for what it refuses, such as a range of versions.
+    Raises `InputError` for objects that it rejects, for example for their version range.
     """
     for one in manifests:
         if one.get("apiVersion") == extensions.API:
@@ -136,13 +136,13 @@ async def check_objects(reader: ClusterObjects, manifests: Iterable[Manifest]) -
             except Invalid as error:
                 raise InputError(error.message) from error
             except AlreadyExists:
-                continue  # a catalog of ours from an install before
+                continue  # a catalog that an earlier install created
 
 
 async def check_change(reader: ClusterObjects, extension: Manifest, patch: Manifest) -> None:
-    """The same for a change of a ClusterExtension.
+    """Validate a change of a ClusterExtension with a dry run of the API server.
 
-    Raises `InputError` for what the API server refuses.
+    Raises `InputError` if the API server rejects it.
     """
     try:
         await reader.merge(extension, patch, dry_run=True)
@@ -182,7 +182,7 @@ async def _check_crds(
 
 
 async def require_ours(reader: ClusterObjects, account: Account) -> None:
-    """Raises `InputError` when olmkit did not create the service account."""
+    """Raise `InputError` if olmkit did not create the service account."""
     if not await _is_ours(reader, account):
         raise InputError(
             f"olmkit did not create the service account `{account.name}` in namespace "
@@ -201,7 +201,7 @@ async def _is_ours(reader: ClusterObjects, account: Account) -> bool:
 def _granting(
     lacking: ExtensionPermissions, account: Account, csv: str, extension: str
 ) -> tuple[Manifest, ...]:
-    """Return the roles and bindings that grant what is missing; none when nothing is."""
+    """Return the roles and bindings that grant missing permissions; empty if none are missing."""
     granting = permissions.account_objects(
         lacking,
         account=account.name,
@@ -230,7 +230,7 @@ def _missing(
 
 
 async def account_of(reader: ClusterObjects, extension: Manifest) -> Account:
-    """Return the service account of a ClusterExtension that is there."""
+    """Return the service account of an existing ClusterExtension."""
     spec = kinds.spec(extension)
     return Account(
         name=text(objects.mapping(spec.get("serviceAccount")).get("name")),
@@ -240,6 +240,6 @@ async def account_of(reader: ClusterObjects, extension: Manifest) -> Account:
 
 
 async def needs_account(reader: ClusterObjects) -> bool | None:
-    """Return whether OLM v1 installs with a service account; None if its CRD cannot be read."""
+    """Return whether OLM v1 needs a service account; None if its CRD cannot be read."""
     crd = await if_allowed(reader.find(kinds.CRD, extensions.CRD_NAME), None)
     return None if crd is None else extensions.wants_service_account(crd)

@@ -1,6 +1,6 @@
-"""Reading what a cluster holds around one ClusterExtension.
+"""Read the state of the cluster around one ClusterExtension.
 
-What the user may not read counts as absent, as in `olmkit.jobs.cluster.read`.
+Objects that the user may not read count as absent, as in `olmkit.jobs.cluster.read`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _NAMED = {
 
 
 async def require_olm(reader: ClusterObjects) -> None:
-    """Raises `InputError` when the cluster has no OLM v1."""
+    """Raise `InputError` if the cluster has no OLM v1."""
     if not await reader.knows(extensions.CLUSTER_EXTENSION):
         raise InputError(
             "OLM v1 is not installed in this cluster: the API server does not serve "
@@ -52,9 +52,9 @@ async def require_olm(reader: ClusterObjects) -> None:
 
 
 async def find(reader: ClusterObjects, name: str) -> Manifest | None:
-    """The ClusterExtension of that name, else the one that requests the package of that name.
+    """Return the ClusterExtension with this name, else the one for this package.
 
-    Raises `InputError` when several request the package.
+    Raises `InputError` if several request the package.
     """
     try:
         return states.chosen(await reader.list(extensions.CLUSTER_EXTENSION), name)
@@ -63,9 +63,9 @@ async def find(reader: ClusterObjects, name: str) -> Manifest | None:
 
 
 async def absent(reader: ClusterObjects, name: str, *, command: str) -> Explanation:
-    """Return what is known of a package that no ClusterExtension requests: OLM v0 may have it.
+    """Explain that no ClusterExtension requests a package, which OLM v0 may have installed.
 
-    `command` does for OLM v0 what the user wants, for example `olmkit upgrade`.
+    `command` is the equivalent command for OLM v0, for example `olmkit upgrade`.
     """
     found = explain(ExtensionState(name=name))
     if not await reader.knows(kinds.SUBSCRIPTION):
@@ -85,9 +85,9 @@ async def absent(reader: ClusterObjects, name: str, *, command: str) -> Explanat
 
 
 async def read(reader: ClusterObjects, name: str, *, logs: bool = True) -> ExtensionState:
-    """Return all that `explain` looks at; `logs` also of containers that failed.
+    """Read everything that `explain` needs; with `logs`, also logs of failed containers.
 
-    Raises `InputError` when several ClusterExtensions request the package `name`.
+    Raises `InputError` if several ClusterExtensions request the package `name`.
     """
     extension, catalogs = await asyncio.gather(
         find(reader, name), if_allowed(reader.list(extensions.CLUSTER_CATALOG), None)
@@ -103,7 +103,7 @@ async def around(
     *,
     logs: bool = True,
 ) -> ExtensionState:
-    """The same for a ClusterExtension that has been read; no `catalogs`: they may not be listed."""
+    """Read the state around a ClusterExtension; `catalogs` is None if listing is forbidden."""
     is_known = catalogs is not None
     if catalogs is None:
         catalogs, is_known = await _named_catalog(reader, extension)
@@ -133,7 +133,7 @@ async def around(
 async def _named_catalog(
     reader: ClusterObjects, extension: Manifest | None
 ) -> tuple[Objects, bool]:
-    """The catalog that a ClusterExtension names, and whether that is all that OLM reads for it."""
+    """Return a ClusterExtension's named catalog, and whether OLM reads only that one."""
     request = extensions.request_of(extension or {})
     named = extensions.catalog_name(request)
     if not named:
@@ -151,9 +151,9 @@ def save(state: ExtensionState, file: Path) -> None:
 
 
 def load(file: Path, name: str) -> ExtensionState:
-    """Return the state in a file that `save` has written, or `kubectl get -o yaml` prints.
+    """Read the state from a file of `save` or `kubectl get -o yaml`.
 
-    Raises `InputError` when the file does not hold objects.
+    Raises `InputError` if the file does not contain objects.
     """
     return states.of_objects(cluster_read.saved_objects(file), name)
 
@@ -166,7 +166,7 @@ def _is_behind(extension: Manifest, condition: object) -> bool:
 async def _with_pods(
     reader: ClusterObjects, namespace: str, deployments: Objects, *, logs: bool
 ) -> ClusterState:
-    """Return the Deployments, with the pods and events of their namespace when there are any."""
+    """Return the Deployments, with the pods and events of their namespace."""
     pods: Objects = ()
     events: Objects = ()
     if deployments:
@@ -202,7 +202,7 @@ def _kinded(manifest: Manifest, kind: Kind = kinds.DEPLOYMENT) -> Manifest:
 
 
 async def _named(reader: ClusterObjects, message: str, namespaces: Iterable[str]) -> Objects:
-    """The namespaces that exist, and what the message says exists already; metadata alone."""
+    """Return the metadata of namespaces and of objects that a message says already exist."""
     found = [
         await if_allowed(reader.find(kinds.NAMESPACE, name), None) for name in namespaces if name
     ]

@@ -1,8 +1,8 @@
 """Remove an operator that OLM v1 installed, with its CRDs and their objects.
 
-OLM v1 deletes the CRDs with the ClusterExtension, and the API server deletes their objects
-with them. An object with a finalizer would then stay forever, since the operator that removes
-the finalizer is gone. So the objects go first, while the operator runs.
+OLM v1 deletes the CRDs with the ClusterExtension, and the API server deletes their objects with
+them. An object with a finalizer would then stay forever, since the operator that removes the
+finalizer was deleted. So the objects are deleted first, while the operator runs.
 """
 
 from __future__ import annotations
@@ -40,15 +40,14 @@ _ACCOUNT_KINDS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtensionRemoval:
-    """What would be deleted.
+    """The objects to delete.
 
-    `operands` are the objects of the CRDs, except of those that are `unread`: their conversion
-    webhook does not answer. `workloads` the Deployments, `ours` what
-    OLM does not delete: Leases of the operator, and what olmkit created for the ClusterExtension,
-    which is catalog, service account and its roles. `extension` is None
-    when it has been deleted before and something of it is still there. `is_complete` is False
-    when the operands were not requested to be deleted: OLM v1 would delete them all the same.
-    `stays` says what is not deleted.
+    `operands` are the objects of the CRDs, except of `unread` CRDs, whose conversion webhook does
+    not respond. `workloads` are the Deployments. `ours` are the objects that OLM does not delete:
+    Leases of the operator, and the catalog, service account and roles that olmkit created.
+    `extension` is None if it was deleted before and other objects remain. `is_complete` is False if
+    the user did not request to delete the operands, which OLM v1 would delete anyway. `stays`
+    describes what is not deleted.
     """
 
     name: str
@@ -63,7 +62,7 @@ class ExtensionRemoval:
 
     @property
     def all(self) -> Objects:
-        """All objects, in the order in which they go."""
+        """Return all objects, in the order of their deletion."""
         first = () if self.extension is None else (self.extension,)
         return (*self.operands, *first, *self.workloads, *self.crds, *self.ours)
 
@@ -75,10 +74,10 @@ async def plan(
     delete_operands: bool,
     report: Report = cluster_wait.silent,
 ) -> ExtensionRemoval:
-    """Return what would be deleted; nothing is written.
+    """Return the objects to delete; nothing is written.
 
-    Raises `InputError` when there is nothing of that name, and when several ClusterExtensions
-    request the package of that name.
+    Raises `InputError` if there are no objects for this name, and if several ClusterExtensions
+    request this package.
     """
     await states.require_olm(reader)
     extension = await states.find(reader, name)
@@ -111,7 +110,7 @@ async def plan(
 
 
 def require_complete(made: ExtensionRemoval) -> None:
-    """Raises `InputError` when objects would go that the user did not request to delete."""
+    """Raise `InputError` if operands would be deleted without the user's request."""
     if made.is_complete:
         return
     count = len(made.operands)
@@ -133,9 +132,9 @@ async def carry_out(
     report: Report,
     timeouts: Timeouts,
 ) -> Removed:
-    """Delete the operands, then the ClusterExtension; wait until all that OLM created is gone.
+    """Delete the operands, then the ClusterExtension; wait until OLM has deleted its objects.
 
-    `remove_finalizers`: of operands that do not go, for an operator that no longer runs.
+    `remove_finalizers`: remove the finalizers of operands, for an operator that no longer runs.
     """
     extension = () if made.extension is None else (made.extension,)
     whole = OperatorRemoval(
@@ -164,7 +163,7 @@ async def carry_out(
 
 
 def _hint(held: Objects) -> str:
-    """Return what helps when finalizers keep objects; empty if none do."""
+    """Return a hint about finalizers that block the deletion; empty if none do."""
     names = {name for one in held for name in finalizers.of_operators(one)}
     if not names:
         return ""
@@ -180,7 +179,7 @@ def _joined(before: Removed, after: Removed) -> Removed:
 
 
 async def _catalogs(reader: ClusterObjects, name: str) -> Objects:
-    """The catalogs that olmkit created for this ClusterExtension and no other one selects."""
+    """Return the catalogs that olmkit created only for this ClusterExtension."""
     others = [
         extensions.catalog_name(extensions.request_of(one))
         for one in await reader.list(extensions.CLUSTER_EXTENSION)
@@ -190,7 +189,7 @@ async def _catalogs(reader: ClusterObjects, name: str) -> Objects:
 
 
 async def _account(reader: ClusterObjects, name: str) -> Objects:
-    """What olmkit created for this ClusterExtension: bindings, roles, and then service account."""
+    """Return the bindings, roles and service account that olmkit created for it."""
     labels = f"{install_objects.MANAGED_BY}=olmkit,{install_objects.PART_OF}={name}"
     found = [
         one

@@ -1,6 +1,6 @@
-"""Upgrade operators through OLM v1: another range of versions in a ClusterExtension.
+"""Upgrade operators through OLM v1 by changing the version range of a ClusterExtension.
 
-Where the catalogs offer nothing newer, what their references name now is waited for.
+If the catalogs offer nothing newer, the job waits until catalogd serves their current images.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from olmkit.olm.v1 import extension as v1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtensionUpgrade:
-    """What a ClusterExtension would become when another range of versions is requested.
+    """The change of a ClusterExtension to another version range.
 
-    `name` is the object's, `package` what it requests. `before` is the bundle that is installed
-    now, empty when there is none. `granting` are roles and bindings for its service account.
+    `name` is that of the object, `package` the requested package. `before` is the installed bundle,
+    or empty. `granting` are roles and bindings for its service account.
     """
 
     name: str
@@ -53,10 +53,10 @@ async def plan_when_read(
     timeouts: Timeouts,
     extends_account: bool = False,
 ) -> ExtensionUpgrade | Explanation:
-    """`plan`, after catalogd has read what the references of the catalogs name now.
+    """Plan an upgrade after catalogd serves the current images of the catalogs.
 
-    That is waited for only when the catalogs offer nothing newer as they are. An explanation says
-    which catalog is older: when the time is over, or when catalogd does not look for newer images.
+    It waits only if the served catalogs offer nothing newer. Returns an explanation with the
+    outdated catalog at the time limit, or if catalogd does not poll its image.
     """
     if version:
         version_range.parse(version)
@@ -82,7 +82,7 @@ async def plan_when_read(
 
 
 async def _require(reader: ClusterObjects, name: str) -> Manifest:
-    """The ClusterExtension of that name or package. Raises `InputError` when there is none."""
+    """Return the ClusterExtension with this name or package, or raise `InputError`."""
     await require_olm(reader)
     found = await states.find(reader, name)
     if found is None:
@@ -99,11 +99,12 @@ async def plan(
     *,
     extends_account: bool = False,
 ) -> ExtensionUpgrade:
-    """What another range of versions means, the present one when it is empty; nothing is written.
+    """Plan an upgrade to a version range, or to the current range if it is empty.
 
-    `name` is that of the ClusterExtension or of its package. `extends_account`: a service account
-    that olmkit created gets the permissions that it lacks. Raises `InputError` when there is
-    no such ClusterExtension, when the version is not a range, and for what OLM would not install.
+    Nothing is written. `name` is that of the ClusterExtension or of its package. `extends_account`:
+    grant missing permissions to a service account that olmkit created. Raises `InputError` if the
+    ClusterExtension does not exist, if the version is not a range, and if OLM would not install the
+    bundle.
     """
     if version:
         version_range.parse(version)
@@ -153,7 +154,7 @@ async def plan(
 
 
 def _of_range(present: str, version: str) -> Iterator[str]:
-    """Yield a note on what becomes of the range that a ClusterExtension requests."""
+    """Return a note about the change of the version range."""
     if present and not version:
         yield f"the requested range `{present}` stays; `--to` changes it"
     elif present and version != present:
@@ -163,7 +164,7 @@ def _of_range(present: str, version: str) -> Iterator[str]:
 async def carry_out(
     reader: ClusterObjects, made: ExtensionUpgrade, *, report: Report, timeouts: Timeouts
 ) -> Explanation:
-    """Grant the service account what it lacks, request that range of versions, and wait."""
+    """Grant the service account missing permissions, change the version range, and wait."""
     for manifest in made.granting:
         await cluster_write.create(reader, manifest, created=[], report=report)
     if made.version:

@@ -1,6 +1,7 @@
 """Wait for a ClusterExtension.
 
-Its `Installed` only says that objects were applied, so the Deployments are waited for, too.
+The condition `Installed` only means that objects were applied, so the job also waits for the
+Deployments.
 """
 
 from __future__ import annotations
@@ -20,10 +21,9 @@ from olmkit.olm.v1.state import ExtensionState
 async def until_ready(
     reader: ClusterObjects, name: str, *, target: str = "", report: Report, timeouts: Timeouts
 ) -> Explanation:
-    """Wait until its Deployments are available, or a person must act.
+    """Wait until its Deployments are available, or the state needs action.
 
-    `target`: the bundle that is expected, where it is known. A server that does not answer is
-    waited for.
+    `target`: the expected bundle, if it is known. Retries if the API server does not respond.
     """
 
     def explained(state: ExtensionState) -> Explanation:

@@ -1,4 +1,4 @@
-"""Why a ClusterExtension is in the state it is in, from a cluster or from a file."""
+"""Explain the state of a ClusterExtension, from a cluster or a file."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from olmkit.olm.v1.explain import explain
 
 
 async def why(reader: ClusterObjects, name: str, *, file: Path | None = None) -> Explanation:
-    """Return the state of the ClusterExtension of that name or package, and why.
+    """Explain the state of the ClusterExtension with this name or package.
 
-    `file` gets all objects that were read; no Secrets are among them.
+    `file` is written with all objects that were read; it contains no Secrets.
     """
     await require_olm(reader)
     state = await states.read(reader, name)
@@ -26,5 +26,5 @@ async def why(reader: ClusterObjects, name: str, *, file: Path | None = None) ->
 
 
 def why_saved(file: Path, name: str) -> Explanation:
-    """Return the same from the objects in a file. Raises `InputError` when it holds no objects."""
+    """Explain the state from the objects in a file, or raise `InputError`."""
     return explain(states.load(file, name))

@@ -1,4 +1,4 @@
-"""The pages of catalogs: planned and written into a folder, or served.
+"""Jobs that build the pages of catalogs in a folder, or serve them.
 
-What they show is made in `olmkit.hub`.
+`olmkit.hub` creates the pages.
 """

@@ -1,4 +1,4 @@
-"""A hub in a folder: its files are made one after the other and put in place at one moment."""
+"""Build a hub in a folder: write its files, then replace the folder in one step."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildOptions:
-    """`title` is that of the hub; empty: the names of the catalogs.
+    """The options of a build; the default `title` is the names of the catalogs.
 
-    `base_url` is where the hub is published; empty: not known. `packed`: large texts are
-    written a second time, compressed with gzip. With `dry_run`, nothing is written. `previous` is
-    the directory or the `index.json` of an earlier build, for changes; `time` that of this one.
-    `image_link` is the address of what is known of an image, with `{image}` for its reference.
+    `base_url` is the URL of the published hub; empty if unknown. `packed`: also write large text
+    files compressed with gzip. With `dry_run`, nothing is written. `previous` is the directory or
+    the `index.json` of an earlier build, to find changes; `time` is that of this build.
+    `image_link` is the URL of a page about an image, with `{image}` for its reference.
     """
 
     title: str = ""
@@ -48,10 +48,10 @@ class BuildOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Built:
-    """What was written. `changes`: path → what happened to the file.
+    """The written files. `changes`: path → change of the file.
 
-    `rendered` pages are those of packages that changed, and of lists. `failed`: what cannot be
-    shown, in words.
+    `rendered` are the pages of changed packages, and lists. `failed`: messages about parts that
+    cannot be shown.
     """
 
     folder: Path
@@ -66,9 +66,9 @@ class Built:
 async def build(
     references: Sequence[str], folder: Path, options: BuildOptions, access: Access
 ) -> Built:
-    """Write the pages of the catalogs into `folder`, at one moment where the system can.
+    """Write the pages of the catalogs to `folder`, in one step if the system supports it.
 
-    Raises `InputError` when a catalog cannot be read, or when `folder` has other files.
+    Raises `InputError` if a catalog cannot be read, or if `folder` has other files.
     """
     base_url = _base_url(options.base_url)
     moment = Moment(earlier=_previous(options.previous), time=_time(options.time))
@@ -111,7 +111,7 @@ async def build(
 
 
 def _base_url(written: str) -> str:
-    """The address with a slash at its end. Raises `ConfigurationError` when it is not one."""
+    """Return the URL with a slash at its end, or raise `ConfigurationError`."""
     is_address = text.link(written) and not written.startswith("mailto:")
     if written and (not is_address or "?" in written or "#" in written):
         raise ConfigurationError(
@@ -122,7 +122,7 @@ def _base_url(written: str) -> str:
 
 
 def _image_link(written: str) -> str:
-    """Raises `ConfigurationError` when it is not an address with a place for an image."""
+    """Raise `ConfigurationError` if it is not a URL with a placeholder for an image."""
     if written and ("{image}" not in written or not text.link(written.replace("{image}", "x"))):
         raise ConfigurationError(
             f"`{written}` is not an address with `{{image}}`",
@@ -132,7 +132,7 @@ def _image_link(written: str) -> str:
 
 
 def _previous(path: Path | None) -> news.Earlier | None:
-    """Return the list of the earlier build, which is a file or in a directory."""
+    """Return the index of the earlier build from a file or a directory."""
     if path is None:
         return None
     file = path / INDEX_DATA if paths.is_folder(path) else path
@@ -140,7 +140,7 @@ def _previous(path: Path | None) -> news.Earlier | None:
 
 
 def _time(written: str) -> str:
-    """Return the time as RFC 3339 writes it. Raises `ConfigurationError` when it is not one."""
+    """Return the time in RFC 3339, or raise `ConfigurationError`."""
     found = feeds.timestamp(written) if written else ""
     if written and not found:
         raise ConfigurationError(

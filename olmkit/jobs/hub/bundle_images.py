@@ -1,7 +1,7 @@
-"""What a catalog lacks of its bundles, read from their images: permissions, CRDs, workloads.
+"""Read permissions, CRDs and workloads from bundle images if the catalog lacks them.
 
-A catalog with `olm.csv.metadata` only describes its versions and has no manifests. What was read
-of an image is kept on the disk under the digest of the image, which never has other contents.
+A catalog with `olm.csv.metadata` describes its versions and has no manifests. The data of an image
+are cached on disk under its digest, whose contents never change.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 _AT_ONCE: Final = 4  # images that are pulled at the same time
 _FOLDER: Final = "bundles"
-_FORM: Final = "1"  # of what is kept: another one is another folder
+_FORM: Final = "1"  # version of the cache's format, which is part of its path
 _Key = tuple[str, str]
 
 
 async def filled(source: Source, which: BundleImages, access: Access) -> Source:
-    """Return the catalog with the manifests of its bundle images; `unread`: why one is not read."""
+    """Return the catalog with the manifests of its bundle images, and errors as `unread`."""
     wanted = {
         (bundle.package, bundle.name): bundle
         for package in source.catalog.packages.values()
@@ -77,12 +77,12 @@ def _bundles(package: Package, which: BundleImages) -> Iterator[Bundle]:
 
 
 async def _kept(bundle: Bundle, folder: Path, access: Access) -> str:
-    """The name of the file in `folder` with the bundle of an image, which is pulled if need be."""
+    """Return the name of the cached file of a bundle image, which is pulled if needed."""
     from olmkit.edges.images import transports
     from olmkit.jobs.catalog import render
     from olmkit.jobs.catalog.render import RenderOptions
 
-    # A catalog may name anything: a folder or an archive of this machine is not for its pages.
+    # A catalog may contain any reference, but local folders and archives must not be published.
     reference = transports.parse(bundle.image)
     if not isinstance(reference, Reference):
         raise InputError(f"`{bundle.image}` is not an image in a registry")
@@ -104,7 +104,7 @@ def _file(digest: str) -> str:
 
 
 def _with_images(catalog: Catalog, names: Mapping[_Key, str], folder: Path) -> Catalog:
-    """Return the catalog, in which those bundles are what the files have."""
+    """Return the catalog with these bundles replaced by those in the files."""
     if not names:
         return catalog
     files = Files(Folder(folder))

@@ -1,4 +1,4 @@
-"""How clusters know the catalogs of a hub. Imported without the libraries of the pages."""
+"""Options about the sources of a hub. Importing it does not load the libraries of the pages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class BundleImages(StrEnum):
-    """Of which bundles the images are pulled, where the catalog has no manifests."""
+    """Which bundle images are pulled if the catalog has no manifests."""
 
     NONE = "none"
     HEADS = "heads"
@@ -16,9 +16,9 @@ class BundleImages(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceOptions:
-    """How clusters know the catalog: for one catalog only, except for the namespace.
+    """The catalog's name and image in clusters: for one catalog only, except for the namespace.
 
-    `bundles`: what is pulled to show more than the catalogs have.
+    `bundles`: which bundle images are pulled for more details.
     """
 
     catalog_name: str = ""

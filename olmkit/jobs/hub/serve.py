@@ -1,7 +1,7 @@
-"""A hub that is served: the same pages as in a folder, made when they are requested.
+"""Serve a hub: the same pages as in a folder, rendered on request.
 
-A change of a catalog or of a previewed bundle is taken over as a whole; when it cannot be read,
-the pages as they were are still served.
+A changed catalog or previewed bundle replaces the old one at once; if it cannot be read, the old
+pages are still served.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 _PREVIOUS: Final = "This page shows its previous state."
-_QUIET: Final = 0.5  # seconds between two looks at what is previewed
+_QUIET: Final = 0.5  # seconds between two checks of the previewed bundle
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServeOptions:
-    """`reload`: seconds between two looks for a change; 0: none. `bundle` is previewed, too."""
+    """`reload`: seconds between two checks for changes; 0: none. `bundle` is also previewed."""
 
     host: str = "127.0.0.1"
     port: int = 8080
@@ -46,7 +46,7 @@ class ServeOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Serving:
-    """What answers now."""
+    """The running server."""
 
     address: str
     packages: int
@@ -65,10 +65,10 @@ async def serve(
 ) -> None:
     """Serve until `stop` is set; `ready` is called at the start and after each change.
 
-    Raises `InputError` for a catalog that cannot be read at the start, `ConfigurationError` when
-    the address cannot be listened on.
+    Raises `InputError` for a catalog that cannot be read at the start, and `ConfigurationError` if
+    the server cannot listen on the address.
     """
-    # Asked first: what changes while it is read is a change.
+    # The state is read first, so that a change during the read is detected.
     known = await _states(references, options, access) if options.reload else {}
     site = await _site(references, options, access)
     api = HubApi(policy=POLICY, image_policy=IMAGE_POLICY, is_local=options.host in _LOOPBACK)
@@ -141,9 +141,9 @@ async def _watch(
     changed: Callable[[OnRequest], None],
     failed: Callable[[OlmkitError], None],
 ) -> None:
-    """Look for changes of what is `known` until cancelled.
+    """Check for changes from the `known` state until cancelled.
 
-    What is being written is read when it is at rest.
+    Files that are being written are read once they are stable.
     """
     while True:
         await asyncio.sleep(options.reload)

@@ -1,4 +1,4 @@
-"""Reading the catalogs of a hub: what cannot be read is left out, and said."""
+"""Read the catalogs of a hub; unreadable parts are skipped and reported."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from olmkit.olm import bundle_catalog
 if TYPE_CHECKING:
     from olmkit.edges.images.access_settings import Access
 
-_CHANNEL: Final = "stable"  # of a bundle that names none
+_CHANNEL: Final = "stable"  # the channel of a bundle without channels
 
 
 async def read(
@@ -37,9 +37,9 @@ async def read(
     *,
     bundle: Path | None = None,
 ) -> tuple[Source, ...]:
-    """Return the catalogs, and one of the `bundle` in a folder, as it would be in a catalog.
+    """Return the catalogs, and a catalog with the `bundle` in a folder.
 
-    Raises `InputError` when nothing of a catalog can be read, or when the bundle is not valid.
+    Raises `InputError` if a catalog cannot be read at all, or if the bundle is not valid.
     """
     if len(references) > 1 and (options.catalog_name or options.catalog_image):
         raise ConfigurationError(
@@ -66,7 +66,7 @@ async def read(
 
 
 async def _with_image(source: Source, reference: str, access: Access) -> Source:
-    """The source of an image in a registry, which clusters can pull; others have no image."""
+    """Return the source with the pinned image if it is in a registry."""
     from olmkit.edges.images import transports
     from olmkit.jobs.catalog import cluster_catalog
     from olmkit.jobs.cluster import bundle as cluster_bundle
@@ -117,7 +117,7 @@ def _source(reference: str, found: Tree | OlmkitError | None, options: SourceOpt
 
 
 def _with_place(fault: Diagnostic) -> str:
-    """Return a fault in one line, with the file that has it."""
+    """Format a fault on one line, with its file."""
     if fault.at is None or not fault.at.path:
         return fault.message
     line = f":{fault.at.line}" if fault.at.line is not None else ""
@@ -125,7 +125,7 @@ def _with_place(fault: Diagnostic) -> str:
 
 
 def _digest(tree: Tree) -> str:
-    """Return a digest of the files: equal files give the same one."""
+    """Return a digest of the files."""
     total = hashlib.sha256()
     for path in tree:
         one = hashlib.sha256()

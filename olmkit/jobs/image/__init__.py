@@ -1,4 +1,4 @@
-"""Building, inspecting, copying and publishing images.
+"""Jobs that build, inspect, copy, mirror, push and sign images.
 
-What a bundle's or catalog's image holds is decided in `bundle.image` and `catalog.image`.
+`bundle.image` and `catalog.image` define the contents of bundle and catalog images.
 """

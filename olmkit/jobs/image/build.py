@@ -1,10 +1,9 @@
-"""Building the image of an operator, without an engine or with one.
+"""Build the image of an operator, with or without a container engine.
 
-Without: the base comes from its source and is kept for the next time, an
-installer collects the packages, and both layers are put on top. What was made
-before from the same input is taken as it is, and digests depend on nothing but
-the input. With an engine: the Containerfile is built, and its image goes the
-same way from there.
+Without an engine, the base image is pulled and cached, an installer collects the packages, and the
+layers of packages and code are added. Layers are reused if their input is the same, and digests
+depend only on the input. With an engine, the engine builds the Containerfile, and olmkit takes its
+image from there.
 """
 
 from __future__ import annotations
@@ -43,13 +42,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageBuildOptions:
-    """How an operator's image is built; what is empty comes from `[tool.olmkit]` or a default.
+    """The options of a build; empty values come from `[tool.olmkit]` or defaults.
 
-    `pull`: fetch the base again though one is kept. `wheels`: a folder of wheels that
-    takes the place of the network. `engine`: empty, or the engine that builds. `bytecode`:
-    whether the image has compiled code; None where a Python of its version is here. `helm`: the
-    program in a Helm project, `{arch}` in it is the architecture; `collections`: a folder of
-    collections in an Ansible project, `collections_index`: where they are installed from instead.
+    `pull`: pull the base again even if it is cached. `wheels`: a folder of wheels that replaces the
+    network. `engine`: empty, or the engine that builds. `bytecode`: whether the image contains
+    compiled code; None: only if this machine has a Python of the same version. `helm`: the path of
+    the helm program for a Helm project, with `{arch}` for the architecture. `collections`: a folder
+    of collections for an Ansible project; `collections_index`: the index to install them from
+    instead.
     """
 
     publish: PublishOptions
@@ -66,9 +66,9 @@ class ImageBuildOptions:
 
 
 def plan(options: ImageBuildOptions) -> ImagePlan:
-    """Return what would be built, from the project's files alone.
+    """Plan the build from the project's files only.
 
-    Raises `ConfigurationError` when the project does not say enough.
+    Raises `ConfigurationError` if the project lacks required settings.
     """
     project = options.publish.project
     pyproject = disk.read_if_there(project / config.PYPROJECT_FILE)
@@ -210,7 +210,7 @@ async def build(
 async def _compilers(
     bases: Sequence[Image], options: ImageBuildOptions, python: str, say: Say
 ) -> list[Compiler | None]:
-    """Return what compiles for the Python of each base; each is looked for once."""
+    """Return the bytecode compiler for the Python of each base; each is searched once."""
     found: dict[str, Compiler | None] = {}
     for base in bases:
         key = image_plan.declared_python(base)
@@ -222,7 +222,7 @@ async def _compilers(
 async def _code_layers(
     code: Tree, compilers: Sequence[Compiler | None], created: int
 ) -> list[Layer]:
-    """Return the layer with the code for each compiler: the same one for the same compiler."""
+    """Return the code layer for each compiler; equal compilers share one layer."""
     made: dict[Compiler | None, Layer] = {}
     for compiler in compilers:
         if compiler not in made:
@@ -273,7 +273,7 @@ async def _with_engine(
 
 
 def _engine_name(options: ImageBuildOptions) -> str:
-    """Return what the image is called in the engine: as requested, or as without an engine."""
+    """Return the image's name in the engine: the requested one, or the default."""
     if options.publish.target:
         wanted = references.parse_image(options.publish.target)
         if isinstance(wanted, Reference):
@@ -299,7 +299,7 @@ def lock_fault(project: Path, requirements: Sequence[str]) -> ConfigurationError
 
 
 def _lock(project: Path) -> str:
-    """Return the file with exact versions and hashes, if the project has one."""
+    """Return the lock file with versions and hashes, if the project has one."""
     for name in image_plan.LOCK_FILES:
         data = disk.read_if_there(project / name)
         if data is not None and b"--hash=" in data:

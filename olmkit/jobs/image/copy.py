@@ -1,4 +1,4 @@
-"""Looking at images and copying them, wherever they lie."""
+"""Inspect and copy images."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class LayerFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageFacts:
-    """What an image says of itself; `platforms` has more than one for an index."""
+    """The metadata of an image; an index has more than one of `platforms`."""
 
     reference: str
     digest: str
@@ -48,7 +48,7 @@ class ImageFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Copied:
-    """An image that has arrived, by its pinned name."""
+    """A copied image, by its pinned reference."""
 
     reference: str
     digest: str
@@ -57,7 +57,7 @@ class Copied:
 
 
 async def inspect(text: str, access: Access) -> ImageFacts:
-    """The facts of an image; of an index, those for the requested platform, or that of the host."""
+    """Return the metadata of an image; for an index, that of the requested or host platform."""
     reference = references.parse_image(text)
     async with transports.open_store(reference, access) as store:
         root = await store.resolve(transports.selector(reference))
@@ -91,11 +91,11 @@ async def copy(
     target_access: Access | None = None,
     with_referrers: bool = True,
 ) -> Copied:
-    """Copy an image with all its platforms, or only the one that `access` requests.
+    """Copy an image with all its platforms, or only the one in `access`.
 
-    `with_referrers`: with its signatures, attestations and bills of materials, where the target
-    can hold them: in registries and layouts. Raises `ConfigurationError` for a target that is
-    named by its digest, `InputError` and `RemoteError` of the two places.
+    `with_referrers`: also copy its signatures, attestations and SBOMs, if the target supports them:
+    registries and layouts do. Raises `ConfigurationError` for a target with a digest, and
+    `InputError` or `RemoteError` from source and target.
     """
     origin, wanted = references.parse_image(source), references.parse_image(target)
     if isinstance(wanted, Reference | LayoutReference) and wanted.digest is not None:

@@ -1,4 +1,4 @@
-"""The digest that a reference names now."""
+"""Read the current digest of a reference."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from olmkit.oci import reference as references
 
 
 async def of_reference(text: str, access: Access) -> str:
-    """Return the digest of an image, of its index where it has one. Raises `OlmkitError`."""
+    """Return the digest of an image or its index. Raises `OlmkitError`."""
     reference = references.parse_image(text)
     async with transports.open_store(reference, access) as store:
         return str((await store.resolve(transports.selector(reference))).digest)

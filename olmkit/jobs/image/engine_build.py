@@ -1,7 +1,7 @@
-"""Building a Containerfile with an engine, and sending its image the way of all others.
+"""Build a Containerfile with an engine, and publish its image like any other.
 
-An engine gives its layers as plain archives. They are compressed here, each of them
-once: the cache knows those that it has seen.
+An engine exports its layers as uncompressed archives. They are compressed here; the cache avoids
+compressing a layer twice.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ async def build(
     *,
     arguments: Mapping[str, str] | None = None,
 ) -> Published:
-    """Build `containerfile` in its folder; the image is called as requested, or `default_tag`.
+    """Build `containerfile` in its folder, with the requested name or `default_tag`.
 
-    Raises `ConfigurationError` for several platforms, of which an engine knows one at a time.
+    Raises `ConfigurationError` for several platforms, which an engine cannot build at once.
     """
     if len(options.platforms) > 1:
         raise ConfigurationError(

@@ -1,9 +1,9 @@
-"""Copying many images to a mirror: to another registry, or to a folder and from it.
+"""Copy many images to a mirror registry, to a folder, or from a folder.
 
-Every image goes by itself, several at once. What is in the mirror is not copied again, so that
-a second run continues where the first one ended. An image that cannot be copied does not hold
-up the others; after several failures in a row nothing new is begun, since then the mirror itself
-is the reason.
+Several images are copied concurrently. Images that are already in the mirror are skipped, so that a
+second run continues where the first one ended. A failed image does not stop the others; but after
+several consecutive failures no further copies start, since the mirror itself probably has a
+problem.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from olmkit.edges.network.web import Web
 
 DEFAULT_JOBS: Final = 4
-# One of them may be a mistake in the catalog; this many in a row are not.
+# A single failure may be an error in the catalog; this many in a row are not.
 _MAX_FAILED_IN_A_ROW: Final = 10
 _SHOWN: Final = 5
 _CAME: Final = frozenset({TransferOutcome.SENT, TransferOutcome.MOUNTED})
 
 
 class Arrival(StrEnum):
-    """How an image came to be in the mirror."""
+    """Whether an image was copied, or was already in the mirror."""
 
     COPIED = "copied"
     PRESENT = "present"
@@ -47,7 +47,7 @@ class Arrival(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MirrorItem:
-    """An image to copy: from where its name says, or `image`, which was built here."""
+    """An image to copy, from the registry in its name, or `image`, which was built here."""
 
     source: Reference
     target: Reference
@@ -56,7 +56,7 @@ class MirrorItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MirroredImage:
-    """An image in the mirror. `sent` counts the bytes that were copied for it."""
+    """An image in the mirror. `sent` is the number of copied bytes."""
 
     source: str
     target: str
@@ -77,7 +77,7 @@ class MirrorResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MirrorOptions:
-    """How to copy; `jobs` images at once."""
+    """The options of a copy; `jobs` is the number of concurrent images."""
 
     jobs: int = DEFAULT_JOBS
     with_referrers: bool = True
@@ -87,7 +87,7 @@ Say = Callable[[MirroredImage], None]
 
 
 class MirrorEnd(Protocol):
-    """Where images are, or go."""
+    """The source or the target of a mirror run."""
 
     def opened(self, reference: Reference) -> contextlib.AbstractAsyncContextManager[ImageStore]:
         """Return the repository of an image."""
@@ -96,7 +96,7 @@ class MirrorEnd(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RegistrySide:
-    """Registries, each reached with its own credentials over shared connections."""
+    """Registries as source or target, with their credentials and shared connections."""
 
     access: Access
     web: Web
@@ -122,7 +122,7 @@ class FolderSide:
 
 
 def items_for(sources: Sequence[Reference], target: MirrorTarget) -> tuple[MirrorItem, ...]:
-    """Return where each image goes. Raises `ConfigurationError` when two would get one tag."""
+    """Return the target of each image, or raise `ConfigurationError` if two have the same tag."""
     if isinstance(target, LayoutReference):
         return tuple(MirrorItem(source=source, target=source) for source in sources)
     mirroring.check_tags(sources, target)
@@ -130,7 +130,7 @@ def items_for(sources: Sequence[Reference], target: MirrorTarget) -> tuple[Mirro
 
 
 def open_folder(reference: LayoutReference) -> ImageFolder:
-    """Return the folder of a mirror, which need not exist yet."""
+    """Open the folder of a mirror, which may be new."""
     return ImageFolder(transports.local_path(reference.folder))
 
 
@@ -138,7 +138,7 @@ def open_folder(reference: LayoutReference) -> ImageFolder:
 async def open_side(
     target: MirrorTarget | None, access: Access, *, write: bool = False
 ) -> AsyncIterator[MirrorEnd]:
-    """A side of the mirror; None for the registries that the names of images say."""
+    """Open a source or target; None for the registries in the names of images."""
     if isinstance(target, LayoutReference):
         folder = open_folder(target)
         try:
@@ -172,7 +172,7 @@ async def mirror(
 
 
 class _Work:
-    """One run: what arrived and what failed so far."""
+    """One run: the copied and the failed images so far."""
 
     def __init__(
         self, source: MirrorEnd, target: MirrorEnd, options: MirrorOptions, say: Say
@@ -239,14 +239,14 @@ class _Work:
         )
 
     def _tag(self, item: MirrorItem, digest: Digest) -> str | None:
-        """Return the tag in the mirror; a folder names by digest what is named by digest."""
+        """Return the tag in the mirror; for a pinned image in a folder, the digest."""
         if item.target.digest is None:
             return item.target.tag
         return None if isinstance(self._target, FolderSide) else mirroring.keeping_tag(digest)
 
 
 def failure(result: MirrorResult) -> RemoteError:
-    """Return one error for the images that could not be copied; it has equal reasons once."""
+    """Return an error for the failed images, which lists each reason once."""
     reasons: dict[str, list[str]] = {}
     for source, error in result.failed:
         reasons.setdefault(error.message, []).append(source)

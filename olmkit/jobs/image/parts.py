@@ -1,7 +1,7 @@
-"""What images that run Python are made of: a base for each platform, a layer of packages.
+"""The parts of images that run Python: a base for each platform and a layer of packages.
 
-Both are kept in a cache: the base until it is requested again, a layer of packages
-for as long as what it was made from stays the same.
+Both are cached: the base until a new pull is requested, and a layer of packages as long as its
+input is the same.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ if TYPE_CHECKING:
     from olmkit.edges.build.bytecode import Compiler
 
 Say = Callable[[str], None]
-# Changes when the layer of packages is made in another way.
+# Increased when the layer of packages is built differently.
 _FORM = b"olmkit packages 3\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Packages:
-    """The packages that a layer is to have; `lock` takes the place of `requirements`.
+    """The packages of a layer; `lock` replaces `requirements`.
 
-    `wheels`: a folder that takes the place of the network. `sbom`: whose bill of materials
-    is next to them; empty for none, `more`: what else it lists. `created`: the time of all files,
-    in Unix seconds. `lock_command` writes such a lock in this project.
+    `wheels`: a folder that replaces the network. `sbom`: the name in the layer's SBOM; empty for no
+    SBOM; `more`: its additional components. `created`: the time of all files, in Unix seconds.
+    `lock_command`: the command that writes the lock file in this project.
     """
 
     requirements: tuple[str, ...]
@@ -71,10 +71,10 @@ async def bases(
     *,
     pull: bool = False,
 ) -> tuple[Sequence[Image], ImageStore]:
-    """Return the base `text` for each platform, and the store in which their layers lie.
+    """Return the base image `text` for each platform, and the store with their layers.
 
-    From a registry it is taken once, and again with `pull`. The store is open while `stack`
-    is. Raises `InputError` when there is no base for a platform.
+    An image from a registry is cached, and pulled again with `pull`. The store is open until
+    `stack` closes. Raises `InputError` if there is no base for a platform.
     """
     reference = references.parse_image(text)
     if not isinstance(reference, Reference | EngineReference):
@@ -106,7 +106,7 @@ async def bases(
 
 @contextlib.contextmanager
 def _other_base_named() -> Iterator[None]:
-    """Let the hint of a registry's error name the option for another base."""
+    """Add the option for another base to the hint of a registry's error."""
     try:
         yield
     except RemoteError as error:
@@ -136,10 +136,10 @@ async def packages_layer(
     access: Access,
     say: Say,
 ) -> Layer | None:
-    """Return the layer with the packages, kept from last time where nothing changed.
+    """Return the layer of packages, from the cache if nothing changed.
 
-    With a `compiler`, it contains their bytecode. None when none are wanted. Raises what
-    `olmkit.edges.build.wheels.collect` does.
+    With a `compiler`, it contains their bytecode. Returns None without packages. Raises like
+    `olmkit.edges.build.wheels.collect`.
     """
     if wanted.lock is None and not wanted.requirements:
         return None
@@ -178,11 +178,11 @@ async def packages_layer(
 async def compiler_for(
     base: Image, python: str, bytecode: bool | None, say: Say
 ) -> Compiler | None:
-    """Return what compiles for the Python of an image; None for an image without bytecode.
+    """Return the bytecode compiler for an image's Python; None for no bytecode.
 
-    `python` takes the place of what the base declares. `bytecode`: whether it is compiled; None
-    where such a Python is here. Raises `ConfigurationError` when it is required and that Python
-    is not known or not here.
+    `python` overrides the version that the base declares. `bytecode`: whether to compile; None:
+    only if this machine has such a Python. Raises `ConfigurationError` if bytecode is required and
+    that Python is unknown or not installed.
     """
     if bytecode is False or not (bytecode or python or image_plan.declared_python(base)):
         return None
@@ -198,7 +198,7 @@ async def compiler_for(
 
 
 async def with_bytecode(files: Tree, compiler: Compiler | None) -> Tree:
-    """`files` of an image, and their bytecode where there is a compiler."""
+    """Return `files` with their bytecode, if there is a compiler."""
     if compiler is None:
         return files
     from olmkit.edges.build import bytecode as compilers
@@ -212,7 +212,7 @@ def _sbom(wanted: Packages, packages: Tree) -> Tree:
 
 
 def _key(wanted: Packages, platform: Platform, python: str, compiler: Compiler | None) -> str:
-    """Return a name for all that the layer of packages is made from."""
+    """Return a cache key of all inputs of the layer of packages."""
     running = hashlib.sha256(_FORM)
     words = [str(platform), python, wanted.libc, str(wanted.created), wanted.sbom]
     words.append(compiler.version if compiler else "no bytecode")

@@ -1,8 +1,7 @@
-"""Building and pushing the images of bundles and catalogs.
+"""Build and push the images of bundles and catalogs.
 
-A build always leaves the image in an OCI layout, and pushes it on request. A
-push takes an image from any source. Both return the pinned reference: the
-name by which exactly this image is found again.
+A build always writes the image to an OCI layout, and pushes it on request. A push takes an image
+from any source. Both return the pinned reference.
 """
 
 from __future__ import annotations
@@ -40,10 +39,10 @@ _CONTAINERFILE = "bundle.Dockerfile"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishOptions:
-    """Where a build goes. `created` is the time of everything in the image, in Unix seconds.
+    """The target of a build. `created` is the time of all files in the image, in Unix seconds.
 
-    Without `platforms`, an image with data only is for all that OLM runs on, and one that
-    runs is for this machine's. `labels` are added to those of the image.
+    Without `platforms`, an image with data only is built for all platforms of OLM, and one that
+    runs is built for the platform of this machine. `labels` are added to those of the image.
     """
 
     target: str = ""
@@ -56,7 +55,7 @@ class PublishOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Published:
-    """An image that is where it was wanted. `layout` is the name of its local copy."""
+    """A published image. `layout` is the reference of its local copy."""
 
     reference: str
     digest: str
@@ -82,7 +81,7 @@ async def build_catalog(
     *,
     opm_cache: bool = False,
 ) -> Published:
-    """Build the image of the catalog in `folder`, which must be one; `opm_cache` adds that."""
+    """Build the image of the catalog in `folder`; `opm_cache` adds the cache of opm."""
     image, tag = _catalog_image(options.project / folder, options, opm_cache=opm_cache)
     return await publish(image, tag, options, access, report)
 
@@ -90,29 +89,29 @@ async def build_catalog(
 async def push_bundle(
     source: str, target: str, access: Access, report: Report = silent, *, project: Path = Path()
 ) -> Published:
-    """Push the image of a bundle; without `source`, the one that was built last in the project."""
+    """Push the image of a bundle; without `source`, the one that the project built last."""
     return await _push(source, target, access, report, project, _BUNDLE)
 
 
 async def push_catalog(
     source: str, target: str, access: Access, report: Report = silent, *, project: Path = Path()
 ) -> Published:
-    """Push the image of a catalog; without `source`, the one that was built in the project."""
+    """Push the image of a catalog; without `source`, the one that the project built."""
     return await _push(source, target, access, report, project, _CATALOG)
 
 
 async def push_image(
     source: str, target: str, access: Access, report: Report = silent, *, project: Path = Path()
 ) -> Published:
-    """Push any image; without `source`, the operator's that was built last in the project."""
+    """Push any image; without `source`, the operator image that the project built last."""
     return await _push(source, target, access, report, project, _OPERATOR)
 
 
 @dataclass(frozen=True, slots=True)
 class _Noun:
-    """A kind of image: the label that all of them have, and how a folder becomes one.
+    """A kind of image: its label, and how to build it from a folder.
 
-    Without a label it is any image that runs, which is what is neither of the others.
+    Without a label it is any other image, which runs.
     """
 
     word: str
@@ -127,7 +126,7 @@ class _Noun:
 
 
 def check(options: PublishOptions) -> ImageReference | None:
-    """Where a build is to go; `ConfigurationError`, before any work, when it cannot go there."""
+    """Return the target of a build, or raise `ConfigurationError` before any work."""
     wanted = references.parse_image(options.target) if options.target else None
     if options.push and not isinstance(wanted, Reference):
         raise ConfigurationError(
@@ -149,10 +148,10 @@ async def publish(
     base: ImageStore | None = None,
     web: Web | None = None,
 ) -> Published:
-    """Leave what was built in its layout, and push it on request.
+    """Write an image to its layout, and push it on request.
 
-    `tag` is its name in the layout when `options` has none; `base` holds the layers that
-    are not in memory; several builds may share the connections of one `web`.
+    `tag` is its name in the layout if `options` has none; `base` is the store of layers that are
+    not in memory; several builds may share the connections of one `web`.
     """
     if options.labels:
         image = images.label_all(image, options.labels)
@@ -250,8 +249,8 @@ def _layout_for(
 
 
 def bundle_image(folder: str, options: PublishOptions) -> tuple[Image | MultiPlatformImage, str]:
-    """The bundle in `folder` as an image, and how it is called by default: `PACKAGE:VERSION`."""
-    # Here and below: what only carries images starts without the readers of YAML.
+    """Return the image of the bundle in `folder`, and its default name `PACKAGE:VERSION`."""
+    # Imported here and below: commands that only copy images need no YAML.
     from olmkit.bundle import image as bundle_images
     from olmkit.bundle import layout as bundle_layout
 
@@ -279,14 +278,14 @@ def _catalog_image(
 
 
 def catalog_cache(path: Path, tree: Tree) -> Tree:
-    """Return the cache of opm for the catalog in `tree`, which is valid."""
+    """Return the cache of opm for the valid catalog in `tree`."""
     from olmkit.jobs.catalog.serving import opm_cache
 
     return opm_cache.build(str(path), tree)
 
 
 def catalog_files(path: Path) -> tuple[Tree, str]:
-    """Return the files of a catalog, which must be one, and how its image is called by default."""
+    """Return the files of a catalog, and the default name of its image."""
     from olmkit.catalog import image as catalog_image
 
     tree = _tree(path, "olmkit catalog add")
@@ -294,7 +293,7 @@ def catalog_files(path: Path) -> tuple[Tree, str]:
 
 
 def _tree(path: Path, maker: str) -> Tree:
-    """The files of a folder; without files, the error names the command that creates them."""
+    """Return the files of a folder, or raise an error with the command that creates them."""
     if not paths.exists(path):
         raise ConfigurationError(
             f"`{path}` does not exist", hint=f"name another folder; `{maker}` creates one"
@@ -303,7 +302,7 @@ def _tree(path: Path, maker: str) -> Tree:
 
 
 def _packages(tree: Tree, shown: str) -> list[str]:
-    """The packages of a catalog; `InputError` with findings for one that OLM would refuse."""
+    """Return the packages of a catalog, or raise `InputError` with findings."""
     from olmkit.jobs.catalog import catalogs as catalog_job
 
     packages = list(catalog_job.read(shown, tree=tree).packages)
@@ -316,9 +315,9 @@ def _packages(tree: Tree, shown: str) -> list[str]:
 
 
 def containerfile(folder: str, options: PublishOptions) -> tuple[Path, str]:
-    """The Containerfile of the bundle in `folder`, for an engine, and the image's usual name.
+    """Return the Containerfile of the bundle in `folder`, and the default image name.
 
-    Raises `ConfigurationError` when there is none next to the folder.
+    Raises `ConfigurationError` if there is none next to the folder.
     """
     _, tag = bundle_image(folder, options)
     found = _find_containerfile(options.project / folder)
@@ -336,14 +335,14 @@ def _containerfile(bundle: Path) -> bytes:
 
 
 def _find_containerfile(bundle: Path) -> Path | None:
-    """Next to the bundle's folder, or in it, as where each version has its own folder."""
+    """Find the Containerfile next to the bundle's folder, or in it."""
     folder = paths.resolved(bundle)
     places = (folder.parent / _CONTAINERFILE, folder / _CONTAINERFILE)
     return next((path for path in places if paths.is_file(path)), None)
 
 
 async def _built(project: Path, access: Access, noun: _Noun, target: str) -> LayoutReference:
-    """The only image of this kind in the project's layout; of several, the one named `target`."""
+    """Return the image of this kind in the project's layout, or the one named `target`."""
     folder = project / DEFAULT_LAYOUT
     hint = f"build one first: `{noun.command}`"
     if not paths.is_file(folder / "index.json"):
@@ -369,7 +368,7 @@ async def _built(project: Path, access: Access, noun: _Noun, target: str) -> Lay
 
 
 def _target(target: str, origin: AnyReference) -> ImageReference:
-    """Return where to push; without words, the name under which the image was built."""
+    """Return the push target; the default is the name of the built image."""
     if not target:
         name = origin.tag if isinstance(origin, LayoutReference) else None
         try:

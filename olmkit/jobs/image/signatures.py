@@ -1,4 +1,4 @@
-"""Signing images and checking their signatures, with a key pair and without a network service."""
+"""Sign images and verify their signatures with a key pair, without a network service."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from olmkit.oci.referrers import Referring, ReferringStore
 from olmkit.oci.signatures import SignedText
 from olmkit.oci.store import ImageStore, MemoryStore
 
-_AT_ONCE: Final = 4  # images
+_AT_ONCE: Final = 4  # concurrent images
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignedImage:
-    """An image by its pinned name; `signature` is the tag, `is_new` whether it was added now."""
+    """A signed image; `signature` is the tag, and `is_new` is False if it was already signed."""
 
     reference: str
     digest: str
@@ -35,7 +35,7 @@ class SignedImage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifiedImage:
-    """An image, and what its valid signatures say; without any, `reason` says why."""
+    """An image with its valid signatures; without any, `reason` says why."""
 
     reference: str
     digest: str = ""
@@ -53,8 +53,9 @@ async def sign(
 ) -> SignedImage:
     """Sign an image in a registry or a layout, and store the signature next to it.
 
-    An image that this key signed before, with the same annotations, is left as it is. Raises
-    `ConfigurationError` for a place that holds no signatures, `RemoteError` of the registry.
+    An image that this key already signed with the same annotations is not changed. Raises
+    `ConfigurationError` for a target that cannot store signatures, and `RemoteError` from the
+    registry.
     """
     reference = references.parse_image(text)
     if not isinstance(reference, Reference | LayoutReference):
@@ -132,7 +133,7 @@ def _reason(
 
 
 async def _signed_texts(store: ImageStore, digest: Digest) -> tuple[list[SignedText], str]:
-    """Return all signatures of an image, and what is wrong with one that cannot be read."""
+    """Yield all signatures of an image, or errors of unreadable ones."""
     texts: list[SignedText] = []
     malformed = ""
     if not isinstance(store, Referring):
@@ -155,7 +156,7 @@ async def _signed_texts(store: ImageStore, digest: Digest) -> tuple[list[SignedT
 
 
 async def _of_referrer(store: ImageStore, descriptor: Descriptor) -> tuple[SignedText, ...]:
-    """The signatures of a manifest that refers to an image; nothing when it is something else."""
+    """Yield the signatures in a referrer of an image; none for another kind of referrer."""
     manifest = await stores.read_manifest(store, descriptor)
     if not isinstance(manifest, ImageManifest) or manifest.artifact_type != signatures.BUNDLE:
         return ()
@@ -182,7 +183,7 @@ def _signature_layers(manifest: ImageManifest | None) -> list[Descriptor]:
 
 
 def _has(found: ImageManifest | None, payload: bytes, key: PublicKey) -> bool:
-    """Return whether the key signed this text before."""
+    """Return whether the key already signed this payload."""
     digest = Digest.of(payload)
     for part in _signature_layers(found):
         if part.digest == digest:
@@ -209,5 +210,5 @@ async def _add(
 
 
 def _layout_name(reference: LayoutReference) -> str:
-    """Return the name of an image in a layout, as far as it has one."""
+    """Return the name of an image in a layout, if it has one."""
     return (reference.tag or "").rpartition(":")[0] or reference.tag or "layout"

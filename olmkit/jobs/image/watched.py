@@ -1,4 +1,4 @@
-"""The parts of a Helm or Ansible operator's image that come from the disk."""
+"""Read the parts of a Helm or Ansible operator's image from disk."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _MOST = 256 << 20  # bytes of the helm program
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """What the PROJECT file says of kinds in `watches.yaml`.
+    """The kinds of `watches.yaml` in the PROJECT file.
 
-    `language` is `helm` or `ansible` where the whole project is; empty for any other. `runners`
-    run for such kinds.
+    `language` is `helm` or `ansible` for such a project; empty for any other. `runners` are the
+    runners that the kinds need.
     """
 
     language: str = ""
@@ -40,7 +40,7 @@ class Watched:
 
 
 def read(project: Path) -> Watched:
-    """That of a project; without a PROJECT file, nothing."""
+    """Read the kinds of a project; empty without a PROJECT file."""
     data = disk.read_if_there(project / config.PROJECT_FILE)
     if data is None:
         return Watched()
@@ -53,7 +53,7 @@ def read(project: Path) -> Watched:
 
 
 def application(project: Path, language: str) -> Application:
-    """Return what the image is called and which packages it needs."""
+    """Return the name of the image and the packages that it needs."""
     found = config.of_any_version(
         config.document(disk.read_if_there(project / config.PROJECT_FILE) or b"")
     )
@@ -66,7 +66,7 @@ def application(project: Path, language: str) -> Application:
 
 
 def code(project: Path, found: Watched) -> Tree:
-    """Return the project's own files, where the image has them."""
+    """Return the project's own files at their paths in the image."""
     files: dict[str, File | bytes] = {}
     tree = Tree()
     for runner in found.runners:
@@ -85,9 +85,9 @@ def code(project: Path, found: Watched) -> Tree:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchedContent:
-    """What is below the code in the image for one platform: trees by what they hold, and labels.
+    """The layers below the code in the image for one platform, and labels.
 
-    `parts` is all of it, and of the code, for a bill of materials.
+    `parts` are the SBOM components of these layers and of the code.
     """
 
     trees: Mapping[str, Tree]
@@ -103,7 +103,7 @@ class WatchedContent:
 
 
 def check(found: Watched, *, helm: str, collections: str, index: str) -> None:
-    """Raise `ConfigurationError` for options of a kind that the project lacks."""
+    """Raise `ConfigurationError` for options that need a runner which the project lacks."""
     for name, value, needs in (
         ("--helm", helm, "helm"),
         ("--collections", collections, "ansible"),
@@ -129,10 +129,10 @@ async def collections_of(
     folder: str,
     index: str,
 ) -> Tree:
-    """Return the layer with collections, from a folder or an index; empty where there are none.
+    """Return the layer with collections, from a folder or an index; empty if there are none.
 
-    Raises `ConfigurationError` when one of `requirements.yml` is missing, and what
-    `olmkit.edges.build.galaxy.install` does.
+    Raises `ConfigurationError` if one of `requirements.yml` is missing, and like
+    `olmkit.edges.build.galaxy.install`.
     """
     if "ansible" not in found.runners:
         return Tree()
@@ -163,7 +163,7 @@ async def content_of(
     *,
     helm: str,
 ) -> WatchedContent:
-    """Return what is below the code for a platform; nothing in a project without such kinds."""
+    """Return the layers below the code for a platform; none in a project without such kinds."""
     trees: dict[str, Tree] = {}
     labels: dict[str, str] = {}
     listed: list[SbomComponent] = []
@@ -186,7 +186,7 @@ async def content_of(
 def _packed_charts(code: Tree) -> Iterator[Tree]:
     for path, file in code.items():
         if "/helm-charts/" in path and path.endswith(".tgz"):
-            # One that is not an archive fails where it is used.
+            # An invalid archive fails when it is used.
             with contextlib.suppress(InputError):
                 yield packed_chart.read(file.data, path).at("chart")
 

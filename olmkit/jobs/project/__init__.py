@@ -1,4 +1,4 @@
-"""A user's project: scaffolding, generating from types, rendering overlays, running the operator.
+"""Jobs in a user's project: scaffold, generate from types, render overlays, run the operator.
 
-Bundles of a project are made in `jobs.bundle`.
+`jobs.bundle` generates bundles of a project.
 """

@@ -1,7 +1,7 @@
-"""Charts for a project: from a folder, a packed chart, a registry or a repository; their kinds.
+"""Read charts from a folder, an archive, a registry or a repository, and list their kinds.
 
-What comes from elsewhere is read within the limits of image layers. The program helm fetches from
-chart repositories, and renders; it reads no cluster for that.
+Downloaded charts are read with the limits of image layers. The helm program pulls charts from
+repositories and renders them, without a cluster.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ _OCI = "oci://"
 # https://helm.sh/docs/topics/registries/: the layer that is the packed chart.
 _LAYER = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
 _URLS = ("https://", "http://")
-# A chart of a repository that `helm repo add` has made known.
+# A chart of a repository that was added with `helm repo add`.
 _IN_REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*/[a-z0-9][a-z0-9._-]*")
 _LEFT_OUT = (".git/", ".helmignore")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChartReference:
-    """A chart, as the user names it.
+    """A reference to a chart.
 
     `text` is a folder, a packaged chart, its URL, `oci://…`, the name of a chart in `repository` (a
-    URL), or `REPOSITORY/NAME` where Helm knows that repository. `version` is for those that come
-    from a registry or a repository, and whose text has none.
+    URL), or `REPOSITORY/NAME` for a repository that Helm knows. `version` is for charts from a
+    registry or a repository without a version in `text`.
     """
 
     text: str
@@ -53,9 +53,9 @@ class ChartReference:
 
 
 async def read(request: ChartReference, access: Access, environment: Mapping[str, str]) -> Chart:
-    """Return the chart; raise `ConfigurationError`, `InputError`, `RemoteError`.
+    """Read the chart; raises `ConfigurationError`, `InputError` or `RemoteError`.
 
-    `environment` is that of the program helm, which knows the user's chart repositories.
+    `environment` is that of the helm program, which knows the user's chart repositories.
     """
     text, path = request.text, Path(request.text)
     if text.startswith(_OCI):
@@ -94,15 +94,15 @@ async def read(request: ChartReference, access: Access, environment: Mapping[str
 
 
 def starter(name: str, templates: Tree) -> Chart:
-    """Return a small chart to begin with."""
+    """Return a small starter chart."""
     files = template_files.folder(templates, "watched_api/chart", {"chart": name})
     return charts.read(files, path=f"helm-charts/{name}")
 
 
 async def rendered(chart: Chart, environment: Mapping[str, str]) -> tuple[GVK, ...]:
-    """Return the kinds that the chart renders with its defaults, hooks included.
+    """Return the kinds that the chart renders with its default values, including hooks.
 
-    Empty where the program helm is not on the path, or cannot render it.
+    Empty if the helm program is not in `PATH`, or cannot render the chart.
     """
     with paths.temporary_folder() as folder:
         disk.apply(folder, diff(chart.files, Tree()))

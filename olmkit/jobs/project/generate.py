@@ -1,7 +1,7 @@
-"""Generate: what the types and markers of a project say goes into its `config/`.
+"""Generate the manifests in `config/` from the types and markers of a project.
 
-Reads the sources as text, lets the middle decide, compares with what lies
-there, and writes. When the sources have an error, nothing is written.
+Reads the sources as text, generates the manifests, compares them with the existing files and writes
+the difference. If the sources have an error, nothing is written.
 """
 
 from __future__ import annotations
@@ -43,19 +43,19 @@ from olmkit.project.config import Project
 ROLE_FILE = "config/rbac/role.yaml"
 WEBHOOK_FILE = "config/webhook/manifests.yaml"
 CSV_FOLDER = "config/manifests/bases"
-# The annotation in which controller-gen says of which version it is.
+# The annotation with the version of controller-gen.
 STAMP = "controller-gen.kubebuilder.io/version"
 _STAMP = re.compile(rb"^ +controller-gen\.kubebuilder\.io/version: (\S+)$", re.MULTILINE)
 
-# What a bundle consists of, next to the base CSV.
+# The parts of a bundle in addition to the base CSV.
 _OVERLAYS = ("default", "samples", "scorecard")
 _STRICT = frozenset({"API004", "API005", "API022"})
-# What is wrong with the form of types does not matter for roles, webhooks and descriptions.
+# Errors in the schema of types do not matter for roles, webhooks and descriptions.
 _OF_SCHEMAS = frozenset({"API006", "API007"})
 
 
 class Target(StrEnum):
-    """What can be generated."""
+    """The kinds of output."""
 
     CRD = "crd"
     RBAC = "rbac"
@@ -65,7 +65,7 @@ class Target(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerateOptions:
-    """`targets`: what to generate; `strict_markers`: unknown and misplaced markers are errors.
+    """The options: `targets` to generate; with `strict_markers`, unknown markers are errors.
 
     `settings`: `NAME=VALUE` strings that override `[tool.olmkit]`; `environment` says where
     Go's module cache is.
@@ -79,7 +79,7 @@ class GenerateOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerateResult:
-    """What was written, or would be; `files` are all that the sources define."""
+    """The changes that were or would be written; `files` are all generated files."""
 
     changes: Changes
     files: tuple[str, ...]
@@ -89,10 +89,10 @@ class GenerateResult:
 def generate(
     folder: Path, options: GenerateOptions | None = None, *, dry_run: bool = False
 ) -> GenerateResult:
-    """Write what the sources of a project say; with `dry_run`, only report what would change.
+    """Generate the manifests of a project; with `dry_run`, only return what would change.
 
-    Raises `InputError` when the sources or markers have errors, `ConfigurationError`
-    when there is no project or it is misconfigured; then nothing is written.
+    Raises `InputError` if the sources or markers have errors, and `ConfigurationError` if there is
+    no project or it is misconfigured; then nothing is written.
     """
     result = plan(Workspace(folder), options)
     if not dry_run:
@@ -101,7 +101,7 @@ def generate(
 
 
 def plan(workspace: Workspace, options: GenerateOptions | None = None) -> GenerateResult:
-    """Return what `generate` would write; nothing is. Raises as it does."""
+    """Return what `generate` would write. Raises like `generate`."""
     chosen = options or GenerateOptions()
     folder = workspace.folder
     project = _project(workspace, chosen)
@@ -143,7 +143,7 @@ def _watched(workspace: Workspace, project: Project) -> tuple[Diagnostic, ...]:
 
 
 def load_project(folder: Path, known: Tree | None = None) -> Project:
-    """The project in a folder, of which `known` has been read; `ConfigurationError` for none."""
+    """Load the project in a folder, some files of which are `known`."""
     workspace = Workspace(folder, known or Tree())
     return _load(workspace, _read_if_there(workspace, config.PROJECT_FILE))
 
@@ -161,7 +161,7 @@ def _load(workspace: Workspace, project_file: bytes | Document | None) -> Projec
 
 
 def _project(workspace: Workspace, chosen: GenerateOptions) -> Project:
-    """The project with the settings of this run; a Go module needs a project file for CSVs only."""
+    """Return the project with the settings of this run; CSVs of a Go module need a PROJECT file."""
     folder = workspace.folder
     data = _read_if_there(workspace, config.PROJECT_FILE)
     is_go_module = workspace.has(go_modules.MOD_FILE)
@@ -189,7 +189,7 @@ def _project(workspace: Workspace, chosen: GenerateOptions) -> Project:
 
 
 def _as_made(workspace: Workspace, project: Project) -> Project:
-    """Return what no setting says is as the project's Makefile has it for controller-gen."""
+    """Fill in unset settings from the controller-gen options in the project's Makefile."""
     data = _read_if_there(workspace, makefile.MAKEFILE)
     found = makefile.read(data.decode("utf-8", "replace")) if data else None
     if found is None:
@@ -274,7 +274,7 @@ def _wanted(
 
 
 def _crd_folder(project: Project) -> str:
-    """Return the folder for CRDs. Raises `ConfigurationError` when it is not inside the project."""
+    """Return the folder for CRDs, or raise `ConfigurationError` if it is outside the project."""
     folder = posixpath.normpath(project.settings.crd_folder or ".")
     if posixpath.isabs(folder) or folder.partition("/")[0] == "..":
         raise ConfigurationError(
@@ -288,7 +288,7 @@ def _stream(objects: Iterable[Any]) -> bytes:
 
 
 def _header(workspace: Workspace, project: Project) -> bytes:
-    """Return the text that is above every generated object, its year put in."""
+    """Return the header of generated files, with the year."""
     settings = project.settings
     if not settings.header_file:
         return b""
@@ -297,9 +297,9 @@ def _header(workspace: Workspace, project: Project) -> bytes:
 
 
 def _stamp(crd: dict[str, Any], present: bytes | None, version: str) -> None:
-    """Keep the stamp that controller-gen left in a CRD file, unless a setting names another.
+    """Keep controller-gen's version annotation of a CRD file, unless a setting changes it.
 
-    A new file gets none: a tool's version changes files without a reason.
+    A new file gets none, since a tool's version would cause changes without a reason.
     """
     if not version and present is not None:
         match = _STAMP.search(present)
@@ -316,7 +316,7 @@ def _unclaimed_crds(
     sources: Sources,
     files: dict[str, File | bytes],
 ) -> tuple[Diagnostic, ...]:
-    """CRD files of our groups that no kind defines now; they stay: the user may own them."""
+    """Find CRD files of the project's groups without a kind; users may own them, so they stay."""
     found = Findings()
     groups = {package.group for package in sources.packages if package.kinds() and package.group}
     bases = workspace.folder / folder
@@ -342,7 +342,7 @@ def _unclaimed_crds(
 def _base_csv(
     workspace: Workspace, project: Project, sources: Sources, findings: Findings
 ) -> dict[str, File | bytes]:
-    """The base CSV with its owned APIs as the markers say; not touched when they are so already."""
+    """Return the base CSV with its owned APIs from the markers; unchanged if they are equal."""
     if not project.name:
         raise ConfigurationError(
             "the project has no name, so its ClusterServiceVersion has none",
@@ -370,7 +370,7 @@ def _base_csv(
 
 
 def _bundle_overlay(workspace: Workspace, project: Project) -> dict[str, File | bytes]:
-    """Return what a bundle is generated from, unless the project says it already."""
+    """Add the overlay from which a bundle is generated, if it does not exist."""
     path = f"{posixpath.dirname(CSV_FOLDER)}/kustomization.yaml"
     if workspace.has(path):
         return {}

@@ -1,8 +1,7 @@
-"""Overlays of a project, rendered: the manifests that a kustomization describes, as a chart too.
+"""Render overlays of a project to manifests or to a Helm chart.
 
-Reading is bounded by the project's folder: a link that leaves it is refused.
-What is not supported of kustomize is an error with its place, so that nothing
-differs silently.
+Only files in the project's folder are read: a link that leaves it is an error. Unsupported features
+of kustomize are errors with their place, so that the output never differs silently.
 """
 
 from __future__ import annotations
@@ -26,18 +25,18 @@ from olmkit.project.kustomize import build as kustomize
 DEFAULT = "config/default"
 _CATALOGS = "`olmkit catalog render` renders catalogs and bundles"
 
-# A stream of manifests; larger ones do not belong to an operator.
+# The limit of a manifest stream; an operator's is smaller.
 MAX_INPUT_SIZE = 64 * 1024 * 1024
 
 
 def render(
     project: Path, overlay: str = DEFAULT, *, findings: list[Diagnostic] | None = None
 ) -> tuple[Document, ...]:
-    """Return the objects of an overlay of a project, in the order in which they are applied.
+    """Render the objects of an overlay, in the order in which they are applied.
 
-    `overlay` is a folder seen from the project; `findings` takes warnings. Raises
-    `ConfigurationError` when it is not there or has no kustomization, `InputError` for what
-    cannot be rendered.
+    `overlay` is a folder relative to the project; `findings` collects warnings. Raises
+    `ConfigurationError` if it does not exist or has no kustomization, and `InputError` if it cannot
+    be rendered.
     """
     folder = project / overlay
     inner = inside(project, folder)
@@ -63,10 +62,9 @@ def render(
 
 
 def with_image(rendered: tuple[Document, ...], image: str) -> tuple[Manifest, ...]:
-    """Return the objects of an overlay, with another image for the operator unless that is empty.
+    """Return the objects of an overlay with `image` for the operator, unless it is empty.
 
-    Raises `ConfigurationError` for a text that is not an image, and when the objects have no
-    container of the operator.
+    Raises `ConfigurationError` for an invalid image, and if the objects have no operator container.
     """
     found = tuple(document.value for document in rendered)
     if not image:
@@ -78,7 +76,7 @@ def with_image(rendered: tuple[Document, ...], image: str) -> tuple[Manifest, ..
 def write_stream(
     project: Path, file: Path, found: Iterable[Manifest], *, dry_run: bool = False
 ) -> Changes:
-    """Write the objects to one file as a YAML stream; folders above it are made if needed."""
+    """Write the objects to one file as a YAML stream, and create its parent folders."""
     place = project / file
     if paths.is_folder(place):
         raise ConfigurationError(f"`{place}` is a folder", hint="name a file in it")
@@ -99,11 +97,10 @@ def write_chart(
     *,
     dry_run: bool = False,
 ) -> Changes:
-    """Write a Helm chart that installs the objects into a folder, which is made if needed.
+    """Write a Helm chart that installs the objects to a folder, which is created if needed.
 
-    Files without the line that says that they are generated are the author's: they stay as they
-    are. Raises as `chart.chart` does, and `ConfigurationError` for a folder that holds other
-    files and no chart.
+    Files without the line that marks them as generated belong to the author and are not changed.
+    Raises like `chart.chart`, and `ConfigurationError` for a folder with other files and no chart.
     """
     place = project / folder
     if paths.exists(place) and not paths.is_folder(place):
@@ -130,9 +127,9 @@ def write_chart(
 
 
 def _root(project: Path, place: Path) -> tuple[Path, str]:
-    """From where changes of a folder are named, and the folder from there: the project, if in it.
+    """Return the base of paths in messages (the project, if the folder is in it), and a prefix.
 
-    The second is empty or ends with a slash.
+    The prefix is the folder relative to the base; it is empty or ends with a slash.
     """
     inner = inside(project, place)
     if inner is None:
@@ -141,7 +138,7 @@ def _root(project: Path, place: Path) -> tuple[Path, str]:
 
 
 def _files(folder: Path) -> Tree:
-    """What is in the folder of a chart, without links and what is too large to be generated."""
+    """Return the files of a chart's folder, without links and files too large to be generated."""
     if not paths.exists(folder):
         return Tree()
     found = {}
@@ -152,12 +149,12 @@ def _files(folder: Path) -> Tree:
 
 
 def stream(found: Iterable[Manifest]) -> bytes:
-    """Return the objects as one YAML stream, byte for byte as kustomize writes it."""
+    """Return the objects as one YAML stream, byte for byte like kustomize."""
     return documents.dump_all(found)
 
 
 def reader(project: Path) -> kustomize.Reader:
-    """Reads files of a project by their path in it; None for what is not there."""
+    """Return a function that reads files of a project by path, and returns None if missing."""
 
     def read(path: str) -> bytes | None:
         file = project / path
@@ -176,7 +173,7 @@ def reader(project: Path) -> kustomize.Reader:
 
 
 def inside(project: Path, path: Path) -> str | None:
-    """`path` relative to the project, `None` when it is outside."""
+    """Return `path` relative to the project, or `None` if it is outside."""
     try:
         return paths.resolved(path).relative_to(paths.resolved(project)).as_posix()
     except ValueError:

@@ -1,7 +1,7 @@
-"""Run: the project's operator as a process of this machine, against a cluster.
+"""Run the project's operator as a process on this machine, against a cluster.
 
-Whether it can work at all is checked first, since its own answer would come late
-and be long: is there a project, a package, a cluster, and does that know the kinds.
+Checks first that there are a project, a package and a cluster, and that the cluster serves the
+kinds, since the operator's own errors would be late and long.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MANAGER_FOLDER = "config/manager"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
-    """`namespace`: the only one that is watched; `arguments` go to the operator."""
+    """The options of a run: the watched `namespace`, and `arguments` for the operator."""
 
     project: Path
     kubeconfig: Path | None = None
@@ -39,7 +39,7 @@ class RunOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ready:
-    """All that is needed to start: the plan, the variables, and the cluster it is for."""
+    """The plan of a run, the environment variables, and the cluster."""
 
     plan: RunPlan
     folder: Path
@@ -49,10 +49,9 @@ class Ready:
 
 
 def prepare(options: RunOptions, environment: Mapping[str, str]) -> Ready:
-    """Return what would be run.
+    """Plan the run.
 
-    Raises `ConfigurationError` when there is no project here, no package in it that can be
-    run, or no cluster to talk to.
+    Raises `ConfigurationError` if there is no project, no package that can be run, or no cluster.
     """
     folder = options.project
     pyproject = disk.read_if_there(folder / config.PYPROJECT_FILE)
@@ -64,7 +63,7 @@ def prepare(options: RunOptions, environment: Mapping[str, str]) -> Ready:
         run_plan.watches_entrypoint(project.language)
         if has_watches
         else _entrypoint(folder, pyproject, project),
-        # What runs charts and roles is a part of olmkit, not of the project.
+        # The program that runs charts and roles is part of olmkit, not of the project.
         python=processes.own_python() if has_watches else processes.python_of(folder),
         manifests=_manifests(folder),
         namespace=options.namespace,
@@ -72,7 +71,7 @@ def prepare(options: RunOptions, environment: Mapping[str, str]) -> Ready:
     )
     files = [options.kubeconfig] if options.kubeconfig else []
     cluster = kubeconfig.load(paths=files, context=options.context, environment=environment)
-    # What the caller has in the environment wins over what the manifests say.
+    # The caller's environment takes precedence over the manifests.
     found = {**plan.environment, **environment, "PYTHONUNBUFFERED": "1"}
     if options.namespace:
         found[run_plan.WATCH_NAMESPACE] = options.namespace
@@ -89,7 +88,7 @@ def prepare(options: RunOptions, environment: Mapping[str, str]) -> Ready:
 
 
 async def check(ready: Ready) -> None:
-    """Raise `ConfigurationError` when the cluster lacks kinds, `ClusterError` when it is away."""
+    """Raise `ConfigurationError` if the cluster lacks kinds, `ClusterError` if unreachable."""
     missing = []
     async with HttpCluster(ready.cluster) as cluster:
         for kind in ready.kinds:
@@ -102,7 +101,7 @@ async def check(ready: Ready) -> None:
 
 
 def run(ready: Ready, *, context: str = "") -> int:
-    """Run the operator to its end; its exit code."""
+    """Run the operator until it ends, and return its exit code."""
     with paths.temporary_folder() as folder:
         environment = dict(ready.environment)
         if context:
@@ -111,7 +110,7 @@ def run(ready: Ready, *, context: str = "") -> int:
 
 
 def _entrypoint(folder: Path, pyproject: bytes | None, project: Project) -> tuple[str, ...]:
-    """Return how the operator's image would start it; the package must be there."""
+    """Return the entry point of the operator's image; raise an error without the package."""
     settings = project.settings
     if settings.image_entrypoint:
         return settings.image_entrypoint
@@ -127,7 +126,7 @@ def _entrypoint(folder: Path, pyproject: bytes | None, project: Project) -> tupl
 
 
 def _manifests(folder: Path) -> list[Manifest]:
-    """Return what is in the manager's folder; what cannot be read there is not ours to judge."""
+    """Return the manifests in the manager's folder; unreadable files are skipped."""
     found: list[Manifest] = []
     for path in paths.matching(folder / _MANAGER_FOLDER, "*.yaml"):
         try:

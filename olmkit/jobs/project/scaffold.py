@@ -1,9 +1,8 @@
-"""Projects: begin one, add an API or a webhook to one, change what it is.
+"""Scaffold projects: create a project, add APIs and webhooks, change its settings.
 
-Reads the parts of a project that a scaffold may touch, lets the middle say what
-is wanted, and writes the difference. What markers say is generated with it, so that
-a project is complete after each command; sources with errors stop it before
-anything is written.
+Reads the files of a project that a scaffold may change, and writes the difference. Manifests are
+generated from markers in the same step, so that a project is complete after each command; sources
+with errors stop it before anything is written.
 """
 
 from __future__ import annotations
@@ -39,13 +38,13 @@ from olmkit.project.scaffold.watched.api import WatchedRequest
 from olmkit.project.scaffold.watched.charts import Chart
 from olmkit.project.scaffold.webhook import WebhookRequest
 
-# A scaffold edits text files of people; what is larger is none of these.
+# A scaffold edits text files that people write; larger files are not.
 _MAX_FILE = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScaffoldResult:
-    """What was or would be written: scaffolded files, and files generated from them."""
+    """The changes that were or would be written: scaffolded and generated files."""
 
     changes: Changes
     diagnostics: tuple[Diagnostic, ...] = ()
@@ -54,10 +53,10 @@ class ScaffoldResult:
 def init(
     folder: Path, request: InitRequest, *, language: str = "python", dry_run: bool = False
 ) -> ScaffoldResult:
-    """Begin a project in a folder, which is made when it is not there.
+    """Create a project in a folder, which is created if needed.
 
-    `language` is `python`, `helm` or `ansible`. Raises `ConfigurationError` when a project or
-    other files exist there.
+    `language` is `python`, `helm` or `ansible`. Raises `ConfigurationError` if the folder has a
+    project or other files.
     """
     if paths.exists(folder) and not paths.is_folder(folder):
         raise ConfigurationError(f"`{folder}` is not a folder")
@@ -81,12 +80,12 @@ def init(
 def create_api(
     folder: Path, request: ApiRequest, *, opened: Opened | None = None, dry_run: bool = False
 ) -> ScaffoldResult:
-    """Add a kind to a project, and generate what its markers say.
+    """Add a kind to a project, and generate its manifests.
 
-    `opened`: what `open_project` gave, if it was called.
+    `opened`: the result of `open_project`, if it was called.
 
-    Raises `ConfigurationError` for names that cannot be or are taken, `InputError` where a
-    file of the project cannot be edited or its sources have errors; then nothing is written.
+    Raises `ConfigurationError` for invalid names or names in use, and `InputError` if a file of the
+    project cannot be edited or its sources have errors; then nothing is written.
     """
     project, present = _open(folder, opened)
     make = scaffold_api.create_api
@@ -99,10 +98,10 @@ def create_api(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchedApi:
-    """A kind of a chart, a role or a playbook; what is empty comes from the chart or a default.
+    """A kind for a chart, a role or a playbook; empty values come from the chart or defaults.
 
-    `runner` is `helm` or `ansible`, and needed in a Python project alone. `chart`: a folder, a
-    packed chart or `oci://…`. Without `has_role` and `has_playbook`, a role.
+    `runner` is `helm` or `ansible`, and only needed in a Python project. `chart`: a folder, a
+    packaged chart or `oci://…`. The default of `has_role` and `has_playbook` is a role.
     """
 
     runner: str = ""
@@ -119,14 +118,14 @@ class WatchedApi:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A project, and the files that describe it: PROJECT, pyproject.toml, Makefile, workflows."""
+    """A project and its files: PROJECT, pyproject.toml, Makefile, workflows."""
 
     project: Project
     top: Tree
 
 
 def open_project(folder: Path) -> Opened:
-    """Return the project in a folder; raise `ConfigurationError` without one."""
+    """Open the project in a folder, or raise `ConfigurationError`."""
     top = _read(folder, _TOP_FILES)
     return Opened(generating.load_project(folder, top), top)
 
@@ -140,13 +139,13 @@ async def create_watched_api(
     opened: Opened | None = None,
     dry_run: bool = False,
 ) -> ScaffoldResult:
-    """Add a kind of a chart, a role or a playbook: entry, content, CRD, sample and rights.
+    """Add a kind for a chart, a role or a playbook: entry, content, CRD, sample, permissions.
 
-    In a Python project, also what starts it in the operator's process and what that needs.
+    In a Python project, also add the code that starts it in the operator's process.
 
-    `opened`: what `open_project` gave, if it was called.
+    `opened`: the result of `open_project`, if it was called.
 
-    Raises as `create_api` does, and `RemoteError` for a chart that a registry does not have.
+    Raises like `create_api`, and `RemoteError` for a chart that a registry does not have.
     """
     opened = opened or open_project(folder)
     project, top = opened.project, opened.top
@@ -197,7 +196,7 @@ async def create_watched_api(
 
 
 def _runner(project: Project, asked: str) -> str:
-    """What runs for the new kind; raises `ConfigurationError` where the project cannot have it."""
+    """Return the runner of the new kind, or raise `ConfigurationError` if not supported."""
     if project.language in watched_project.LAYOUTS:
         if asked not in ("", project.language):
             raise ConfigurationError(
@@ -215,7 +214,7 @@ def _runner(project: Project, asked: str) -> str:
 
 
 def _group(project: Project) -> str:
-    """Return the group of a kind without one: that of the Python kinds, where there is only one."""
+    """Return the default group of a kind: that of the Python kinds, if there is only one."""
     groups = {api.group for api in project.own_apis()}
     is_watched = project.language in watched_project.LAYOUTS
     return groups.pop() if len(groups) == 1 and not is_watched else ""
@@ -224,9 +223,9 @@ def _group(project: Project) -> str:
 def create_webhook(
     folder: Path, request: WebhookRequest, *, dry_run: bool = False
 ) -> ScaffoldResult:
-    """Add webhooks to a kind of a project, and generate what their markers say.
+    """Add webhooks to a kind of a project, and generate their manifests.
 
-    Raises as `create_api` does.
+    Raises like `create_api`.
     """
     project, present = _open(folder)
     draft = scaffold_webhook.create_webhook(request, project, present, _templates())
@@ -234,10 +233,10 @@ def create_webhook(
 
 
 def edit(folder: Path, request: EditRequest, *, dry_run: bool = False) -> ScaffoldResult:
-    """Change what a project is: several groups, its scope, the operator's image.
+    """Change the settings of a project: several groups, its scope, the operator's image.
 
-    Another scope changes RBAC markers, from which roles are generated; raises as `create_api`
-    does. Image and overlays can be changed in a project of any language.
+    Another scope changes RBAC markers, from which roles are generated. Raises like `create_api`.
+    Image and overlays can be changed in a project of any language.
     """
     in_overlays = EditRequest(
         image=request.image,
@@ -299,7 +298,7 @@ def _finish(
     dry_run: bool,
     generate: bool = False,
 ) -> ScaffoldResult:
-    """Write what the draft wants, and what is generated of it; both are known before."""
+    """Write the files of the draft and the files generated from it."""
     wanted = draft.tree()
     findings = (*(project.findings if project else ()), *draft.notes)
     if generate:
@@ -325,7 +324,7 @@ def _begun(request: InitRequest, language: str, present: Tree, templates: Tree) 
 
 
 def _is_unfinished(present: Tree, request: InitRequest, language: str, templates: Tree) -> bool:
-    """Return whether all that is there is what an `init` that was interrupted has written."""
+    """Return whether the folder has only files of an interrupted `init`."""
     wanted = _begun(request, language, Tree(), templates).tree()
     return bool(present) and all(
         path in wanted and wanted.data(path) == present.data(path)
@@ -335,7 +334,7 @@ def _is_unfinished(present: Tree, request: InitRequest, language: str, templates
 
 
 def _visible(folder: Path) -> list[str]:
-    """Return what is in a folder, without what starts with a dot."""
+    """Return the names in a folder that do not start with a dot."""
     return [name for name in paths.entries(folder) if not name.startswith(".")]
 
 

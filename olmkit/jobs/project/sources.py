@@ -1,7 +1,7 @@
-"""The sources of a project, in whatever language it is written: from disk to `Sources`.
+"""Read the sources of a project in any supported language.
 
-Python packages and Go packages are read as text. Which of the two it is, the
-project file says, or else by what exists.
+Python and Go packages are read as text. The language comes from the PROJECT file, or else from the
+files that exist.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from olmkit.edges.programs import go_modules
 from olmkit.edges.workspace import Workspace
 from olmkit.project.config import Project
 
-# Folders that hold no sources of the operator, when a whole project is looked through.
+# Folders without sources of the operator, which a search of the whole project skips.
 _NO_SOURCES = frozenset(
     {"tests", "test", "venv", "build", "dist", "node_modules", "config", "bundle", "catalog"}
 )
@@ -36,9 +36,9 @@ def read(
     prefix: str,
     environment: Mapping[str, str],
 ) -> Sources:
-    """Return the types and markers of a project; `environment` says where Go's module cache is.
+    """Read the types and markers of a project; `environment` locates Go's module cache.
 
-    Raises `ConfigurationError` when there are no sources, or their reader is not installed.
+    Raises `ConfigurationError` if there are no sources, or their parser is not installed.
     """
     if has_no_types(project):
         raise ConfigurationError(
@@ -53,14 +53,14 @@ def read(
 
 
 def is_go(workspace: Workspace, project: Project) -> bool:
-    """Return whether the types are in Go: the PROJECT file says so, or there is only a `go.mod`."""
+    """Return whether the types are in Go: by the PROJECT file, or if there is only a `go.mod`."""
     if project.language:
         return project.language == "go"
     return workspace.has(go_modules.MOD_FILE)
 
 
 def has_no_types(project: Project) -> bool:
-    """Whether APIs are made of charts and roles, so that no source says what they look like."""
+    """Return whether APIs come from charts and roles, so that no source defines their types."""
     return project.language in ("helm", "ansible") and not project.settings.sources
 
 
@@ -102,7 +102,7 @@ def _read_go(
 
 
 def _lies_in(relative: str, named: str) -> bool:
-    """Whether a file is in a named folder, however deep; with a dot at the end, in it alone."""
+    """Return whether a file is below a folder; with a dot at the end, directly in it."""
     if named == "." or named.endswith("/."):
         return posixpath.dirname(relative) == named[:-1].rstrip("/")
     return relative.startswith(f"{named.rstrip('/')}/")
@@ -112,7 +112,7 @@ def _lies_in(relative: str, named: str) -> bool:
 
 
 def _python_tree(workspace: Workspace, project: Project) -> Tree:
-    """Return the Python files of a project: the packages it names, else all that are not tests."""
+    """Return the Python files of a project: its named packages, else all but tests."""
     files: dict[str, File] = {}
     for name in _python_folders(workspace, project):
         for path in workspace.files(posixpath.normpath(name)):

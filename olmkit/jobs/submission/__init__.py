@@ -1,4 +1,4 @@
 """Submissions to the repositories of catalogs: `check` and `prepare`.
 
-The rules are in `rules.submissions`; what a repository contains is in `submission`.
+The rules are in `rules.submissions`; the model of a repository is in `submission`.
 """

@@ -1,7 +1,7 @@
-"""Checking a repository of operators: every bundle, every operator, and what is changed.
+"""Check a repository of operators: bundles, operators, and changes.
 
-Bundles are checked first, many at a time, and reduced to the facts that the rules about whole
-operators need. So the memory does not grow with the repository.
+Bundles are checked first, many at the same time, and reduced to the facts that the rules about
+whole operators need, so that memory does not grow with the repository.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ MAX_CATALOG_FILE: Final = 512 * 1024 * 1024
 _BATCH: Final = 48  # items between two reports of progress
 
 Report = Callable[[str, int, int], None]
-"""Takes what is checked, how many are done, and how many there are."""
+"""Receives the current item, the number of finished items, and their total number."""
 
 T = TypeVar("T")
 R = TypeVar("R")
 
-# Rules about one bundle, of which a rule about all versions knows better.
+# Rules about one bundle that a rule about all versions replaces.
 _SUPERSEDED: Final = frozenset({"CRT006"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubmissionOptions:
-    """What is checked. `target` None: the pipeline that belongs to the repository.
+    """The options of a check. The default `target` is the repository's pipeline.
 
-    With `base`, what differs from that branch; `operators` restricts it further.
+    With `base`, only changes since that branch are checked; `operators` restricts it further.
     """
 
     target: Target | None = None
@@ -73,7 +73,7 @@ class SubmissionReport:
 
 
 class _Item(NamedTuple):
-    """A version folder; `is_judged` if the rules about bundles run on it."""
+    """A version folder; `is_judged` if bundle rules run on it."""
 
     operator: str
     folder: str
@@ -110,7 +110,7 @@ def check(repository: Path, options: SubmissionOptions, report: Report) -> Submi
 
 
 def read_settings(repository: Path) -> Settings:
-    """Return the settings of a repository. Raises `ConfigurationError` when it has no operators."""
+    """Read the settings of a repository, or raise `ConfigurationError` if it has no operators."""
     if not paths.is_folder(repository / OPERATORS):
         raise ConfigurationError(
             f"`{repository}` has no folder `{OPERATORS}`",
@@ -121,14 +121,14 @@ def read_settings(repository: Path) -> Settings:
 
 
 def operator_names(repository: Path) -> tuple[str, ...]:
-    """Return the operators of a repository, sorted."""
+    """Return the sorted operators of a repository."""
     return tuple(folders(repository / OPERATORS))
 
 
 def read_operator(
     repository: Path, name: str, versions: Sequence[VersionFolder], found: Settings
 ) -> Operator:
-    """Return an operator whose versions are known; its files are read when they are needed."""
+    """Return an operator with known versions; its files are read when needed."""
     known = folders(repository / CATALOGS) if paths.is_folder(repository / CATALOGS) else []
     folder = repository / OPERATORS / name
     return Operator(
@@ -147,7 +147,7 @@ def read_operator(
 
 
 def version_folders(repository: Path, operator: str) -> Iterator[str]:
-    """The folders of an operator that are bundles: those with `manifests/` and `metadata/`."""
+    """Return the bundle folders of an operator, with `manifests/` and `metadata/`."""
     folder = repository / OPERATORS / operator
     for name in folders(folder):
         if all(
@@ -158,7 +158,7 @@ def version_folders(repository: Path, operator: str) -> Iterator[str]:
 
 
 class _Run:
-    """The rules of one check; it travels to other processes by forking."""
+    """The rules of one check; passed to other processes by forking."""
 
     def __init__(
         self, repository: Path, target: Target, found: Settings, options: SubmissionOptions
@@ -184,7 +184,7 @@ class _Run:
         return tuple(rule for rules in self.rules.values() for rule in rules)
 
     def bundle(self, item: _Item) -> _Checked:
-        """Return the facts of a version, and what the rules about bundles find in it."""
+        """Return the facts of a version, and the findings of the bundle rules."""
         folder = self.repository / OPERATORS / item.operator / item.folder
         shown = f"{_shown(self.repository, slash=True)}{OPERATORS}/{item.operator}/{item.folder}"
         try:
@@ -203,7 +203,7 @@ class _Run:
         return _Checked(version, found)
 
     def _facts(self, version: VersionFolder) -> Facts:
-        """Return the newest Kubernetes that the bundle is for, as the pipeline passes it."""
+        """Return the facts about the newest supported Kubernetes, as the pipeline sets them."""
         if self.target is Target.OPERATORHUB:
             return Facts()
         minors = openshift.parse(version.openshift) if version.openshift else None
@@ -211,13 +211,13 @@ class _Run:
         return Facts(kube_version=f"1.{openshift.kubernetes(newest)}")
 
     def _applied(self, subject: str, operator: str) -> tuple[Rule, ...]:
-        """Return the rules, but for those that the repository waives for an operator."""
+        """Return the rules without those that the repository waives for an operator."""
         return tuple(
             rule for rule in self.rules[subject] if not self.settings.waives(rule.code, operator)
         )
 
     def operator(self, name: str, checked: Sequence[_Checked]) -> ValidationResult:
-        """Return what is found in an operator and in its versions, by place."""
+        """Return the findings in an operator and its versions, sorted by place."""
         reference = f"{OPERATORS}/{name}"
         found = [one for item in checked for one in item.found]
         versions = [item.version for item in checked]
@@ -232,7 +232,7 @@ class _Run:
         return ValidationResult(reference=reference, name=name, diagnostics=tuple(found))
 
     def pull_request(self, changed: ChangeSet) -> ValidationResult:
-        """Return what is found in the changes as a whole."""
+        """Return the findings about the changes as a whole."""
         found = engine.run(changed, self.rules[PULL_REQUEST], severities=self.profile.severities)
         return ValidationResult(reference="pull request", diagnostics=found)
 
@@ -305,7 +305,7 @@ def _in_batches(work: Callable[[T], R], items: Sequence[T], noun: str, report: R
 
 
 def _unread(error: OlmkitError, shown: str) -> tuple[Diagnostic, ...]:
-    """Return the findings for what cannot be read."""
+    """Return the findings about unreadable files."""
     if isinstance(error, InputError) and error.diagnostics:
         return tuple(error.diagnostics)
     return (
@@ -321,12 +321,12 @@ def _unread(error: OlmkitError, shown: str) -> tuple[Diagnostic, ...]:
 
 
 def folders(folder: Path) -> list[str]:
-    """Return the names of the folders in a folder, sorted; hidden ones are left out."""
+    """Return the sorted names of subfolders, without hidden ones."""
     names = (name for name in paths.entries(folder) if not name.startswith("."))
     return sorted(name for name in names if paths.is_folder(folder / name))
 
 
 def _shown(repository: Path, *, slash: bool = False) -> str:
-    """Return how findings name the repository; empty for the current folder."""
+    """Return the repository's path in findings; empty for the current folder."""
     text = str(repository)
     return "" if text == "." else f"{text}/" if slash else text

@@ -1,4 +1,4 @@
-"""Preparing a submission: the files of a new version, written into a repository of operators."""
+"""Prepare a submission: write the files of a new version to a repository of operators."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ KINDS: Final = (Kind.BASIC, Kind.SEMVER)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrepareOptions:
-    """What is submitted, and what a new `ci.yaml` says; see `NewVersion`."""
+    """The submitted bundle, and the contents of a new `ci.yaml`; see `NewVersion`."""
 
     bundle: Path
     target: Target | None = None
@@ -47,7 +47,7 @@ class PrepareOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """What was written, or would be; paths are below the repository."""
+    """The changes that were or would be written; paths are relative to the repository."""
 
     package: str
     version: str
@@ -58,10 +58,10 @@ class Prepared:
 
 
 async def prepare(repository: Path, options: PrepareOptions, *, dry_run: bool = False) -> Prepared:
-    """Write the files of a version. All are written, or none.
+    """Write the files of a version, either all or none.
 
-    Raises `InputError` for a bundle that cannot be submitted or a version that is there already,
-    `ConfigurationError` for options that make no sense.
+    Raises `InputError` for a bundle that cannot be submitted or a version that already exists, and
+    `ConfigurationError` for invalid options.
     """
     found = check.read_settings(repository)
     target = options.target or found.target
@@ -107,7 +107,7 @@ def _new_version(options: PrepareOptions, target: Target) -> NewVersion:
 async def _plan(
     repository: Path, found: Settings, new: NewVersion, options: PrepareOptions
 ) -> tuple[Tree, tuple[Diagnostic, ...], bool]:
-    """Return the files that the repository is to have, and whether the operator is file-based."""
+    """Return the new files of the repository, and whether the operator is file-based."""
     folder = preparation.folder(new)
     files = dict(preparation.version_files(new).at(folder))
     _check_new(repository, folder, files, new)
@@ -131,7 +131,7 @@ async def _plan(
 
 
 def _check_new(repository: Path, folder: str, files: Mapping[str, File], new: NewVersion) -> None:
-    """Raise `InputError` when the version is there; the same one may get its catalogs."""
+    """Raise `InputError` if the version exists with different files."""
     if not paths.exists(repository / folder):
         return
     same = new.image and all(
@@ -147,11 +147,11 @@ def _check_new(repository: Path, folder: str, files: Mapping[str, File], new: Ne
 def _operator(
     repository: Path, found: Settings, new: NewVersion, options: PrepareOptions
 ) -> Operator:
-    """Return the operator as it is, with the `ci.yaml` that it will have."""
+    """Return the operator with its new `ci.yaml`."""
     if paths.is_folder(repository / OPERATORS / new.package):
         old = check.read_operator(repository, new.package, (), found)
         if CI in old.files:
-            old.document(CI)  # raises for one that cannot be read
+            old.document(CI)  # raises an error if it cannot be read
             return old
         known, files, catalogs = old.known_catalogs, old.files, old.catalogs
     else:
@@ -176,7 +176,7 @@ def _operator(
 async def _catalogs(
     operator: Operator, new: NewVersion, options: PrepareOptions
 ) -> tuple[dict[str, File], tuple[Diagnostic, ...]]:
-    """Return the templates with the new image, and the catalogs that they render to."""
+    """Return the templates with the new image, and the rendered catalogs."""
     files: dict[str, File] = {}
     notes: tuple[Diagnostic, ...] = ()
     own = await render.read_bundle(str(options.bundle), RenderOptions(image=new.image))
@@ -200,7 +200,7 @@ async def _catalogs(
 
 
 def _bundles(operator: Operator, catalog: str) -> dict[str, RenderedBundle]:
-    """Return the bundles that a catalog has already, by their images."""
+    """Return the existing bundles of a catalog by image."""
     if catalog not in operator.catalogs:
         return {}
     blobs = fbc.load(operator.catalogs[catalog])
@@ -218,7 +218,7 @@ def _present(repository: Path, wanted: Tree) -> Tree:
 
 
 def _check_inside(repository: Path, wanted: Tree) -> None:
-    """Raise `InputError` for a path that a link leads out of the repository."""
+    """Raise `InputError` for a path that leaves the repository through a link."""
     for path in wanted:
         if not paths.is_within(repository / path, repository):
             raise InputError(
