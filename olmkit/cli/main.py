@@ -308,13 +308,14 @@ def misuse_text(message: str, command: str, hint: str = "") -> str:
     from olmkit.base import texts
 
     message = re.sub(_EXTRA, r"unexpected argument `\1`", message)
+    message = re.sub(r"\s+", " ", message)
     said, _, meant = re.sub(_SEVERAL, r" Did you mean \1?", message).partition(" Did you mean ")
     said = re.sub(r"'([^'`]+)'", r"`\1`", said.rstrip(".").replace("\n", " "))
     # "Invalid value for X: Directory `a` does not exist": one sentence.
     said = re.sub(r": ([A-Z])(?=[a-z]+ )", lambda match: f": {match[1].lower()}", said, count=1)
     # `--help` is near to any short option.
     if "--h" not in said:
-        meant = meant.replace(", '--help'", "").replace("'--help', ", "")
+        meant = re.sub(r", '--help'|'--help'(?:, |\?)", "", meant)
     meant = re.sub(r"'([^'`]+)'", r"`\1`", meant.replace("', '", "' or '"))
     if not hint:
         hint = f"did you mean {meant}" if meant else f"`{command} --help` shows the usage"

@@ -66,6 +66,18 @@ FIXED: dict[Named, str] = {
     Named("k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1", "JSON"): "JSON",
     Named("k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1", "JSON"): "JSON",
 }
+# Names under which files import packages of Kubernetes → what is imported.
+_USUAL_IMPORTS = {
+    "appsv1": "k8s.io/api/apps/v1",
+    "apiextensionsv1": "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1",
+    "batchv1": "k8s.io/api/batch/v1",
+    "corev1": "k8s.io/api/core/v1",
+    "intstr": "k8s.io/apimachinery/pkg/util/intstr",
+    "metav1": META,
+    "networkingv1": "k8s.io/api/networking/v1",
+    "rbacv1": "k8s.io/api/rbac/v1",
+    "resource": "k8s.io/apimachinery/pkg/api/resource",
+}
 # What these types of the standard library marshal themselves with.
 _MARSHALERS: dict[Named, frozenset[str]] = {
     Named("time", "Time"): frozenset({"MarshalJSON", "MarshalText"}),
@@ -304,6 +316,13 @@ class TypeResolver:
         if package is not None and not is_standard:
             self.findings.add(
                 "API007", f"the package `{named.module}` declares no type `{named.name}`", at
+            )
+        elif package is None and named.module in _USUAL_IMPORTS:
+            self.findings.add(
+                "API007",
+                f"the file does not import `{named.module}`",
+                at,
+                hint=f'add `{named.module} "{_USUAL_IMPORTS[named.module]}"` to its imports',
             )
         elif is_standard and not self.library.is_own(named.module):
             self.refuse(

@@ -22,7 +22,7 @@ from olmkit.catalog.blobs.stream import Part
 
 _OBJECT: Final = "olm.bundle.object"
 # How much of a blob is repeated in a message.
-_SHOWN: Final = 2000
+_SHOWN: Final = 120
 
 
 class Blob:

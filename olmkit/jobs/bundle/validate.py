@@ -14,10 +14,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from olmkit.base.diagnostics import ConfigurationError, OlmkitError
+from olmkit.base.diagnostics import ConfigurationError, InputError, OlmkitError
 from olmkit.base.tree import Tree
 from olmkit.bundle import layout
-from olmkit.edges import disk, workers
+from olmkit.edges import disk, paths, workers
 from olmkit.jobs import validation
 from olmkit.jobs.validation import Pulled, ValidationResult
 from olmkit.project import ignores
@@ -142,6 +142,16 @@ def _without_collector() -> Iterator[None]:
             gc.enable()
 
 
+def _require_bundle(folder: Path) -> None:
+    """Raise `InputError` for the folder of a project, which contains its bundle and much more."""
+    inner = folder / "bundle"
+    if paths.is_folder(inner / "manifests") and not paths.is_folder(folder / "manifests"):
+        raise InputError(
+            f"`{folder}` is not a bundle: it has no `manifests/` folder",
+            hint=f"its bundle is in `{inner}`",
+        )
+
+
 class _Check:
     def __init__(self, options: CheckOptions) -> None:
         self._rules = options.rules()
@@ -154,6 +164,8 @@ class _Check:
             return ValidationResult(reference=reference, error=tree)
         found: Tree | None = None
         try:
+            if tree is None:
+                _require_bundle(Path(reference))
             found = disk.read_tree(Path(reference)) if tree is None else tree
             bundle = layout.read(found, reference)
         except OlmkitError as error:

@@ -21,7 +21,7 @@ from olmkit.catalog.blobs import fbc, icons, outline_reader
 from olmkit.catalog.blobs.blob import Blob
 from olmkit.catalog.blobs.fbc import Form
 from olmkit.catalog.model import Catalog
-from olmkit.edges import disk, workers
+from olmkit.edges import disk, paths, workers
 from olmkit.jobs import validation
 from olmkit.jobs.catalog import local
 from olmkit.jobs.catalog.local import MAX_CATALOG_FILE as MAX_CATALOG_FILE
@@ -147,7 +147,16 @@ def needed_rules() -> Sequence[Rule]:
 
 
 def _files(reference: str, tree: Tree | None) -> Tree:
-    return local.tree(Path(reference)) if tree is None else tree
+    if tree is not None:
+        return tree
+    folder = Path(reference)
+    if paths.is_folder(folder / "manifests") and paths.is_folder(folder / "metadata"):
+        raise InputError(
+            f"`{reference}` is a bundle, not a catalog",
+            hint=f"validate it with `olmkit bundle validate {reference}`, or add it to a catalog "
+            f"with `olmkit catalog add CATALOG {reference}`",
+        )
+    return local.tree(folder)
 
 
 def _read(tree: Tree, rules: Sequence[Rule]) -> tuple[Catalog | None, tuple[Diagnostic, ...]]:

@@ -337,6 +337,17 @@ def test_help_is_not_suggested_next_to_an_option() -> None:
     assert said.endswith("hint: did you mean `--channels`?")
 
 
+def test_help_alone_is_not_a_suggestion() -> None:
+    said = main.misuse_text("No such option '--repo'. Did you mean '--help'?", "olmkit init")
+    assert said.endswith("`--repo`\nhint: `olmkit init --help` shows the usage")
+
+
+def test_choices_of_a_missing_argument_are_on_one_line() -> None:
+    message = "Missing argument '{bash|zsh}'. Choose from:\n\tbash,\n\tzsh"
+    said = main.misuse_text(message, "olmkit completion")
+    assert said.startswith("error: missing argument `{bash|zsh}`. Choose from: bash, zsh\n")
+
+
 @pytest.mark.parametrize("value", ["q" * 10_000, "q " * 5_000])
 def test_extra_argument_is_named_and_cut(value: str) -> None:
     said = main.misuse_text(f"Got unexpected extra argument ({value})", "olmkit x")

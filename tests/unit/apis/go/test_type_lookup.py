@@ -84,6 +84,7 @@ def test_a_type_has_its_form(go_projects: Any, kind: str, expected: dict[str, An
         ("lost.Type", "API007", "cannot be found"),
         ("time.Time", "API006", "standard library"),
         ("json.RawMessage", "API006", "standard library"),
+        ("intstr.IntOrString", "API007", "does not import `intstr`"),
     ],
 )
 def test_a_type_without_a_form_is_reported_at_its_field(

@@ -68,6 +68,11 @@ def test_a_made_blob_has_no_place() -> None:
     ("text", "place", "message"),
     [
         ("name: x\n", "1:1", 'object \'{"name":"x"}\n\' is missing root schema field'),
+        (
+            f"name: {'x' * 500}\n",
+            "1:1",
+            f'object \'{{"name":"{"x" * 111}…\' is missing root schema field',
+        ),
         ("---\n# nothing\n", "", "object '' is missing root schema field"),
         ("- a\n", "1:1", "cannot unmarshal array into Go value of type map"),
         ("text\n", "1:1", "cannot unmarshal string into Go value of type map"),

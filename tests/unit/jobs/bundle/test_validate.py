@@ -57,3 +57,12 @@ def test_only_what_is_not_on_the_disk_is_pulled() -> None:
 
     assert list(pulled) == ["bundel"]
     assert isinstance(pulled["bundel"], ConfigurationError)
+
+
+def test_the_folder_of_a_project_names_its_bundle(tmp_path: Path) -> None:
+    (tmp_path / "bundle/manifests").mkdir(parents=True)
+    (tmp_path / ".venv").symlink_to("/usr")
+    (result,) = check.validate_bundles([str(tmp_path)], CheckOptions())
+    assert result.error is not None
+    assert result.error.message == f"`{tmp_path}` is not a bundle: it has no `manifests/` folder"
+    assert result.error.hint == f"its bundle is in `{tmp_path / 'bundle'}`"

@@ -103,3 +103,15 @@ def test_an_unknown_rule_is_refused_before_any_work(folder: Path) -> None:
 
 def test_an_empty_folder_is_an_empty_catalog(tmp_path: Path) -> None:
     assert job.read(str(tmp_path)).packages == {}
+
+
+def test_a_bundle_is_not_taken_for_a_catalog(tmp_path: Path) -> None:
+    for name in ("manifests", "metadata"):
+        (tmp_path / "bundle" / name).mkdir(parents=True)
+    reference = str(tmp_path / "bundle")
+    (result,) = job.validate([reference], ValidateOptions())
+    assert result.error is not None
+    assert result.error.message == f"`{reference}` is a bundle, not a catalog"
+    assert f"`olmkit bundle validate {reference}`" in result.error.hint
+    with pytest.raises(InputError, match="is a bundle, not a catalog"):
+        job.read(reference)
