@@ -56,7 +56,7 @@ def child_name(memcached: Memcached) -> str:
 
 
 def selector_for(memcached: Memcached) -> dict[str, str]:
-    """Labels that find the pods of one Memcached, and never change: selectors cannot."""
+    """Labels that select the pods of one Memcached. They never change, because selectors cannot."""
     return {
         "app.kubernetes.io/name": "memcached",
         "app.kubernetes.io/instance": names.shortened(memcached.metadata.name),

@@ -1,7 +1,7 @@
-"""What runs in this operator: its controllers, what they watch, and its webhooks.
+"""The controllers, watches and webhooks of this operator.
 
-`olmkit create api` and `olmkit create webhook` add theirs here; what is here
-already is kept.
+`olmkit create api` and `olmkit create webhook` add controllers and webhooks here,
+and keep the existing ones.
 """
 
 from __future__ import annotations
@@ -91,13 +91,13 @@ def settings(environment: Mapping[str, str]) -> Settings:
 
 
 def add_controllers(manager: Manager, environment: Mapping[str, str], *, workers: int = 2) -> None:
-    """Put the controllers into the manager; the environment is that of the pod."""
+    """Add the controllers to the manager; the environment is that of the pod."""
     add_controller(manager, settings=settings(environment), workers=workers)
     # +kubebuilder:scaffold:builder
 
 
 def add_webhooks(server: WebhookServer) -> None:
-    """Put the webhooks on their server."""
+    """Add the webhooks to their server."""
     server.add_conversions(conversions())
     server.add(
         webhook_path("mutate", Memcached.gvk),
@@ -111,7 +111,7 @@ def add_webhooks(server: WebhookServer) -> None:
 
 
 def conversions() -> Conversions:
-    """What the webhook converts: for each kind its hub, and the versions next to it."""
+    """The conversions: for each kind, its hub and its other versions."""
     made = Conversions()
     made.add(
         Memcached.gvk,

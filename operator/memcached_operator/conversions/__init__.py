@@ -1,1 +1,1 @@
-"""From one version of a kind to another and back, one module for each version that is not a hub."""
+"""Conversions between versions of a kind, one module for each version that is not the hub."""

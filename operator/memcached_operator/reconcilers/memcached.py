@@ -167,7 +167,7 @@ class MemcachedReconciler:
             raise TerminalError(problem) from error
 
     async def _keep(self, manifest: Manifest) -> Manifest:
-        """The object with our finalizer, stored before anything is made for it."""
+        """The object with our finalizer, stored before any child is created."""
         kept = copy.deepcopy(manifest)
         if not finalizers.add(kept, FINALIZER):
             return manifest

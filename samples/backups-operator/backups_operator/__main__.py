@@ -11,12 +11,12 @@ from backups_operator import wiring
 
 
 def add_controllers(manager: Manager, flags: Flags, environment: Mapping[str, str]) -> None:
-    """Put the controllers into the manager; the environment is that of the pod."""
+    """Add the controllers to the manager; the environment is that of the pod."""
     wiring.add_controllers(manager, environment, workers=flags.workers)
 
 
 def operator() -> Operator:
-    """What is this operator's own in its process."""
+    """The settings of this operator's process."""
     return Operator(
         name="backups-operator",
         lock="712248cb.example.com",

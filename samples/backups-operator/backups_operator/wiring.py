@@ -30,7 +30,7 @@ CACHE = CacheSettings(kinds=dict.fromkeys((JOB, VOLUME), _OURS))
 
 
 def add_controllers(manager: Manager, environment: Mapping[str, str], *, workers: int = 2) -> None:
-    """Put the controllers into the manager; the environment is that of the pod."""
+    """Add the controllers to the manager; the environment is that of the pod."""
     manager.add_controller(
         ControllerBuilder()
         .named("backup")
@@ -47,13 +47,13 @@ def add_controllers(manager: Manager, environment: Mapping[str, str], *, workers
 
 
 def add_webhooks(server: WebhookServer) -> None:
-    """Put the webhooks on their server."""
+    """Add the webhooks to their server."""
     server.add_conversions(conversions())
     # +kubebuilder:scaffold:webhook
 
 
 def conversions() -> Conversions:
-    """What the webhook converts: for each kind its hub, and the versions next to it."""
+    """The conversions: for each kind, its hub and its other versions."""
     made = Conversions()
     # +kubebuilder:scaffold:conversion
     return made

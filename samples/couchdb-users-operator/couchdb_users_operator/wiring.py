@@ -27,13 +27,13 @@ from couchdb_users_operator.couchdb import CouchDB, Settings
 from couchdb_users_operator.decisions import SECRET
 from couchdb_users_operator.reconcilers.databaseuser import DatabaseUserReconciler
 
-# Objects of each watched kind are held in memory; a `KindScope` can hold fewer of a kind.
+# The cache holds all objects of each watched kind; use a `KindScope` to select fewer.
 CACHE = CacheSettings()
 _SECRET_NAME = "spec.password.name"
 
 
 def add_controllers(manager: Manager, environment: Mapping[str, str], *, workers: int = 2) -> None:
-    """Put the controllers into the manager; the environment is that of the pod."""
+    """Add the controllers to the manager; the environment is that of the pod."""
     database = CouchDB(settings(environment))
     # Opened before the controllers, and closed after them; also in a replica that waits to lead.
     manager.enter(database)
@@ -80,13 +80,13 @@ def settings(environment: Mapping[str, str]) -> Settings:
 
 
 def add_webhooks(server: WebhookServer) -> None:
-    """Put the webhooks on their server."""
+    """Add the webhooks to their server."""
     server.add_conversions(conversions())
     # +kubebuilder:scaffold:webhook
 
 
 def conversions() -> Conversions:
-    """What the webhook converts: for each kind its hub, and the versions next to it."""
+    """The conversions: for each kind, its hub and its other versions."""
     made = Conversions()
     # +kubebuilder:scaffold:conversion
     return made

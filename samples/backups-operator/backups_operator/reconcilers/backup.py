@@ -63,7 +63,7 @@ class BackupReconciler:
         self._now = now
 
     async def reconcile(self, request: Request) -> Result:
-        """Compare what there is with what is wanted, and act; safe to run again at any time."""
+        """Compare the actual with the desired state, and act. This must be idempotent."""
         # Fresh: the status holds until when the schedule is done with.
         backup = await self._client.get(Backup, request, fresh=True)
         if backup is None or backup.metadata.deletion_timestamp:

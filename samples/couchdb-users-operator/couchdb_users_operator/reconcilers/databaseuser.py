@@ -50,7 +50,7 @@ class DatabaseUserReconciler:
         self._now = now
 
     async def reconcile(self, request: Request) -> Result:
-        """Compare what there is with what is wanted, and act; safe to run again at any time."""
+        """Compare the actual with the desired state, and act. This must be idempotent."""
         user = await self._client.get(DatabaseUser, request, fresh=True)
         if user is None:
             return Result()

@@ -23,12 +23,12 @@ from buckets_operator.api.v1.bucket import Bucket
 from buckets_operator.reconcilers.bucket import BucketReconciler
 from buckets_operator.store import Store
 
-# Objects of each watched kind are held in memory; a `KindScope` can hold fewer of a kind.
+# The cache holds all objects of each watched kind; use a `KindScope` to select fewer.
 CACHE = CacheSettings()
 
 
 def add_controllers(manager: Manager, environment: Mapping[str, str], *, workers: int = 2) -> None:
-    """Put the controllers into the manager; the environment is that of the pod."""
+    """Add the controllers to the manager; the environment is that of the pod."""
     if not environment.get("STORE_URL"):
         raise ConfigurationError("the environment variable STORE_URL is not set")
     store = Store(environment["STORE_URL"])
@@ -43,13 +43,13 @@ def add_controllers(manager: Manager, environment: Mapping[str, str], *, workers
 
 
 def add_webhooks(server: WebhookServer) -> None:
-    """Put the webhooks on their server."""
+    """Add the webhooks to their server."""
     server.add_conversions(conversions())
     # +kubebuilder:scaffold:webhook
 
 
 def conversions() -> Conversions:
-    """What the webhook converts: for each kind its hub, and the versions next to it."""
+    """The conversions: for each kind, its hub and its other versions."""
     made = Conversions()
     # +kubebuilder:scaffold:conversion
     return made

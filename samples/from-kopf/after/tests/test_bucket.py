@@ -1,4 +1,4 @@
-"""`Bucket` objects against a small API server on loopback."""
+"""Tests of `Bucket` objects on a small API server on loopback."""
 
 from __future__ import annotations
 

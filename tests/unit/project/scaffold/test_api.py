@@ -115,7 +115,7 @@ def test_an_image_makes_a_reconciler_that_works(begun: Tree, templates: Tree) ->
     tree = added(begun, templates, deploy=deploy)
     manager = tree.data(scaffold.MANAGER_FILE)
     assert b"- name: MEMCACHED_IMAGE\n          value: memcached:1.6\n" in manager
-    assert b"# Namespaces, with commas between" in manager
+    assert b"# Namespaces, separated by commas" in manager
     reconciler = tree.data("toy/reconcilers/memcached.py")
     assert b'"command": ["m", \'-"x\'],' in reconciler
     assert b'"runAsUser": 1001,' in reconciler

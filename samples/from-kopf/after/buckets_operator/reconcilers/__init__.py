@@ -1,1 +1,1 @@
-"""What the operator does, one module for each kind."""
+"""The reconcilers of the operator, one module for each kind."""

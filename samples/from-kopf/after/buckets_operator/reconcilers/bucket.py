@@ -23,7 +23,7 @@ class BucketReconciler:
         self._store = store
 
     async def reconcile(self, request: Request) -> Result:
-        """Compare what there is with what is wanted, and act; safe to run again at any time."""
+        """Compare the actual with the desired state, and act. This must be idempotent."""
         bucket = await self._client.get(Bucket, request, fresh=True)
         if bucket is None:
             return Result()

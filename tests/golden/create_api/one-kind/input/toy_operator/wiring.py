@@ -10,17 +10,17 @@ from collections.abc import Mapping
 
 from olmkit.runtime import CacheSettings, Conversions, Manager, WebhookServer
 
-# Objects of each watched kind are held in memory; a `KindScope` can hold fewer of a kind.
+# The cache holds all objects of each watched kind; use a `KindScope` to select fewer.
 CACHE = CacheSettings()
 
 
 def add_controllers(manager: Manager, environment: Mapping[str, str], *, workers: int = 2) -> None:
-    """Put the controllers into the manager; the environment is that of the pod."""
+    """Add the controllers to the manager; the environment is that of the pod."""
     # +kubebuilder:scaffold:builder
 
 
 def add_webhooks(server: WebhookServer) -> None:
-    """Put the webhooks on their server."""
+    """Add the webhooks to their server."""
     server.add_conversions(conversions())
     # +kubebuilder:scaffold:webhook
 

@@ -21,12 +21,12 @@ from olmkit.runtime import (
 from toy_operator.api.v1alpha1.toy import Toy
 from toy_operator.reconcilers.toy import ToyReconciler
 
-# Objects of each watched kind are held in memory; a `KindScope` can hold fewer of a kind.
+# The cache holds all objects of each watched kind; use a `KindScope` to select fewer.
 CACHE = CacheSettings()
 
 
 def add_controllers(manager: Manager, environment: Mapping[str, str], *, workers: int = 2) -> None:
-    """Put the controllers into the manager; the environment is that of the pod."""
+    """Add the controllers to the manager; the environment is that of the pod."""
     manager.add_controller(
         ControllerBuilder()
         .named("toy")
@@ -38,7 +38,7 @@ def add_controllers(manager: Manager, environment: Mapping[str, str], *, workers
 
 
 def add_webhooks(server: WebhookServer) -> None:
-    """Put the webhooks on their server."""
+    """Add the webhooks to their server."""
     server.add_conversions(conversions())
     # +kubebuilder:scaffold:webhook
 

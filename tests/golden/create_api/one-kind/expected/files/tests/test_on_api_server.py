@@ -1,4 +1,4 @@
-"""A real API server accepts the CRDs and the samples; skipped without its programs."""
+"""Test that a real API server accepts the CRDs and samples; skipped if it is not installed."""
 
 from __future__ import annotations
 

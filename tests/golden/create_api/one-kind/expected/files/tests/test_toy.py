@@ -1,4 +1,4 @@
-"""`Toy` objects against a small API server on loopback."""
+"""Tests of `Toy` objects on a small API server on loopback."""
 
 from __future__ import annotations
 

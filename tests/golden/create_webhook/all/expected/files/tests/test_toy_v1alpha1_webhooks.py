@@ -1,4 +1,4 @@
-"""What the webhooks say of a `Toy`: here, of the sample."""
+"""Tests of the webhooks of `Toy`, with the sample."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the operator does about each `Toy`."""
+"""The reconciler of `Toy`."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class ToyReconciler:
         self._client = client
 
     async def reconcile(self, request: Request) -> Result:
-        """Compare what there is with what is wanted, and act; safe to run again at any time."""
+        """Compare the actual with the desired state, and act. This must be idempotent."""
         manifest = await self._client.get(Toy.gvk, request)
         if manifest is None:
-            return Result()  # it is gone, and what it owned goes with it
+            return Result()  # deleted; the garbage collector deletes its children
         toy = Toy.from_manifest(manifest)
         _LOG.info("reconciling", extra={"object": str(request), "uid": toy.metadata.uid})
         return Result()

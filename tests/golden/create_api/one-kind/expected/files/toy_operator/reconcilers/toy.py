@@ -1,4 +1,4 @@
-"""What the operator does about each `Toy`."""
+"""The reconciler of `Toy`."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _LOG = logging.getLogger(__name__)
 
 
 class ToyReconciler:
-    """Creates what one Toy requests."""
+    """Reconciles one Toy."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
 
     async def reconcile(self, request: Request) -> Result:
-        """Compare what there is with what is wanted, and act; safe to run again at any time."""
+        """Compare the actual with the desired state, and act. This must be idempotent."""
         toy = await self._client.get(Toy, request)
         if toy is None:
-            return Result()  # it is gone, and what it owned goes with it
+            return Result()  # deleted; the garbage collector deletes its children
         uid = toy.metadata.uid
         _LOG.info("reconciling", extra={"object": str(request), "uid": uid})
         return Result()

@@ -1,7 +1,7 @@
 """The kind `Toy`.
 
-`olmkit generate` reads this file as text: the CRD, the descriptors in the CSV and
-their words come from the classes, their docstrings and the marker comments.
+`olmkit generate` reads this file as text. It derives the CRD, the descriptors in the CSV and
+their descriptions from the classes, their docstrings and the marker comments.
 """
 
 from typing import ClassVar

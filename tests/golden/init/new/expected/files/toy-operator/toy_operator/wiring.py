@@ -1,7 +1,7 @@
-"""What runs in this operator: its controllers, what they watch, and its webhooks.
+"""The controllers, watches and webhooks of this operator.
 
-`olmkit create api` and `olmkit create webhook` add theirs here; what is here
-already is kept.
+`olmkit create api` and `olmkit create webhook` add controllers and webhooks here,
+and keep the existing ones.
 """
 
 from __future__ import annotations
@@ -10,23 +10,23 @@ from collections.abc import Mapping
 
 from olmkit.runtime import CacheSettings, Conversions, Manager, WebhookServer
 
-# Objects of each watched kind are held in memory; a `KindScope` can hold fewer of a kind.
+# The cache holds all objects of each watched kind; use a `KindScope` to select fewer.
 CACHE = CacheSettings()
 
 
 def add_controllers(manager: Manager, environment: Mapping[str, str], *, workers: int = 2) -> None:
-    """Put the controllers into the manager; the environment is that of the pod."""
+    """Add the controllers to the manager; the environment is that of the pod."""
     # +kubebuilder:scaffold:builder
 
 
 def add_webhooks(server: WebhookServer) -> None:
-    """Put the webhooks on their server."""
+    """Add the webhooks to their server."""
     server.add_conversions(conversions())
     # +kubebuilder:scaffold:webhook
 
 
 def conversions() -> Conversions:
-    """What the webhook converts: for each kind its hub, and the versions next to it."""
+    """The conversions: for each kind, its hub and its other versions."""
     made = Conversions()
     # +kubebuilder:scaffold:conversion
     return made
