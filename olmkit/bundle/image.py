@@ -44,7 +44,7 @@ def image(
 
 
 def files(bundle: Bundle) -> Tree:
-    """What goes into the image: manifests, metadata, and the scorecard's tests if they are named.
+    """Return the files of the image: manifests, metadata, and scorecard tests if annotated.
 
     Raises `InputError` when a folder that the annotations name is empty or leaves the bundle.
     """

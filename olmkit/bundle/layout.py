@@ -87,7 +87,7 @@ def read(tree: Tree, root: str = "") -> Bundle:
 
 
 def read_annotations(document: Document | None) -> dict[str, str]:
-    """The annotations of an annotations file; scalars count as text, anything else is left out."""
+    """Return the annotations of a file; scalars become strings, other values are omitted."""
     if document is None:
         return {}
     return {
@@ -148,7 +148,7 @@ def _find_annotations(
 
 
 def annotations_value(document: Document | None) -> Any:
-    """Return what is under `annotations`, found without regard to case."""
+    """Return the value of the key `annotations`, in any letter case."""
     found = None
     for key, value in objects.mapping(document.value if document else None).items():
         if key.lower() == "annotations":
@@ -157,7 +157,7 @@ def annotations_value(document: Document | None) -> Any:
 
 
 def directory(value: str) -> str | None:
-    """The directory that an annotation names, relative to the bundle; `None` when it leaves it."""
+    """Return the directory in an annotation, or `None` if it is outside the bundle."""
     parts: list[str] = []
     for part in value.split("/"):
         if part == ".." and not parts:

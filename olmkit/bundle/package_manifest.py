@@ -72,7 +72,7 @@ def is_there(tree: Tree) -> bool:
 
 
 def find(tree: Tree, root: str) -> PackageManifest | None:
-    """The package manifest at the top of a folder; `None` when there is none that can be read."""
+    """Return the package manifest at the top of a folder; `None` if none can be read."""
     for path in tree:
         if "/" in path or not path.endswith(_SUFFIXES) or b"packageName" not in tree.data(path):
             continue

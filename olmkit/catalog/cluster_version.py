@@ -61,7 +61,7 @@ class Limit:
 
 
 def limits(bundle: Bundle, cluster: ClusterVersion) -> tuple[Limit, ...]:
-    """Return what excludes the cluster, as far as the catalog says."""
+    """Return the constraint that excludes the cluster, if the catalog has one."""
     return tuple(_limits(bundle, cluster))
 
 

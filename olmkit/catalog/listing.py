@@ -136,7 +136,7 @@ def channels(catalog: Catalog, package: str = "", wanted: Filter = ALL) -> Itera
 def bundles(
     catalog: Catalog, package: str = "", wanted: Filter = ALL, *, by_version: bool = False
 ) -> Iterator[BundleRow]:
-    """Each entry of each channel, by package, channel and bundle; or the newest version first."""
+    """Return all entries by package, channel and bundle, or with the newest version first."""
     for found in wanted.packages_of(catalog, package):
         for channel in wanted.channels_of(found):
             head = graph.head(channel)

@@ -119,7 +119,7 @@ class Catalog:
     outlines: Outlines = field(default=Outlines(), kw_only=True)
 
     def chosen(self, name: str = "") -> tuple[Package, ...]:
-        """The packages by name, or that of `name`. Raises `InputError` when it is not there."""
+        """Return the packages by name, or only that of `name`, or raise `InputError`."""
         if not name:
             return tuple(package for _, package in sorted(self.packages.items()))
         if name not in self.packages:

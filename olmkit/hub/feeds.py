@@ -60,7 +60,7 @@ def of_list(title: str, tiles: Sequence[Tile], base_url: str = "") -> bytes:
 def of_news(
     title: str, tiles: Sequence[Tile], changes: Sequence[News], base_url: str = ""
 ) -> bytes:
-    """Return what changed since an earlier build, the newest first.
+    """Return the changes since an earlier build, the newest first.
 
     A change without a time has the date that the version states.
     """
@@ -79,7 +79,7 @@ def of_news(
 
 
 def of_package(path: str, title: str, feed: Feed, base_url: str = "") -> bytes:
-    """The newest versions of a package, for the file at `path`; `title` is that of the hub."""
+    """Return the feed of a package's newest versions for `path`; `title` is the hub's."""
     entries = [one._replace(identity=(title, *one.identity)) for one in feed.entries[:MAX_ENTRIES]]
     return _atom(path, f"{feed.name} · {title}", (title, path), entries, base_url)
 

@@ -73,7 +73,7 @@ def _file(data: bytes) -> tuple[str, bytes] | None:
 
 
 def svg(data: bytes) -> bytes | None:
-    """The drawing of an SVG alone: without scripts, styles, references to elsewhere; or None."""
+    """Return an SVG without scripts, styles and external references, or None."""
     made = _Drawing()
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.StartElementHandler = made.start

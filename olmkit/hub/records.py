@@ -63,7 +63,7 @@ class Record:
         return {objects.name(one): one for one in found}
 
     def owned(self, section: str = "owned") -> Iterator[tuple[Mapping[str, Any], bool]]:
-        """Each description of an owned or `required` API, and whether it is of an API service."""
+        """Yield the descriptions of owned or `required` APIs, and whether each is an APIService."""
         for part in ("customresourcedefinitions", "apiservicedefinitions"):
             for one in sequence(mapping(self.spec.get(part)).get(section)):
                 if isinstance(one, Mapping):
@@ -71,7 +71,7 @@ class Record:
 
 
 def of_bundle(bundle: Bundle) -> Record:
-    """Return what the blob of a bundle carries. Raises `InputError` when it cannot be read."""
+    """Return the data in the blob of a bundle, or raise `InputError`."""
     blob = outline.blob_at(bundle.place)
     fields = blob.fields
     manifests = tuple(_manifests(blob, fields))

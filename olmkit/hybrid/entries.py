@@ -166,7 +166,7 @@ class _Reader(Generic[W]):
 
 
 def repeated(watch: Watch) -> Diagnostic:
-    """Return what is wrong with a second entry for a kind."""
+    """Return the error for a second entry for a kind."""
     return Diagnostic(
         "WCH005",
         _NAMES["WCH005"],
@@ -230,10 +230,10 @@ KIND_FIELDS = (
 
 
 def readers(fields: Sequence[Field]) -> dict[str, Read]:
-    """Return how keys are read, those of the kind among them."""
+    """Return the readers of keys, including those of the kind."""
     return {one.key: one.read for one in (*KIND_FIELDS, *fields)}
 
 
 def attributes(fields: Sequence[Field], found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what was found by keys, by the attributes that they become."""
+    """Return the values by attribute name instead of by key."""
     return {one.attribute: found[one.key] for one in fields if one.key in found}

@@ -47,7 +47,7 @@ class EntryReconciler(Protocol):
         """Look at one object."""
 
     async def differences(self, request: Request) -> list[str]:
-        """Return what a pass would change, as lines without secrets; nothing is written."""
+        """Return the changes of a dry run as lines without secrets."""
 
 
 class Described(Protocol):
@@ -63,7 +63,7 @@ class Described(Protocol):
         """End what is left when the manager has ended."""
 
     def working(self) -> AbstractAsyncContextManager[None]:
-        """Return what the reconcilers need while they work without a manager."""
+        """Return a context in which reconcilers can work without a manager."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +129,7 @@ def parse_flags(program: Program, words: Sequence[str]) -> Flags:
 
 
 def _operator(program: Program, add: Callable[[Manager], None]) -> Operator:
-    """The process as the runtime knows it; `add` puts the controllers of the entries into it."""
+    """Return the operator for the runtime; `add` adds the controllers of the entries."""
     around = program.around
 
     def add_controllers(manager: Manager, flags: Flags, environment: Mapping[str, str]) -> None:
@@ -152,7 +152,7 @@ def _operator(program: Program, add: Callable[[Manager], None]) -> Operator:
 def read_watches(
     read: Callable[..., Reading[W]], file: Path, environment: Mapping[str, str]
 ) -> tuple[W, ...]:
-    """The entries of a file, warnings printed; raises `ConfigurationError` and `InputError`."""
+    """Read the entries of a file and print warnings."""
     data = disk.read_if_there(file)
     if data is None:
         raise ConfigurationError(
@@ -220,7 +220,7 @@ def _adder(program: Program) -> Callable[[argparse.ArgumentParser], None]:
 async def _once(
     program: Program, operator: Described, given: Flags, environment: Mapping[str, str]
 ) -> int:
-    """One pass over all objects, one after the other; whether something differs or failed."""
+    """Check all objects one by one; return exit code 0 only if none differs or failed."""
     files = [given.kubeconfig] if given.kubeconfig else []
     config = kubeconfig.load(paths=files, environment=environment)
     code = 0

@@ -150,7 +150,7 @@ def _check_size(entry: tarfile.TarInfo, tar: tarfile.TarFile, name: str) -> None
 
 
 def _entry_type(name: str, budget: ReadBudget) -> type[tarfile.TarInfo]:
-    """Return what `tarfile` makes of headers, with limits on those that only extend the next one.
+    """Return a `TarInfo` class that limits extended headers.
 
     `tarfile` reads each of these within the one before it, which is why they are counted.
     """
@@ -278,7 +278,7 @@ class _Gunzip:
 
 
 def _decompressed(stream: BinaryIO, name: str, budget: ReadBudget) -> BinaryIO:
-    """The archive inside `stream`; the content decides, since media types are often wrong."""
+    """Return the archive in `stream` by its content, since media types are often wrong."""
     start = stream.read(4)
     stream.seek(0)
     if start.startswith(_GZIP_MAGIC):

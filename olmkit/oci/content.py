@@ -219,7 +219,7 @@ class ImageIndex:
         return self.manifests
 
     def select(self, platform: Platform) -> Descriptor | None:
-        """The image for `platform`; the first one that says nothing when none says it fits."""
+        """Return the image for `platform`, or the first one without a platform."""
         exact = [m for m in self.manifests if m.platform == platform]
         close = [m for m in self.manifests if m.platform and platform.runs(m.platform)]
         silent = [m for m in self.manifests if m.platform is None and m.is_manifest]

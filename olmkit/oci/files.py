@@ -136,14 +136,14 @@ class LayeredFiles:
         return Tree(found)
 
     def at(self, path: str) -> Tree:
-        """What `folder` has, under the names in the image; also when `path` names one file."""
+        """Return the files below `folder` by their path in the image; `path` may be a file."""
         node = self._walk(path.strip("/")).node
         if node is not None and node.file is not None:
             return Tree({path.strip("/"): node.file})
         return self.folder(path).at(path)
 
     def elsewhere(self) -> tuple[str, ...]:
-        """Return where wanted folders really lie when links lead to places that were not kept."""
+        """Return the real paths of requested folders behind links."""
         targets = (self._walk(folder).path for folder in self._wanted)
         return tuple(target for target in targets if not self._keeps(target))
 
@@ -216,7 +216,7 @@ class LayeredFiles:
         )
 
     def _make_folders(self, path: str, name: str) -> _Place:
-        """The folder `path`, made where it or one above it is missing or is something else."""
+        """Return the folder `path`, creating missing folders and replacing other entries."""
         place = self._walk(path)
         for index, part in enumerate(place.names):
             parent = place.nodes[index]
@@ -283,7 +283,7 @@ class LayeredFiles:
                     waiting.append((f"{path}/", child))
 
     def _walk(self, path: str) -> _Place:
-        """Return where `path` leads, with every link in it replaced by what it points to."""
+        """Return `path` with every link in it resolved."""
         names: list[str] = []
         nodes: list[_Node | None] = [self._root]
         rest = path.split("/")

@@ -128,7 +128,7 @@ def header(
 
 
 def padding(size: int) -> bytes:
-    """Return what follows `size` bytes of content in an archive."""
+    """Return the padding after `size` bytes of content in an archive."""
     return bytes(-size % _BLOCK)
 
 

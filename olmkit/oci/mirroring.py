@@ -41,7 +41,7 @@ class MirrorRegistry:
     prefix: str = ""
 
     def place(self, source: Reference) -> Reference:
-        """Return where an image goes. Raises `InputError` when its name is too long there."""
+        """Return the target of an image, or raise `InputError` if its name is too long."""
         repository = f"{self.prefix}/{source.repository}" if self.prefix else source.repository
         moved = replace(source, registry=self.registry, repository=repository)
         if len(moved.name) > MAX_NAME_LENGTH:
@@ -147,7 +147,7 @@ def is_referrer_tag(tag: str) -> bool:
 
 
 def layout_name(reference: Reference) -> str:
-    """Return how a layout names an image of a mirror: as the source does."""
+    """Return the name of a mirrored image in a layout, which is that of the source."""
     return str(reference)
 
 

@@ -70,7 +70,7 @@ class Rules:
         return max(found, key=lambda rule: len(rule.prefix), default=None)
 
     def sources(self, reference: Reference) -> tuple[MirrorPlace, ...]:
-        """Where to look for an image, in order; `ConfigurationError` when it must not be used."""
+        """Return the sources of an image in order, or raise `ConfigurationError` if blocked."""
         rule = self.rule_for(reference)
         if rule is None:
             return (MirrorPlace(reference=reference),)
@@ -85,7 +85,7 @@ class Rules:
         return (*mirrors, MirrorPlace(reference=own or reference, insecure=rule.insecure))
 
     def target(self, reference: Reference) -> MirrorPlace:
-        """Return where an image is sent: never to a mirror."""
+        """Return the push target of an image, which is never a mirror."""
         rule = self.rule_for(reference)
         if rule is None:
             return MirrorPlace(reference=reference)
@@ -171,7 +171,7 @@ def _text(item: Mapping[str, Any], key: str, path: str) -> str:
 
 
 def _flag(item: Mapping[str, Any], key: str, path: str) -> bool:
-    """A flag; false when it is absent. `"true"` in quotes is refused, as Podman refuses it."""
+    """Return a flag; false if absent. Like Podman, reject `"true"` in quotes."""
     value = item.get(key, False)
     if not isinstance(value, bool):
         raise ConfigurationError(f"`{path}`: `{key}` must be `true` or `false`")

@@ -196,7 +196,7 @@ AnyReference = ImageReference | FolderReference
 
 
 def parse_source(text: str) -> AnyReference:
-    """What a user typed for an image or a catalog; `InvalidReferenceError` when it is neither.
+    """Parse a reference to an image or a catalog, or raise `InvalidReferenceError`.
 
     A registry must be named: a mistyped folder should not be looked for on the internet.
     """

@@ -38,7 +38,7 @@ class Referring(Protocol):
         ...
 
     async def tagged(self, tag: str) -> Descriptor | None:
-        """Return what a tag refers to, if it exists."""
+        """Return the content of a tag, if it exists."""
         ...
 
     async def attach(self, descriptor: Descriptor) -> None:
@@ -51,17 +51,17 @@ class ReferringStore(ImageStore, Referring, Protocol):
 
 
 def list_tag(subject: Digest) -> str:
-    """The tag under which a registry without the referrers API keeps the list of referrers."""
+    """Return the tag of the referrers list in a registry without the referrers API."""
     return f"{subject.algorithm[:32]}-{subject.encoded[:64]}"
 
 
 def cosign_tag(subject: Digest, suffix: str) -> str:
-    """The tag under which cosign keeps the signatures (`.sig`) or other facts of an image."""
+    """Return cosign's tag for signatures (`.sig`) or other data of an image."""
     return f"{subject.algorithm}-{subject.encoded}{suffix}"
 
 
 def entry(manifest: ImageManifest | ImageIndex, descriptor: Descriptor) -> Descriptor:
-    """Return how a list of referrers names a manifest: by its type and with its annotations."""
+    """Return the entry of a manifest in a list of referrers, with type and annotations."""
     kind = manifest.artifact_type
     if not kind and isinstance(manifest, ImageManifest):
         kind = manifest.config.media_type

@@ -74,7 +74,7 @@ class ImageStore(Protocol):
         ...
 
     async def resolve(self, selector: str) -> Descriptor:
-        """Return what a tag, or a digest as text, refers to."""
+        """Return the descriptor of a tag or digest."""
         ...
 
     async def tag(self, descriptor: Descriptor, tag: str) -> None:
@@ -111,7 +111,7 @@ class MemoryStore:
 
     @staticmethod
     def of(image: Image | MultiPlatformImage, base: ImageStore | None = None) -> MemoryStore:
-        """Return what of `image` is in memory, over the store that has the rest of it."""
+        """Return a store with the parts of `image` in memory, on top of the store with the rest."""
         store = MemoryStore(base=base)
         for descriptor, data in contents(image):
             store.blobs[descriptor.digest] = data

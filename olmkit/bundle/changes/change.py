@@ -111,5 +111,5 @@ def for_generations(changes: Iterable[BundleChange], olm: Iterable[str]) -> Iter
 
 
 def ordered(changes: Iterable[BundleChange]) -> tuple[BundleChange, ...]:
-    """Return what blocks first, then by area; otherwise in the order in which they were found."""
+    """Return the changes with blocking ones first, then by area."""
     return tuple(sorted(changes, key=lambda one: one.sort_key))

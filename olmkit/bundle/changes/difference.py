@@ -13,7 +13,7 @@ from olmkit.bundle.summary.summary import BundleSummary
 
 
 def of_bundles(old: Bundle, new: Bundle, *, olm: Iterable[str] = GENERATIONS) -> BundleDifference:
-    """What changes, for some generations of OLM. Raises `InputError` for a bundle without a CSV."""
+    """Return the differences for some generations of OLM, or raise `InputError`."""
     wanted = tuple(olm)
     before, after = summary.of_bundle(old), summary.of_bundle(new)
     found = changes.for_generations(_changes(old, new, before, after), wanted)

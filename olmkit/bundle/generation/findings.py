@@ -46,7 +46,7 @@ KINDS: Mapping[str, FindingKind] = {
 def found(
     code: str, message: str, *, at: Location | None = None, hint: str = "", subject: str = ""
 ) -> Diagnostic:
-    """The finding with the name and severity of its code; raises `KeyError` for an unknown code."""
+    """Return a finding with the name and severity of its code, or raise `KeyError`."""
     name, severity = KINDS[code]
     return Diagnostic(
         rule=code,

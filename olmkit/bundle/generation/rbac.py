@@ -89,7 +89,7 @@ def _stays(
     accounts: Sequence[str],
     used: list[BundleObject],
 ) -> bool:
-    """Whether a binding has subjects other than our accounts; notes the role it uses for ours."""
+    """Record the role of a binding; return whether it has other subjects too."""
     role = _bound_role(binding, collection)
     subjects = objects.sequence(binding.value.get("subjects"))
     if role is None:

@@ -43,7 +43,7 @@ _TYPED = _WITHOUT_STATUS | {
 
 
 def csv_manifest(csv: Mapping[str, Any]) -> Manifest:
-    """A CSV as it is written: conforming to its type, without status and times of creation."""
+    """Return a CSV in its written form, without status and creation timestamps."""
     try:
         result: Manifest = shapes.conform(csv, "ClusterServiceVersion")
     except BuiltinTypeError as error:
@@ -56,7 +56,7 @@ def csv_manifest(csv: Mapping[str, Any]) -> Manifest:
 
 
 def checked(resource: BundleObject, type_name: str, *keys: Key) -> Any:
-    """The value under `keys` as its type is written; a wrong type is refused with its place."""
+    """Return the value under `keys` in the form of its type, or raise an error with its place."""
     try:
         return shapes.conform(resource.document.get(*keys), type_name, keys)
     except BuiltinTypeError as error:

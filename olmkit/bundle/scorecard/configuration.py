@@ -46,7 +46,7 @@ class Configuration(NamedTuple):
     storage: str = ""
 
     def selected(self, selector: LabelSelector) -> tuple[Stage, ...]:
-        """The stages with the tests whose labels match; stages without such tests are left out."""
+        """Return the stages with matching tests; stages without such tests are omitted."""
         stages = (
             stage._replace(tests=tuple(one for one in stage.tests if selector.matches(one.labels)))
             for stage in self.stages
@@ -55,7 +55,7 @@ class Configuration(NamedTuple):
 
 
 def path_of(bundle: Bundle) -> str:
-    """Return where the configuration of a bundle is, relative to the bundle.
+    """Return the path of a bundle's configuration, relative to the bundle.
 
     The folder of the annotation counts only with the media type of the scorecard.
     Raises `InputError` for a folder outside of the bundle.
@@ -73,7 +73,7 @@ def path_of(bundle: Bundle) -> str:
 
 
 def load(data: bytes, path: str) -> Configuration:
-    """The configuration in a file; `InputError` with the place of a value of the wrong type."""
+    """Return the configuration in a file, or raise `InputError` with a place."""
     document = layout.load_first(data, path)
     return _Reader(document).configuration() if document.value is not None else Configuration()
 

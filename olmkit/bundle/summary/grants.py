@@ -140,7 +140,7 @@ def of_roles(manifests: Iterable[Manifest]) -> Iterator[Grant]:
 
 
 def atoms(grants: Iterable[Grant]) -> Atoms:
-    """Return what all service accounts together may do."""
+    """Return the permissions of all service accounts together."""
     found: dict[GrantTarget, set[str]] = {}
     for grant in grants:
         for target in itertools.islice(_targets(grant), _MAX_ATOMS):
@@ -164,7 +164,7 @@ def beyond(wanted: Atoms, known: Atoms) -> Atoms:
 
 
 def in_words(verbs: Iterable[str]) -> str:
-    """Return what may be done: `create, delete and patch`, or `do anything with`."""
+    """Return the verbs as text: `create, delete and patch`, or `do anything with`."""
     listed = sorted(verbs)
     if "*" in listed:
         return "do anything with"

@@ -229,7 +229,7 @@ def _webhooks(csv: ClusterServiceVersion) -> Iterator[WebhookSummary]:
 
 
 def _ruled(webhook: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what a webhook is called for: `create, update: memcacheds.cache.example.com`."""
+    """Yield the rules of a webhook: `create, update: memcacheds.cache.example.com`."""
     for rule in map(mapping, sequence(webhook.get("rules"))):
         verbs = ", ".join(one.lower() for one in _texts(rule.get("operations")))
         for group in _texts(rule.get("apiGroups")) or ("",):

@@ -150,7 +150,7 @@ class Blob:
         )
 
     def at(self, *keys: Key) -> Location:
-        """Return where the value under `keys` is; where it is missing, its nearest ancestor."""
+        """Return the place of the value under `keys`, or of its nearest ancestor."""
         return self.document.at(*keys)
 
     def __eq__(self, other: object) -> bool:

@@ -45,7 +45,7 @@ _INDENT: Final = 4
 def load(
     tree: Tree, prefix: str = "", *, report: Report | None = None, settle: bool = False
 ) -> Iterator[Blob]:
-    """The blobs of all files below `prefix`, file by file in the order of the reference's walk.
+    """Yield the blobs of all files below `prefix`, in the same order as opm.
 
     `.indexignore` files say what is not a catalog file. Raises `InputError` at the first document
     that is not a blob; `report` takes what is odd and no error; `settle` is that of `of_part`.
@@ -102,7 +102,7 @@ def pieces(blobs: Iterable[Blob], form: Form, *, keep_unknown: bool = False) -> 
 
 
 def dump_tree(blobs: Iterable[Blob], form: Form) -> Tree:
-    """A file for each package, in a folder of its name; custom blobs of no package at the top.
+    """Return a file for each package in its folder; custom blobs without a package at the top.
 
     Raises `InputError` for a package whose name cannot be a folder.
     """
@@ -142,7 +142,7 @@ def dump_blob(blob: Blob, form: Form, *, keep_unknown: bool = False) -> bytes:
 
 
 def unknown_fields(blob: Blob) -> Iterator[Diagnostic]:
-    """The fields of an `olm.*` blob that are not read, and that are lost when it is written."""
+    """Return the unknown fields of an `olm.*` blob, which writing it would drop."""
     shape = wire.SHAPES.get(blob.schema)
     if shape is None or (blob.settled and blob.record is not None):
         return

@@ -37,7 +37,7 @@ class BlobPlace(Protocol):
         """The number of the blob in its file."""
 
     def at(self, *keys: Key) -> Location:
-        """Return where the value under `keys` is."""
+        """Return the place of the value under `keys`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

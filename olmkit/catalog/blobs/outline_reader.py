@@ -71,7 +71,7 @@ def load(
 def load_file(
     tree: Tree, path: str, *, files: Files, report: Report, keep: bool = False
 ) -> Sequence[Outline]:
-    """The outlines of one file. Raises `InputError` when one of its documents is not a blob."""
+    """Return the outlines of one file, or raise `InputError` if a document is not a blob."""
     try:
         return list(_fast(tree.chunks(path), path, files))
     except _OddError:

@@ -159,7 +159,7 @@ def read(shape: Object, value: Any) -> dict[str, Any]:
 def written(
     shape: Object, state: Mapping[str, Any], *, anything: Callable[[Any], Any] | None = None
 ) -> dict[str, Any]:
-    """Return what is written of the fields that `read` gave: in order, empty ones left out.
+    """Return the written form of the fields from `read`: in order, without empty ones.
 
     `anything` turns a value of no known shape into what is written of it.
     """
@@ -186,7 +186,7 @@ def _written(shape: Shape, value: Any, anything: Callable[[Any], Any] | None) ->
 
 
 def unknown(shape: Shape, value: Any) -> Iterator[tuple[str | int, ...]]:
-    """The paths of the fields of `value` that its shape does not know, and that are not read."""
+    """Return the paths of the fields of `value` that are not in its shape."""
     match shape, value:
         case Object(), dict():
             for key, item in value.items():
@@ -203,7 +203,7 @@ def unknown(shape: Shape, value: Any) -> Iterator[tuple[str | int, ...]]:
 
 
 def restored(shape: Shape, value: Any, made: Any) -> Any:
-    """What is written of `value`, with the fields that its shape does not know after the others."""
+    """Return the written form of `value`, with unknown fields last."""
     match shape, value, made:
         case Object(), dict(), dict():
             result = dict(made)
@@ -337,7 +337,7 @@ def _empty_fields(shape: Object) -> dict[str, Any]:
 
 
 def kind(value: Any) -> str:
-    """Return what Go calls the type of a JSON value."""
+    """Return Go's name for the type of a JSON value."""
     if value is None:
         return "null"
     if value is None:

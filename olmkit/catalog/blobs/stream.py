@@ -127,7 +127,7 @@ def _guess_end(data: bytes, start: int) -> int:
 
 
 def _yaml_begin(data: bytes, position: int) -> int | None:
-    """Where YAML starts after JSON ended: white space up to the first line break is eaten."""
+    """Return the start of YAML after JSON, skipping white space up to a line break."""
     while len(data) - position >= 4:
         match = _SPACE.match(data, position)
         if match is None:

@@ -75,7 +75,7 @@ def entries(parts: Parts, *, lenient: bool = False) -> tuple[Member, ...]:
 
 
 def entries_that_fit(text: bytes) -> tuple[tuple[Member, ...], str]:
-    """Return what can be had of a list of `{type, value}`, and what is wrong with the rest.
+    """Return the valid items of a list of `{type, value}`, and the errors of the others.
 
     A misfit leaves its field, or its entry, empty; a text that is not JSON gives nothing.
     """

@@ -45,7 +45,7 @@ def json_text_of(data: bytes) -> bytes:
 
 
 def _first_part(data: bytes, path: str) -> int:
-    """Where the first part of a YAML stream ends; a separator at its very start belongs to it."""
+    """Return the end of the first part of a YAML stream, including a leading separator."""
     if data.startswith(b"---"):
         _check_separator(data, 0, path)
     end = data.find(b"\n---")

@@ -57,7 +57,7 @@ def migrate(bundle: RenderedBundle, level: Level, root: str = "") -> RenderedBun
 
 
 def csv_metadata(csv: Document) -> dict[str, Any]:
-    """The value of `olm.csv.metadata` for a ClusterServiceVersion, in the order of writing."""
+    """Return the value of `olm.csv.metadata` for a CSV, in the order of writing."""
     read = checked_csv(csv)
     meta: Mapping[str, Any] = read.get("metadata") or {}
     spec: Mapping[str, Any] = read.get("spec") or {}
@@ -73,7 +73,7 @@ def csv_metadata(csv: Document) -> dict[str, Any]:
 
 
 def checked_csv(csv: Document) -> Mapping[str, Any]:
-    """A ClusterServiceVersion under the names of its fields; `InputError` for a wrong type."""
+    """Return a CSV by the names of its fields, or raise `InputError` for a wrong type."""
     read = source_bundle.conforming(csv, "ClusterServiceVersion", csv.value)
     _check_version(csv, read.get("spec") or {})
     return read

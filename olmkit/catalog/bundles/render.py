@@ -143,7 +143,7 @@ class RenderedBundle:
 
 
 def render(bundle: SourceBundle, image: str = "") -> tuple[RenderedBundle, tuple[Diagnostic, ...]]:
-    """The bundle as the catalog entry for the image `image`, and what should be known about it.
+    """Return the bundle as the catalog blob for `image`, and warnings about it.
 
     Raises `InputError` for values that no catalog takes.
     """
@@ -284,7 +284,7 @@ def _related_images(bundle: SourceBundle, image: str) -> Iterator[RelatedImage]:
 
 
 def listed_images(csv: Document, spec: Mapping[str, Any]) -> Sequence[RelatedImage]:
-    """The images that a CSV with this `spec` lists itself. Raises `InputError` for a misfit."""
+    """Return the related images in the `spec` of a CSV, or raise `InputError`."""
     section = {"relatedImages": spec.get("relatedImages")}
     listed = source_bundle.shaped(csv, _RELATED_IMAGES, section, "spec")["relatedImages"]
     return [RelatedImage(item["name"], item["image"]) for item in listed or ()]

@@ -239,7 +239,7 @@ class _Reader:
         return self._first(section, entries)
 
     def _first(self, section: str, decode: Callable[..., tuple[T, ...]]) -> tuple[T, ...]:
-        """Return what the first file of `metadata/` has that decodes to something."""
+        """Return the content of the first file of `metadata/` that can be decoded."""
         for path in _files_in(self._tree, METADATA, hidden=True):
             problem: Exception | None = None
             for text, lenient in self._texts(path, section):
@@ -333,7 +333,7 @@ def conforming(
 def _misfits(
     type_name: str, differences: tuple[TypeDifference, ...], *, any_case: bool
 ) -> list[TypeDifference]:
-    """Return what ends the work: a key in wrong capitals hides all below it unless it counts."""
+    """Return the type errors, except below a key in the wrong case, which hides them."""
     hidden = [
         found.keys for found in differences if not any_case and found.misfit is TypeMisfit.CASE
     ]
@@ -463,7 +463,7 @@ def _check_owned(csv: Document, name: str, owned: Described, provided: set[Api])
 
 
 def _near(api: Api, provided: set[Api]) -> str:
-    """Return what to do about an owned CRD that the bundle lacks."""
+    """Return a hint about an owned CRD that the bundle lacks."""
     versions = sorted(
         found.version
         for found in provided

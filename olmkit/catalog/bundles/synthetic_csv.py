@@ -142,7 +142,7 @@ def csv_text(
 
 
 def written_metadata(value: Mapping[str, Any]) -> dict[str, Any]:
-    """The value of an `olm.csv.metadata` property: its known fields in order, few of them empty."""
+    """Return the value of an `olm.csv.metadata` property, with its known fields in order."""
     shaped = _shaped(dict(value), "metadata")
     if not shaped["displayName"]:
         del shaped["displayName"]

@@ -160,7 +160,7 @@ def _entry(
 
 
 def csv_edges(source: SourceBundle) -> tuple[str, tuple[str, ...]]:
-    """Return what the CSV replaces and skips."""
+    """Return the bundles that the CSV replaces and skips."""
     return _text(source.spec.get("replaces")), _texts(source.spec.get("skips"))
 
 

@@ -124,7 +124,7 @@ def _default_channel(ordered: Sequence[Member]) -> str:
 
 
 def _below(head: str, ordered: Sequence[Member]) -> list[Member]:
-    """The bundles of a channel by version: its head, and what is replaced and skipped below it."""
+    """Return the bundles of a channel by version: head, replaced and skipped bundles."""
     named = {member.name: member for member in ordered}
     if head not in named:
         raise InputError(

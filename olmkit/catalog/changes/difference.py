@@ -72,7 +72,7 @@ class Difference:
 
 
 def of_catalogs(old: Catalog, new: Catalog) -> Iterator[Difference]:
-    """Yield what differs, by package and name: a package, then its channels, then its bundles."""
+    """Yield the differences by package and name: the package, its channels, its bundles."""
     for name, before, now in _pairs(old.packages, new.packages):
         change = _change(before, now, _package)
         if change is not None:
@@ -83,7 +83,7 @@ def of_catalogs(old: Catalog, new: Catalog) -> Iterator[Difference]:
 
 
 def is_in_channel(one: Difference, catalogs: Iterable[Catalog], patterns: Sequence[str]) -> bool:
-    """Whether it concerns a channel whose name fits a pattern: itself, an entry, its bundle."""
+    """Return whether a change is about a matching channel, or its entries or bundles."""
     if not one.bundle:
         return bool(one.channel) and listing.fits(one.channel, patterns)
     return any(
@@ -126,7 +126,7 @@ def _pairs(old: Mapping[str, T], new: Mapping[str, T]) -> Iterator[tuple[str, T 
 def _change(
     old: T | None, new: T | None, fields: Callable[[T], dict[str, str]]
 ) -> tuple[Kind, tuple[Field, ...]] | None:
-    """Return how something differs, and in which fields; None if it does not."""
+    """Return the kind of difference and the changed fields; None if there is none."""
     before = {} if old is None else fields(old)
     now = {} if new is None else fields(new)
     found = tuple(

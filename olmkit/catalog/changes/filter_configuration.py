@@ -73,7 +73,7 @@ _SHAPES: Final = {
 
 
 def read(document: Document, reference: str) -> tuple[Wanted, ...]:
-    """The parts of the catalog `reference` to keep; one without a package is for all of them.
+    """Return the parts of the catalog to keep; a part without a package applies to all.
 
     Raises `InputError` when the document is of another kind, has an unknown key or a wrong
     type, does not name that catalog, or contradicts itself.

@@ -48,7 +48,7 @@ class Part:
 
 
 def parts(catalog: Catalog, wanted: Iterable[Wanted]) -> dict[str, Part]:
-    """Return what is kept, by package.
+    """Return the selected bundles by package.
 
     Raises `InputError` for a package, channel or bundle that is not there, for a channel that
     has no order, and when no default channel is left.
@@ -102,7 +102,7 @@ def _part(package: Package, wanted: Wanted) -> Part:
 
 
 def default_channel(package: Package, channels: Container[str], wanted: str = "") -> str:
-    """The default channel of what is kept. Raises `InputError` when it is not among `channels`."""
+    """Return the default channel of the result, or raise `InputError` if it was removed."""
     default = wanted or package.default_channel
     if default not in channels:
         raise InputError(

@@ -23,7 +23,7 @@ _SHAPE: Final = {"packages": [{**_VERSIONS, "channels": [_VERSIONS], "defaultCha
 
 
 def read(document: Document) -> Inclusion:
-    """What the file lists. Raises `InputError` when it is of another form or names nothing."""
+    """Return the packages that the file lists, or raise `InputError`."""
     value = configuration.read(document, _SHAPE)
     packages = [mapping(one) for one in sequence(value.get("packages"))]
     if not packages:

@@ -58,7 +58,7 @@ class Inclusion:
 
 
 def parts(catalog: Catalog, wanted: Inclusion) -> dict[str, Part]:
-    """Return what is kept, by package.
+    """Return the selected bundles by package.
 
     Raises `InputError` with all packages, channels and versions that are not there.
     """
@@ -153,7 +153,7 @@ def _with_upgrades(channel: Channel, entries: Iterable[Entry]) -> Iterator[str]:
 def _between(
     channel: Channel, start: Entry, head: Entry, above: Mapping[str, Sequence[str]]
 ) -> Iterator[str]:
-    """Yield what is above the entry where the paths down from `start` and `head` meet."""
+    """Yield the entries above the one where the paths from `start` and `head` meet."""
     own = list(_down(channel, start))
     crossing = next((name for name in _down(channel, head) if name in own), "")
     if not crossing:
@@ -250,7 +250,7 @@ def _in_range(package: Package, text: str) -> frozenset[str]:
 
 
 def _range(text: str) -> VersionRange | None:
-    """The range of a requirement; any version satisfies one that is empty or does not read."""
+    """Return the range of a requirement; an empty or invalid one matches any version."""
     try:
         return VersionRange.parse(text) if text else None
     except InvalidRangeError:

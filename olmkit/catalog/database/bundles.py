@@ -76,7 +76,7 @@ def _members(
     properties: Sequence[PropertyRow],
     dependencies: Sequence[PropertyRow],
 ) -> Iterator[Member]:
-    """The properties; dependencies of other types than these two are lost by the reference, too."""
+    """Return the properties; like opm, drop dependencies of types other than these two."""
     has_package = False
     for row in properties:
         value = row.value.encode()

@@ -26,7 +26,7 @@ class Obstacle(NamedTuple):
 
 
 def of_entry(entry: Entry) -> str:
-    """The reason against an entry of a channel; empty for none and where no bundle is known."""
+    """Return why an entry cannot be installed; empty if it can, or its bundle is unknown."""
     return of_bundle(entry.bundle) if entry.bundle is not None else ""
 
 

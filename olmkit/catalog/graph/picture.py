@@ -219,7 +219,7 @@ class _Drawing:
         yield _path(path, "e s", _color(lane), title)
 
     def _connection(self, lane: int, entry: Entry, taken: set[int]) -> str:
-        """What replaces: straight where nothing of the channel is in between, else an arc."""
+        """Return a `replaces` edge: straight if no entry is in between, else an arc."""
         new, old = self._places[entry.name], self._places[entry.replaces]
         title = f"{entry.name} replaces {entry.replaces}"
         low, high = sorted((new, old))

@@ -15,7 +15,7 @@ from olmkit.catalog.model import Bundle, Channel, Entry, Package
 
 
 def from_bundle(packages: Iterable[Package], name: str) -> tuple[Package, ...]:
-    """The package of the bundle `name`, with the edges whose older end is not below its version.
+    """Return the package of the bundle `name`, without edges from older versions.
 
     A skip range stays if it contains that version. Entries whose edges are all gone, and channels
     without entries, are gone as well. Raises `InputError` when no bundle has that name.

@@ -32,7 +32,7 @@ class Shadow:
 
 
 def of_channel(channel: Channel, paths: Sequence[UpgradePath]) -> tuple[Shadow, ...]:
-    """The shadowed entries of a channel, in its order; `paths` come from all that may be installed.
+    """Return the shadowed entries of a channel; `paths` start at all installable entries.
 
     An entry to which nothing leads is where installs may begin, and not shadowed. What OLM never
     selects by itself (`obstacles`) is not either, nor is an entry below which a version is

@@ -160,7 +160,7 @@ def followers(entries: Iterable[Entry], start: Start) -> Iterator[Hop]:
 
 
 def successor(entries: Iterable[Entry], start: Start) -> Hop | None:
-    """The first of the entries that can follow what is installed and that OLM v0 can select."""
+    """Return the first entry that can follow the installed one and that OLM v0 can select."""
     found = followers(entries, start)
     return next((one for one in found if not obstacles.of_entry(one.entry)), None)
 
@@ -188,7 +188,7 @@ def upgrade_path(channel: Channel, start: Start) -> UpgradePath:
 
 
 def upgrade_paths(channel: Channel, starts: Iterable[Start]) -> list[UpgradePath]:
-    """Return the same from each of several. Raises `BrokenChannelError`."""
+    """Return the path from each of several entries, or raise `BrokenChannelError`."""
     ordered = order(channel)
     head = newest(ordered)
     tops = _tops(ordered)
@@ -232,14 +232,14 @@ def stranded(channel: Channel) -> frozenset[str]:
 
 
 def _tops(ordered: Sequence[Entry]) -> frozenset[str]:
-    """The newest entry that OLM v0 can select, and those above it, which have nothing to reach."""
+    """Return the newest entry that OLM v0 can select, and the entries above it."""
     head = newest(ordered)
     above = [one.name for one in ordered]
     return frozenset(above[: above.index(head.name) + 1] if head else above)
 
 
 def offers_of_v1(package: Package, query: UpgradeQuery) -> tuple[Bundle, ...]:
-    """Return what OLM v1 may take of a package, the best first.
+    """Return the bundles that OLM v1 may choose, the best first.
 
     That is the highest version, and what is deprecated last. The installed bundle is
     among them, or another of the same version.
@@ -274,7 +274,7 @@ def path_of_v1(package: Package, channels: Sequence[str], start: Start) -> Upgra
 def paths_of_v1(
     package: Package, channels: Sequence[str], starts: Iterable[Start]
 ) -> list[UpgradePath]:
-    """The same from each of several. Raises `InputError` when the channels hold no bundle."""
+    """Return the paths from several entries, or raise `InputError` for empty channels."""
     entries = _by_name(package, channels)
     fresh = offers_of_v1(package, UpgradeQuery(channels=channels))
     if not fresh:
@@ -298,7 +298,7 @@ def paths_of_v1(
 
 
 def start_of(entries: Mapping[str, Entry], name: str, version: Version | None = None) -> Start:
-    """Return what is installed under that name; `version` where it is no longer an entry."""
+    """Return the installed entry with this name; `version` is used if it is not an entry."""
     entry = entries.get(name)
     if entry is not None and entry.bundle is not None:
         return Start(name, entry.version)
@@ -358,7 +358,7 @@ def _rank(bundle: Bundle) -> tuple[object, ...]:
 
 
 def _build(version: VersionRelease) -> tuple[object, ...]:
-    """Return what OLM v1 compares: without a release the build metadata counts as one."""
+    """Return the version that OLM v1 compares: build metadata counts as the release."""
     if version.release is None:
         with contextlib.suppress(InvalidVersionError):
             version = VersionRelease.of_rebuild(version.version)

@@ -125,7 +125,7 @@ class LineIndex:
                 found.setdefault(value, []).append(number)
 
     def select(self, query: Query) -> list[Span]:
-        """Return where the lines are, in the order of the catalog; neighbours are joined."""
+        """Return the positions of the lines, in the order of the catalog; adjacent ones merged."""
         asked = [(by, value) for by, value in zip(self._by, query, strict=True) if value]
         if not asked:
             return [self._all] if self._all.length else []

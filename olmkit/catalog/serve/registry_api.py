@@ -152,7 +152,7 @@ class RegistryApi:
         ]
 
     def latest_channel_entries_that_provide(self, api: API) -> list[bytes]:
-        """Return the same for heads of channels; only skips of bundles that are in the channel."""
+        """Return the entries for channel heads; only skips of bundles in the channel count."""
         found = self._heads_that_provide(api)
         answers: list[bytes] = []
         for entry in found:
@@ -165,7 +165,7 @@ class RegistryApi:
         return answers
 
     def default_bundle_that_provides(self, api: API) -> bytes:
-        """The head of the default channel of the first package, by name, that provides an API."""
+        """Return the default channel's head of the first package that provides an API."""
         for entry in self._heads_that_provide(api):
             if entry.channel.name == entry.package.default_channel:
                 return self._whole(entry)

@@ -99,7 +99,7 @@ class _Catalog:
 
 
 def components(contribution: tuple[bytes, str], catalogs: tuple[bytes, str]) -> list[Component]:
-    """Return what is to be written, from the bytes and the names of both files.
+    """Return the components to render, from the content and the names of both files.
 
     Raises `InputError` with the places of all that is wrong.
     """
@@ -262,7 +262,7 @@ def _unknown_builder(name: str, at: Location) -> Diagnostic:
 
 
 def _inside(path: str) -> str | None:
-    """A relative path as the reference joins it to a directory; None for one that leaves it."""
+    """Join a relative path to a directory like opm; return None if it leaves the directory."""
     found = posixpath.normpath(path.lstrip("/") or ".")
     return None if found == ".." or found.startswith("../") else found
 

@@ -130,7 +130,7 @@ def _semver(blobs: Sequence[Blob]) -> bytes:
 
 
 def _archetypes(blobs: Sequence[Blob], bundles: dict[str, RenderedBundle]) -> dict[str, Any]:
-    """The fields of the template: which kinds of channels, and the images of each archetype."""
+    """Return the fields of the template: kinds of channels, and images by archetype."""
     images: dict[str, dict[str, None]] = {name: {} for name in semver.ARCHETYPES}
     kinds: set[str] = set()
     for blob in blobs:

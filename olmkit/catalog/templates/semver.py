@@ -67,7 +67,7 @@ class _Default:
 
 
 def images(template: Template) -> Iterator[tuple[str, Location]]:
-    """The images of the bundles, with their places. Raises `InputError` for a wrong preference."""
+    """Return the images of the bundles with their places, or raise `InputError`."""
     _preference(template)
     some = False
     for archetype, index, image in _listed(template):
@@ -88,7 +88,7 @@ def render(
     level: Level,
     release: OpmRelease = CURRENT,
 ) -> Iterator[Blob]:
-    """One package, its channels, and the bundles. Raises `InputError` for an unusable bundle."""
+    """Return the package, its channels and its bundles, or raise `InputError`."""
     package = ""
     archetypes: list[list[_Member]] = []
     for archetype in ARCHETYPES:
@@ -124,14 +124,14 @@ def _listed(template: Template) -> Iterator[tuple[str, int, str]]:
 
 
 def _kinds(template: Template) -> tuple[str, ...]:
-    """The kinds of channels, in the order in which they are filled; minor ones by default."""
+    """Return the kinds of channels, in the order of filling; minor channels by default."""
     major = template.fields["generateMajorChannels"]
     minor = template.fields["generateMinorChannels"] or not major
     return (*(MAJOR,) * major, *(MINOR,) * minor)
 
 
 def _preference(template: Template) -> str:
-    """Return which kind of channel is the default one, if both are as good."""
+    """Return the preferred kind of default channel."""
     kinds = _kinds(template)
     preferred: str = template.fields["defaultChannelTypePreference"]
     if not preferred:
@@ -223,7 +223,7 @@ def _check_order(archetypes: Sequence[Sequence[_Member]]) -> None:
 
 
 def _nodes(template: Template, archetypes: Sequence[Sequence[_Member]]) -> tuple[list[_Node], str]:
-    """The entries of all channels in the order of linking, and the name of the default channel."""
+    """Return the entries of all channels in linking order, and the default channel."""
     kinds, preferred = _kinds(template), _preference(template)
     nodes: list[_Node] = []
     channels: set[str] = set()

@@ -111,7 +111,7 @@ class Template:
 
 
 def place(document: Document, *keys: Key) -> Location:
-    """The place of the value under `keys`, which a document may spell with other capitals."""
+    """Return the place of the value under `keys`, in any letter case."""
     found: list[Key] = []
     value = document.value
     for key in keys:

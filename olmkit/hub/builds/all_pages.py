@@ -208,7 +208,7 @@ def _lifecycles(catalog: Catalog) -> Mapping[str, Mapping[str, Any]]:
 
 
 def _unknown_deprecations(source: Source) -> Iterator[ReportItem]:
-    """Yield how many deprecations name what does not exist, which OLM ignores."""
+    """Yield the number of deprecations without a subject, which OLM ignores."""
     packages = source.catalog.packages
     number = 0
     for blob in source.catalog.outlines.deprecations:

@@ -128,7 +128,7 @@ class HubFiles:
         return build_record.format_record(self._digests, self._packages)
 
     def report(self) -> tuple[str, ...]:
-        """Return what cannot be shown, in words."""
+        """Return messages about parts that cannot be shown."""
         return (*(one for source in self._sources for one in source.failures), *self.failed)
 
     def _unchanged(self, wanted: Wanted) -> PackageRecord | None:
@@ -221,7 +221,7 @@ class _Shared:
 
 
 def _look_key(look: Look) -> str:
-    """What all pages are made of: the release, options, templates, libraries that make HTML."""
+    """Return the input of all pages: the release, options, templates and libraries."""
     parts = [__version__, look.title, look.base_url, str(look.packed), look.image_link]
     parts += [version(name) for name in _LIBRARIES]
     folder = files_of("olmkit.hub.looks")

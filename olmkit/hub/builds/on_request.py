@@ -89,7 +89,7 @@ class OnRequest:
         )
 
     def find(self, path: str) -> Make | None:
-        """Return what makes the file at `path`; None if the file does not exist."""
+        """Return the function that renders the file at `path`; None if it does not exist."""
         found = self._made.get(path)
         if found is not None:
             return found

@@ -171,7 +171,7 @@ def _before_mark(text: str, kind: str) -> list[str]:
 
 
 def _words(text: str, pin: str = "") -> list[Markup]:
-    """The words and marks of a command, with the blanks after them; `i` keeps an option whole."""
+    """Return the tokens of a command with the spaces after them."""
     shown = (_OPTION.sub(r"<i>\1</i>", html.escape(one)) for one in _WORD.findall(text))
     return [Markup(_marked(one, pin)) for one in shown]  # noqa: S704
 

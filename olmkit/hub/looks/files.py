@@ -26,12 +26,12 @@ def live() -> tuple[str, bytes]:
 
 
 def index_script(index: str) -> str:
-    """The search index, a JSON list, as a script: pages opened from disk cannot fetch a file."""
+    """Return the search index as a script, since local pages cannot fetch a file."""
     return _script("hubIndex", index)
 
 
 def descriptions_script(words: str) -> str:
-    """The descriptions of the operators, a JSON list in the order of the index, as a script."""
+    """Return the descriptions of the operators as a script, in the order of the index."""
     return _script("hubDescriptions", words)
 
 

@@ -124,7 +124,7 @@ def _notes(variant: Variant) -> list[str]:
 
 
 def _merged(variants: Sequence[Variant], texts: Sequence[Sequence[str]], tag: str) -> Markup:
-    """One text of several: what is not of all variants is in an element with their choices."""
+    """Merge several texts; parts of some variants only are in an element with their choices."""
     pieces: list[_Piece] = []
     for place, text in enumerate(texts):
         pieces = _with(pieces, text, place)
@@ -142,7 +142,7 @@ def _merged(variants: Sequence[Variant], texts: Sequence[Sequence[str]], tag: st
 
 
 def _with(pieces: Sequence[_Piece], text: Sequence[str], place: int) -> list[_Piece]:
-    """The pieces with those of one variant more, in an order that keeps that of each variant."""
+    """Merge the pieces with those of another variant, keeping the order of both."""
     made: list[_Piece] = []
     known = [one.markup for one in pieces]
     found = SequenceMatcher(None, known, list(text), autojunk=False).get_opcodes()

@@ -128,7 +128,7 @@ def _attribute(tag: str, name: str, value: str) -> str | None:
 
 
 def _with_headings(text: str, contents: list[Heading]) -> str:
-    """The text with its headings below the section's, with anchors; empty ones are left out."""
+    """Return the text with headings below the section's level, with anchors."""
     open_levels: list[int] = []
 
     def heading(found: re.Match[str]) -> str:

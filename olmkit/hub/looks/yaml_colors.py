@@ -39,7 +39,7 @@ def _line(line: str) -> str:
 
 @lru_cache(maxsize=8192)
 def _short_line(line: str) -> str:
-    """The same: variants of instructions, versions and examples share most of their lines."""
+    """Return the cached markup of a line, since examples share most of their lines."""
     return _colored(line)
 
 

@@ -20,7 +20,7 @@ _DESCRIPTORS = ("specDescriptors", "statusDescriptors", "actionDescriptors")
 
 
 def gvk(described: Mapping[str, Any], *, is_service: bool) -> GVK:
-    """Return what a description is about; the group of a CRD is in its name `plural.group`."""
+    """Return the API of a description; a CRD's group is in its name `plural.group`."""
     group = text(described.get("group")) if is_service else ""
     if not group:
         group = text(described.get("name")).partition(".")[2]
@@ -28,7 +28,7 @@ def gvk(described: Mapping[str, Any], *, is_service: bool) -> GVK:
 
 
 def contents(record: Record, examples: Examples) -> Mapping[GVK, str]:
-    """A digest of what pages show of each API: most versions have the same as the one before."""
+    """Return a digest of the shown data of each API, which most versions share."""
     internal = stated.internal(record)
     crds = record.crds
     found: dict[GVK, str] = {}
@@ -49,7 +49,7 @@ def contents(record: Record, examples: Examples) -> Mapping[GVK, str]:
 def of_record(
     record: Record, examples: Examples, same: Mapping[GVK, Link] = _NONE
 ) -> tuple[Api, ...]:
-    """Return what the bundle provides; of what is the `same` in another version, the name only."""
+    """Return the APIs of the bundle; for those equal to another version's, the name only."""
     internal = stated.internal(record)
     crds = record.crds
     made: dict[GVK, Api] = {}
@@ -89,7 +89,7 @@ def anchor(kind: str, version: str) -> str:
 
 
 def kinds(record: Record) -> tuple[GVK, ...]:
-    """Return what the bundle provides: the properties, else what its CSV owns."""
+    """Return the APIs of the bundle: from its properties, else the owned APIs of its CSV."""
     if record.bundle.properties.provided:
         return record.bundle.properties.provided
     return tuple(gvk(described, is_service=is_service) for described, is_service in record.owned())

@@ -198,7 +198,7 @@ class Facts:
         self.versions.append((bundle, shared))
 
     def data(self) -> Mapping[str, Any]:
-        """Return what the script of the page reads.
+        """Return the data for the script of the page.
 
         `facts` are an area and places in `texts`; each version has the facts that it has `more`
         and `less` than the one before it.

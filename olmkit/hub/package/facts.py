@@ -35,7 +35,7 @@ _MOST: Final = 20  # items of a list
 
 
 def of_record(record: Record, lifecycle: Mapping[str, Any]) -> Iterator[Fact]:
-    """The facts in their order. `lifecycle` is the blob of the package that states support."""
+    """Return the facts in their order. `lifecycle` is the package's lifecycle blob."""
     notes = record.annotations
     yield Fact(label="Categories", items=_items(stated.categories(record)))
     yield Fact(label="Install modes", items=_items(modes(record)))

@@ -110,7 +110,7 @@ class _Wanted:
 def of_record(
     record: Record, package: str, channel: Channel | None, head: str, where: Where
 ) -> Install:
-    """The instructions. `head`: the bundle that OLM takes from the channel without a version."""
+    """Return the instructions. `head`: the bundle that OLM chooses without a version."""
     if channel is None:
         return Install(notes=("This version is not installable through a channel.",))
     if not names.is_subdomain(package) or not channel.name.isprintable():
@@ -282,7 +282,7 @@ def _yaml(listed: Iterable[Manifest]) -> str:
 
 
 def _apply(text: str) -> str:
-    """One command that creates the objects: a quoted delimiter, so that nothing is expanded."""
+    """Return a command that creates the objects, with a quoted heredoc delimiter."""
     lines = set(text.splitlines())
     delimiter = "EOF"
     while delimiter in lines:

@@ -19,7 +19,7 @@ FILE: Final = "menus.js"
 
 
 def of_package(package: Package, base: str, members: Mapping[str, tuple[Channel, ...]]) -> Menus:
-    """The menus, without channels that have no head; `members` are the channels of each bundle."""
+    """Return the menus, without channels without a head; `members`: channels by bundle."""
     channels = []
     for channel in upgrades.channels(package):
         head = upgrades.head(channel)
@@ -62,7 +62,7 @@ def href(package: Package, base: str, bundle: str, channel: Channel) -> str:
 
 
 def script(menus: Menus) -> str:
-    """The menus as a script, with links from its folder: pages on disk cannot fetch a file."""
+    """Return the menus as a script, since local pages cannot fetch a file."""
     folder = menus.file.removesuffix(FILE)
     value = {
         "channels": [

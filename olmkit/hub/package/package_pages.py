@@ -95,7 +95,7 @@ class Part(NamedTuple):
 
 
 def summary(wanted: Wanted) -> Summary:
-    """What the list and the pages of kinds show: of the bundle that the package's page shows."""
+    """Return the data for lists and pages of kinds, from the package page's bundle."""
     package = wanted.package
     shown = upgrades.shown(package)
     if shown is None:
@@ -160,12 +160,12 @@ class PackagePages:
             yield Part(*found)
 
     def versions(self) -> Iterator[Part]:
-        """The pages of all versions, with what only they need, from the newest to the oldest."""
+        """Yield the pages of all versions with their own data, the newest first."""
         for bundle in upgrades.bundles(self._wanted.package):
             yield from self.version(bundle)
 
     def version(self, bundle: Bundle) -> Iterator[Part]:
-        """The page of a version, with what only it needs; that of the package if it is shown."""
+        """Return the page of a version with its own data, or the package page if shown there."""
         wanted, package = self._wanted, self._wanted.package
         path = paths.bundle(wanted.base, package.name, bundle.name)
         try:
@@ -226,7 +226,7 @@ def _failed(path: str, title: str, where: str, error: Exception) -> Part:
 
 
 def _shared(wanted: Wanted, first: Record, *, is_whole: bool = False) -> Shared:
-    """Return what the pages of the package share; the upgrades only if it `is_whole`."""
+    """Return the common data of the package's pages; upgrades only if `is_whole`."""
     package = wanted.package
     fields = records.package_fields(package)
     icon = icons.of_package(fields, first.csv)
@@ -378,7 +378,7 @@ def _comparison(found: Facts, shared: Shared, display_name: str) -> Iterator[Par
 
 
 def _before(bundle: Bundle, shared: Shared) -> Bundle | None:
-    """Return what the bundle replaces, in the first of its channels that knows it."""
+    """Return the replaced bundle, from the first channel that has it."""
     for channel in shared.members.get(bundle.name, ()):
         found = shared.package.bundles.get(channel.entries[bundle.name].replaces)
         if found is not None:
@@ -387,7 +387,7 @@ def _before(bundle: Bundle, shared: Shared) -> Bundle | None:
 
 
 def _kinds(record: Record, shared: Shared, wanted: Wanted) -> Mapping[tuple[str, str], Provider]:
-    """The kinds that any version provides, by group and kind; of the shown one if it does."""
+    """Return the provided kinds of all versions; the shown version takes precedence."""
     package = shared.package
     by_kind: dict[tuple[str, str], list[ApiVersion]] = {}
     crds = {
@@ -423,7 +423,7 @@ def _kinds(record: Record, shared: Shared, wanted: Wanted) -> Mapping[tuple[str,
 
 
 def _others(of: Sequence[Bundle]) -> str:
-    """Return which versions provide a kind, in words; `of` has the newest first."""
+    """Return a text with the versions that provide a kind; `of` has the newest first."""
     if len(of) < 2:
         return ""
     first, last = (str(one.version or one.name) for one in (of[-1], of[0]))

@@ -71,7 +71,7 @@ def capability(record: Record) -> tuple[str, int | None]:
 
 
 def features(record: Record) -> Mapping[str, bool]:
-    """Return what the operator states to support, or not to: the names of `features.operators…`."""
+    """Return the features that annotations declare, each as supported or not supported."""
     found: dict[str, bool] = {}
     listed = _json(record.annotations.get(_LEGACY, ""))
     for one in sequence(listed):
@@ -142,7 +142,7 @@ def examples(record: Record) -> Examples:
 
 
 def first_object(record: Record) -> Manifest | None:
-    """Return what to create after the installation: the stated object, else the first example."""
+    """Return the object to create after the installation, else the first example."""
     found = _json(record.annotations.get("operatorframework.io/initialization-resource", ""))
     if isinstance(found, dict) and found.get("kind"):
         return found

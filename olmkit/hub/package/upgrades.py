@@ -62,7 +62,7 @@ def default_channel(package: Package) -> tuple[Channel | None, str]:
 
 @_remembered
 def head(channel: Channel) -> Entry | None:
-    """The head that pages show: of several, or of a cycle, the highest version with a bundle."""
+    """Return the head to show; of several, or in a cycle, the highest version."""
     names = links.heads(channel) or tuple(channel.entries)
     found = {name: channel.entries[name] for name in names if channel.entries[name].bundle}
     ordered = links.by_descending_version(found or dict(channel.entries))
@@ -71,7 +71,7 @@ def head(channel: Channel) -> Entry | None:
 
 @_remembered
 def head_note(channel: Channel) -> str:
-    """Return what is wrong with the heads of a channel; empty if it has exactly one."""
+    """Return the problem with the heads of a channel; empty if it has exactly one."""
     found = links.heads(channel)
     if len(found) == 1 or not channel.entries:
         return ""
@@ -112,7 +112,7 @@ def shown(package: Package) -> Bundle | None:
 
 @_remembered
 def first_of_v1(package: Package) -> Bundle | None:
-    """Return what OLM v1 installs if no channel is requested."""
+    """Return the bundle that OLM v1 installs if no channel is requested."""
     return next(iter(upgrades.offers_of_v1(package, UpgradeQuery())), None)
 
 
@@ -151,7 +151,7 @@ def members(package: Package) -> Mapping[str, tuple[Channel, ...]]:
 
 @_remembered
 def stranded(channel: Channel) -> frozenset[str]:
-    """The bundles from which OLM v0 does not get to the head; empty if it refuses the channel."""
+    """Return the bundles without an upgrade path to the head; empty for an invalid channel."""
     try:
         return upgrades.stranded(channel)
     except BrokenChannelError:

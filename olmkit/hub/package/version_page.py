@@ -184,7 +184,7 @@ def _install(
 
 
 def summary(record: Record, fields: Mapping[str, Any]) -> str:
-    """Return one line: the annotation, else the beginning of the description."""
+    """Return a summary line: the annotation, else the start of the description."""
     written = record.annotations.get("description", "").strip()
     if written:
         return shortened(written, _SUMMARY)
@@ -274,7 +274,7 @@ def _good(bundle: Bundle, channel: Channel | None, shared: Shared) -> Newer | No
 def _rows(
     shared: Shared, name: str, channel: Channel | None, head: Entry | None
 ) -> tuple[VersionRow, ...]:
-    """The rows of the table: around a head; else this version and the heads of its channels."""
+    """Return the rows of the table: around a head, or this version and the heads."""
     if channel is None or head is None or head.name == name or len(shared.rows) <= _FEW:
         return _near(shared.rows, name)
     heads = {one.name for one in map(upgrades.head, shared.members[name]) if one is not None}
@@ -351,7 +351,7 @@ def contents(record: Record) -> Contents:
 
 
 def compare(before: Contents, after: Contents) -> Compare | None:
-    """What differs as `bundle diff` finds it; None when the catalog does not carry both alike."""
+    """Return the differences like `bundle diff`; None if the catalog lacks the data."""
     if before.record.has_manifests != after.record.has_manifests:
         return None
     if before.bundle is None or after.bundle is None:

@@ -80,12 +80,12 @@ def read(body: bytes) -> Manifest | None:
 
 
 def kind(manifest: Manifest, path: ApiPath) -> GVK:
-    """Return which kind the object is of; group and version are those of the path."""
+    """Return the kind of the object; group and version are those of the path."""
     return GVK(group=path.group, version=path.version, kind=objects.kind(manifest))
 
 
 def owned(manifest: Manifest, owner: Manifest, *, namespace: str) -> Manifest:
-    """The object with its owner; `namespace` is that of the object, empty when it has none."""
+    """Return the object with its owner; `namespace` is empty for cluster-scoped objects."""
     made = copy.deepcopy(manifest)
     metadata = made.setdefault("metadata", {})
     if not objects.namespace(owner) or objects.namespace(owner) == namespace:

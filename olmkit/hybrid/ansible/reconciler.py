@@ -118,7 +118,7 @@ class AnsibleReconciler:
         return await self._finished(request, owner, outcome, period, is_deleted=is_deleted)
 
     async def differences(self, request: Request) -> list[str]:
-        """Return what a run would change, in Ansible's check mode, as lines without secrets."""
+        """Return the changes of a run in check mode as lines without secrets."""
         owner = await self.client.get(self.watch.gvk, request)
         if owner is None or not self._is_selected(owner):
             return []
@@ -372,7 +372,7 @@ def _number(annotations: Mapping[str, str], name: str, otherwise: int) -> int:
 
 
 def _from_error(lines: Sequence[str]) -> Sequence[str]:
-    """Return what a run says from its first error on, or all of it."""
+    """Return the output of a run from its first error on, or all of it."""
     for index, line in enumerate(lines):
         if line.startswith(("[ERROR]", "ERROR!")):
             return lines[index:]

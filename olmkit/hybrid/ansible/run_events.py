@@ -104,7 +104,7 @@ def parse(line: bytes) -> Event | None:
 
 
 def facts(event: Event) -> dict[str, str]:
-    """What a line of the log says of an event, secrets included; empty: nothing of interest."""
+    """Return the log line of an event, which may contain secrets; empty if irrelevant."""
     if event.type == "playbook_on_task_start":
         return _task(event)
     if event.type not in ("runner_on_ok", "runner_on_skipped", *_FAILED):
@@ -120,7 +120,7 @@ def facts(event: Event) -> dict[str, str]:
 
 
 def differences(event: Event) -> list[str]:
-    """Return what a task changes, or would change in check mode, as lines."""
+    """Return the changes of a task as lines."""
     if event.type not in ("runner_on_ok", "runner_item_on_ok") or not event.result.get("changed"):
         return []
     task = _task(event)["task"]

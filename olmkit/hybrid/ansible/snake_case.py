@@ -42,7 +42,7 @@ def _pairs(value: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _parts(text: str) -> Iterator[str]:
-    """The words: a run of capitals is one, and a single first letter stays with what follows."""
+    """Return the words of a name: a run of capitals is one word."""
     part = ""
     for index, letter in enumerate(text):
         if part and _changes(letter, text[index + 1 : index + 2]):

@@ -33,7 +33,7 @@ def is_kept(manifest: Manifest) -> bool:
 
 
 def ownership(owner: Manifest, live: Manifest, *, chart: str) -> Manifest | None:
-    """Return what has to be applied so that `live` belongs to `owner`; None if it does already.
+    """Return the patch that makes `owner` own `live`; None if it already does.
 
     An owner reference where Kubernetes allows one, else the two annotations of operator-lib.
     With the UID of `live`, so that applying it never creates an object.

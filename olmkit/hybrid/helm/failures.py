@@ -28,7 +28,7 @@ class Failures:
     _found: dict[str, _Failure] = field(default_factory=dict)
 
     def pause(self, uid: str, wanted: str) -> float:
-        """Return how many seconds to wait before this input may be tried; 0: now."""
+        """Return the seconds until this input may be retried; 0: now."""
         failure = self._found.get(uid)
         if failure is None or failure.input != wanted:
             return 0.0

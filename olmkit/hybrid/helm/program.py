@@ -63,7 +63,7 @@ async def described(
 
 
 async def _filled(watch: HelmWatch, program: Helm) -> HelmWatch:
-    """The entry with its templates filled in; raises `ConfigurationError` for what is none."""
+    """Return the entry with its templates rendered, or raise `ConfigurationError`."""
     found = watches.templates(watch)
     if not found:
         return watch

@@ -86,7 +86,7 @@ class HelmReconciler:
         return Result(requeue_after=pause or self._period(owner))
 
     async def differences(self, request: Request) -> list[str]:
-        """Return what a pass would change, as lines without secrets; nothing is written."""
+        """Return the changes of a dry run as lines without secrets."""
         owner = await self.client.get(self.watch.gvk, request)
         if owner is None or not self._is_selected(owner):
             return []
@@ -246,7 +246,7 @@ class HelmReconciler:
         return [releases.decode(one) for one in secrets]
 
     async def _healed(self, owner: Manifest) -> list[Release]:
-        """The same without those that helm left in the middle, which it refuses to work on."""
+        """Delete unfinished revisions, which helm cannot change, and return the others."""
         found = await self._stored(owner)
         for one in found:
             if one.is_pending:

@@ -91,7 +91,7 @@ def current(stored: Iterable[Release]) -> Release | None:
 
 
 def digest(*, chart: str, helm: str, values: Any, overrides: Mapping[str, str]) -> str:
-    """Return what a release is made from, as the value of a label: 40 hexadecimal digits.
+    """Return the digest of a release's input for a label: 40 hexadecimal digits.
 
     `chart` is the digest of its files, `helm` the version of the program.
     """
@@ -100,7 +100,7 @@ def digest(*, chart: str, helm: str, values: Any, overrides: Mapping[str, str]) 
 
 
 def manifests(text: str) -> list[Manifest]:
-    """The objects of a manifest, lists taken apart; raises `InputError` for what is not YAML."""
+    """Return the objects of a manifest, with lists expanded, or raise `InputError`."""
     found: list[Manifest] = []
     for document in documents.load_all(text.encode(), "manifest"):
         if isinstance(document.value, dict):
@@ -109,7 +109,7 @@ def manifests(text: str) -> list[Manifest]:
 
 
 def same(left: str, right: str) -> bool:
-    """Whether two manifests hold the same objects; order, comments and blank lines do not count."""
+    """Return whether two manifests have the same objects in any order."""
     return _sorted(left) == _sorted(right)
 
 
