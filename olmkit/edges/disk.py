@@ -104,12 +104,12 @@ def read_tree(
 ) -> Tree:
     """Return all regular files below `folder`; links are followed when they stay inside it.
 
-    Both limits are in bytes: of one file, and of all. Raises `InputError` for more, and what
-    `files_of` raises.
+    Both limits are in bytes: of one file, and of all. Raises `InputError` for more, for a pipe,
+    a socket or a device, and what `files_of` raises.
     """
     files: dict[str, File] = {}
     total = 0
-    for path in files_of(folder):
+    for path in _below(folder):
         data = read_file(path, limit=file_limit)
         total += len(data)
         if total > total_limit:
@@ -121,11 +121,16 @@ def read_tree(
 
 
 def files_of(folder: Path) -> Iterator[Path]:
-    """What `read_tree` reads, in order: links to folders are left out, those that leave refused.
+    """The files below `folder`, in order: links to folders are left out, those that leave refused.
 
     Raises `ConfigurationError` when `folder` does not exist or is not one, `InputError` for a
     link that leaves it.
     """
+    return (path for path in _below(folder) if path.is_symlink() or path.is_file())
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """The same with what is neither a file nor a folder."""
     if not folder.exists():
         raise ConfigurationError(f"`{folder}` does not exist")
     if not folder.is_dir():
@@ -301,9 +306,7 @@ def _walk(folder: Path) -> Iterator[Path]:
         folders[:] = sorted(name for name in folders if not is_aside(name))
         for name in sorted(names):
             path = Path(directory, name)
-            if is_aside(name):
-                continue
-            if path.is_symlink() or path.is_file():
+            if not is_aside(name):
                 yield path
 
 

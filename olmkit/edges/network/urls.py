@@ -7,10 +7,16 @@ brackets or bytes.
 
 from __future__ import annotations
 
+import re
+
 from yarl import URL
 
 from olmkit.base.diagnostics import RemoteError
 
+_LAST_PORT = 65535
+_PORT = re.compile(
+    r"https?://(?:[^/?#]*@)?(?P<place>(?:\[[^\]/?#]*\]|[^/?#:@]*):(?P<port>[0-9]{1,9}))(?:[/?#]|$)"
+)
 _SCHEMES = ("http", "https")
 _MAX_LENGTH = 16 * 1024  # signed URLs of storage services stay below 4 KB
 
@@ -19,6 +25,11 @@ def parse(text: str) -> URL:
     """An absolute URL of `http` or `https`; `RemoteError` when `text` is something else."""
     url = _parsed(text)
     if url is None:
+        found = _PORT.match(text)
+        if found is not None and int(found["port"]) > _LAST_PORT:
+            raise RemoteError(
+                f"`{_printable(found['place'])}` is not an address: a port is at most {_LAST_PORT}"
+            )
         raise RemoteError(f"`{redact(text)}` is not a valid URL")
     return url
 

@@ -186,6 +186,7 @@ async def removal(
         stays=(
             *_stays(options, crds, shared, listing, operators if keeps else None),
             *_dependencies(seen, subscription),
+            *_waiting(seen, subscription),
             *(() if options.keep_ours else _in_use(seen, options.package, subscription)),
         ),
     )
@@ -210,6 +211,19 @@ def _stays(
         yield f"the CRD {name} with its objects: {owner} needs it"
     if operators is not None:
         yield f"the Operator {objects.name(operators)}: OLM keeps it as long as a CRD exists"
+
+
+def _waiting(seen: ClusterState, subscription: Manifest | None) -> Iterator[str]:
+    """The InstallPlans for several operators whose approval would install this one again."""
+    chosen = text(kinds.status(subscription or {}).get("currentCSV"))
+    for plan in cluster_wait.waiting_plans(seen):
+        names = kinds.plan_csvs(plan)
+        if chosen in names and len(names) > 1:
+            others = ", ".join(name for name in names if name != chosen)
+            yield (
+                f"the {explanation.subject(plan)} for {others}, which waits for approval and would "
+                f"install {chosen} too: delete it, and OLM creates another without {chosen}"
+            )
 
 
 def _count(found: tuple[Manifest, ...], one: str = "", several: str = "") -> str:

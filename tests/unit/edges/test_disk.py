@@ -72,9 +72,11 @@ def test_a_file_is_not_a_folder_and_a_folder_not_a_file(tmp_path: Path) -> None:
 
 def test_a_pipe_is_not_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    assert list(disk.read_tree(tmp_path)) == []
-    (tmp_path / "link").symlink_to("pipe")
-    with pytest.raises(InputError, match="is not a regular file"):
+    assert list(disk.files_of(tmp_path)) == []
+    with pytest.raises(InputError, match="pipe` is not a regular file"):
+        disk.read_tree(tmp_path)
+    (tmp_path / "a-link").symlink_to("pipe")
+    with pytest.raises(InputError, match="link` is not a regular file"):
         disk.read_tree(tmp_path)
 
 

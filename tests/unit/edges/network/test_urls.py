@@ -47,7 +47,7 @@ def test_urls_are_shown_without_secrets(url: str, shown: str) -> None:
 
 @pytest.mark.parametrize("text", BROKEN)
 def test_what_is_not_a_url_is_an_error_wherever_it_comes_from(text: str) -> None:
-    with pytest.raises(RemoteError, match="not a valid URL"):
+    with pytest.raises(RemoteError, match="not a valid URL|a port is at most"):
         urls.parse(text)
     with pytest.raises(RemoteError, match=r"registry\.example\.com/v2/a/tags/list"):
         urls.join(BASE, text)
@@ -73,3 +73,9 @@ def test_encryption_is_left_by_anything_but_https() -> None:
     assert urls.is_downgrade("HTTPS://a/", "http://a/")
     assert not urls.is_downgrade("http://a/", "http://b/")
     assert not urls.is_downgrade("https://a/", "https://b/")
+
+
+@pytest.mark.parametrize("text", ["http://127.0.0.1:99999/v2/", "https://u:p@127.0.0.1:99999"])
+def test_a_port_that_does_not_exist_is_named(text: str) -> None:
+    with pytest.raises(RemoteError, match=r"^`127.0.0.1:99999` is not an address: a port is at"):
+        urls.parse(text)

@@ -429,6 +429,33 @@ def test_what_olm_installs_too_is_in_the_plan_and_decides_on_the_mode(
     run(story)
 
 
+def test_a_plan_for_several_operators_is_named_by_upgrade_and_uninstall() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            await installed(reader)
+            names = ["cache.v2.0.0", "db.v1.0.0"]
+            spec = {"clusterServiceVersionNames": names, "approved": False}
+            status = {"phase": "RequiresApproval"}
+            server.put("installplans", made("InstallPlan", "both", spec=spec, status=status))
+            one = next(iter(server.all("subscriptions")))
+            chosen = {"currentCSV": "cache.v2.0.0", "installPlanRef": {"name": "both"}}
+            server.put("subscriptions", one | {"status": one["status"] | chosen})
+
+            options = UpgradeOptions(namespace="apps", package="cache")
+            found = await upgrade_plan.plan(reader, options, Access())
+            also = "approving the InstallPlan `both` also installs `db.v1.0.0`"
+            assert also in found.notes
+            removal = await uninstall_plan.plan(
+                reader, UninstallOptions(namespace="apps", package="cache")
+            )
+            assert removal.stays[-1] == (
+                "the InstallPlan apps/both for db.v1.0.0, which waits for approval and would "
+                "install cache.v2.0.0 too: delete it, and OLM creates another without cache.v2.0.0"
+            )
+
+    run(story)
+
+
 def test_a_dry_plan_writes_nothing() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, server, _):
