@@ -53,6 +53,16 @@ def _is_own(name: str) -> bool:
     )
 
 
+def set_by(manifest: Manifest, finalizer: str) -> str:
+    """Return the field manager that has set the finalizer; empty when it is not known."""
+    for entry in objects.sequence(objects.metadata(manifest).get("managedFields")):
+        fields = objects.mapping(objects.mapping(entry).get("fieldsV1"))
+        owned = objects.mapping(objects.mapping(fields.get("f:metadata")).get("f:finalizers"))
+        if f'v:"{finalizer}"' in owned:
+            return objects.text(objects.mapping(entry).get("manager"))
+    return ""
+
+
 def is_being_deleted(manifest: Manifest) -> bool:
     """Return whether the object has a deletion timestamp."""
     return bool(objects.metadata(manifest).get("deletionTimestamp"))

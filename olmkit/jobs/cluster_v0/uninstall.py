@@ -98,10 +98,18 @@ async def _hint(reader: ClusterObjects, left: tuple[Manifest, ...], made: Uninst
     held = await if_allowed(cluster_write.held_by(reader, left), ())
     if not held:
         return await if_allowed(_collected(reader, left), "")
-    names = ", ".join(f"`{name}`" for name in finalizers.of_operators(held[0]))
+    kept = finalizers.of_operators(held[0])
+    names = ", ".join(f"`{name}`" for name in kept)
     is_of_olm = objects.kind(held[0]) == kinds.CSV[1]
     who = "OLM" if is_of_olm else "the operator"
+    setters = sorted({name for one in kept if (name := finalizers.set_by(held[0], one))})
     parts = [f"{explanation.subject(held[0])} waits until {who} removes the finalizer {names}"]
+    if setters and not is_of_olm:  # it need not be the operator
+        listed = ", ".join(f"`{name}`" for name in setters)
+        parts = [
+            f"{explanation.subject(held[0])} waits until its finalizer {names} is removed, which "
+            f"{listed} has set"
+        ]
     if not is_of_olm and made.csvs:
         parts += await if_allowed(_trouble(reader, made.options), [])
     if not made.options.remove_finalizers:
@@ -125,7 +133,7 @@ async def _trouble(reader: ClusterObjects, options: UninstallOptions) -> list[st
     """Return why the operator does not work, if that is known."""
     seen = await cluster_read.snapshot(reader, options.namespace, logs=False)
     found = explain(await cluster_read.detailed(reader, seen), options.package)
-    return [] if found.is_ready else [found.message]
+    return [] if found.is_ready else [f"the operator is not ready: {found.message}"]
 
 
 def _is_settled(made: UninstallPlan) -> bool:

@@ -26,3 +26,12 @@ def test_removing_takes_all_of_one_and_leaves_others() -> None:
 def test_deletion_shows_in_the_timestamp() -> None:
     assert not finalizers.is_being_deleted({"metadata": {}})
     assert finalizers.is_being_deleted({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}})
+
+
+def test_who_has_set_a_finalizer_is_in_the_managed_fields() -> None:
+    fields = {"f:metadata": {"f:finalizers": {".": {}, f'v:"{F}"': {}}}}
+    entries = [{"manager": "kubelet"}, {"manager": "kubectl-create", "fieldsV1": fields}]
+    manifest = {"metadata": {"managedFields": entries}}
+
+    assert finalizers.set_by(manifest, F) == "kubectl-create"
+    assert not finalizers.set_by(manifest, "other/f")

@@ -64,7 +64,8 @@ def _after_deadline(deployment: Manifest, found: Diagnosis) -> Diagnosis:
     """Return the finding with what makes OLM try again, when it has given up on the Deployment.
 
     OLM v0 does not change a Deployment that has exceeded its `progressDeadlineSeconds`, not even
-    when the Subscription's `spec.config` changes. It creates one that was deleted.
+    when the Subscription's `spec.config` changes. It creates one that was deleted. One whose pods
+    get ready as they are, since an image was pushed, needs nothing.
     """
     reason = kinds.any_condition(deployment, "Progressing").get("reason")
     if reason != "ProgressDeadlineExceeded" or not templates.is_of_olm(deployment):
@@ -74,8 +75,8 @@ def _after_deadline(deployment: Manifest, found: Diagnosis) -> Diagnosis:
     name, namespace = objects.name(deployment), objects.namespace(deployment)
     return replace(
         found,
-        hint=f"{found.hint}; then let OLM create the Deployment again, as it does not change one "
-        f"whose deadline is over: `kubectl delete deployment -n {namespace} {name}`",
+        hint=f"{found.hint}; if that changes the Deployment, let OLM create it again, as it does not "
+        f"change one whose deadline is over: `kubectl delete deployment -n {namespace} {name}`",
     )
 
 

@@ -47,7 +47,7 @@ def test_urls_are_shown_without_secrets(url: str, shown: str) -> None:
 
 @pytest.mark.parametrize("text", BROKEN)
 def test_what_is_not_a_url_is_an_error_wherever_it_comes_from(text: str) -> None:
-    with pytest.raises(RemoteError, match="not a valid URL|a port is at most"):
+    with pytest.raises(RemoteError, match=r"not a valid URL|a port is at most"):
         urls.parse(text)
     with pytest.raises(RemoteError, match=r"registry\.example\.com/v2/a/tags/list"):
         urls.join(BASE, text)

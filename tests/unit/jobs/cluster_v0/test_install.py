@@ -1672,6 +1672,7 @@ def test_uninstall_says_why_the_operator_does_not_remove_its_finalizer() -> None
             who, why, instead = done.hint.split("; ")
             assert who.endswith("waits until the operator removes the finalizer "
                                 "`example.com/cleanup`")  # fmt: skip
+            assert why.startswith("the operator is not ready: ")
             assert "no pod runs" in why
             assert instead == "`--remove-finalizers` does it instead"
 
