@@ -106,10 +106,8 @@ async def _hint(reader: ClusterObjects, left: tuple[Manifest, ...], made: Uninst
     parts = [f"{explanation.subject(held[0])} waits until {who} removes the finalizer {names}"]
     if setters and not is_of_olm:  # it need not be the operator
         listed = ", ".join(f"`{name}`" for name in setters)
-        parts = [
-            f"{explanation.subject(held[0])} waits until its finalizer {names} is removed, which "
-            f"{listed} has set"
-        ]
+        waits = f"{explanation.subject(held[0])} waits until its finalizer {names} is removed"
+        parts = [f"{waits}, which {listed} has set"]
     if not is_of_olm and made.csvs:
         parts += await if_allowed(_trouble(reader, made.options), [])
     if not made.options.remove_finalizers:

@@ -75,8 +75,8 @@ def _after_deadline(deployment: Manifest, found: Diagnosis) -> Diagnosis:
     name, namespace = objects.name(deployment), objects.namespace(deployment)
     return replace(
         found,
-        hint=f"{found.hint}; if that changes the Deployment, let OLM create it again, as it does not "
-        f"change one whose deadline is over: `kubectl delete deployment -n {namespace} {name}`",
+        hint=f"{found.hint}; if that changes the Deployment, let OLM create it again, as it does "
+        f"not change one whose deadline is over: `kubectl delete deployment -n {namespace} {name}`",
     )
 
 
