@@ -97,6 +97,8 @@ async def plan(reader: ClusterObjects, options: UpgradeOptions, access: Access) 
         last = await _bundle(shelf, key.package, channel, hops[-1], access)
         brings = last.preview or (brings if hops == pending else None)
         notes = (last.note,) if last.note and brings is None else ()
+        if len(hops) > 1:
+            notes += await _unfit(reader, seen, last, before)
     if hops and not pending:  # a waiting InstallPlan is checked before its approval
         first = await _bundle(shelf, key.package, channel, hops[0], access)
         try:
@@ -117,6 +119,17 @@ async def _ailing(
         return ()
     found = explain(await cluster_read.detailed(reader, seen), package, target=before)
     return () if found.is_ready else (f"`{before}` itself is not ready: {found.message}",)
+
+
+async def _unfit(
+    reader: ClusterObjects, seen: ClusterState, last: cluster_bundle.Chosen, before: str
+) -> tuple[str, ...]:
+    """A note that the last version does not fit what is there now, which may change until then."""
+    try:
+        await fit.require(reader, seen, last.manifests, replaces=before)
+    except InputError as error:
+        return (f"`{last.csv}` does not fit the cluster as it is now: {error.message}",)
+    return ()
 
 
 def _along(seen: ClusterState, subscription: Manifest, chosen: str) -> tuple[str, ...]:

@@ -594,6 +594,15 @@ def test_a_planned_upgrade_tells_its_way_and_writes_nothing(
             server.put("catalogsources", source | {"spec": {"image": "a.example/shelf:1"}})
             monkeypatch.setattr(cluster_bundle, "read_catalog", read)
             assert (await planned(reader)).hops == tuple(names[1:])
+
+            async def refuse(*_: object, **__: object) -> None:
+                raise InputError("no way")
+
+            with monkeypatch.context() as patched:
+                patched.setattr(fit, "require", refuse)
+                assert "`cache.v3.0.0` does not fit the cluster as it is now: no way" in (
+                    (await planned(reader)).notes
+                )
             assert (await planned(reader, to="2.0.0")).hops == (names[1],)
             assert (await planned(reader, to="1.0.0")).hops == ()
             with pytest.raises(InputError, match=r"no upgrade path leads from .* to `9\.0\.0`"):
@@ -1579,7 +1588,7 @@ def test_what_a_plain_uninstall_left_can_be_removed_later() -> None:
             listed = components("CustomResourceDefinition")
             server.put("operators", listed)
 
-            with pytest.raises(InputError, match="an earlier install left 1 objects") as said:
+            with pytest.raises(InputError, match="an earlier install left 1 object of") as said:
                 await uninstall_plan.plan(reader, replace(BOTH, delete_crds=False,
                                                           delete_operands=False))  # fmt: skip
             assert "the Operator cache.apps" in said.value.message
