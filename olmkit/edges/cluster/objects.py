@@ -19,6 +19,8 @@ from olmkit.kube.objects import Manifest
 
 Kind = tuple[str, str]
 MANAGER = "olmkit"
+# What a kubelet answers, with status 200, when it has no log of a container.
+_NO_LOG = b"unable to retrieve container logs for "
 
 
 class ClusterObjects:
@@ -128,6 +130,8 @@ class ClusterObjects:
         try:
             body = await self.cluster.request("GET", path, params=params, accept="*/*")
         except ClusterError:
+            return ""
+        if body.startswith(_NO_LOG):
             return ""
         return body.decode("utf-8", "replace")
 
