@@ -1,10 +1,14 @@
 """Helm and Ansible operators compared with operator-sdk's, in one run on this machine.
 
 Each operator gets an empty API server, then `--objects` objects whose chart or role is trivial.
-Memory is the proportional set size of all its processes; CPU time is that of all its processes,
-those that have ended included. HELM_OPERATOR and ANSIBLE_OPERATOR name the programs of
-operator-sdk; the latter finds `ansible-runner` on the path. What is not named is left out.
-Without etcd, kube-apiserver, Helm or Ansible nothing is measured.
+Memory is the proportional set size of all its processes: without objects, the most until all are
+done and five are changed, and after the same pause for all, in which nothing is due. Then the
+operator is started again with a short period: CPU time of a pass is that of all its processes,
+those that have ended included, divided by the passes of a window.
+
+HELM_OPERATOR and ANSIBLE_OPERATOR name the programs of operator-sdk; ANSIBLE_PATH is the folder with
+the `ansible-runner` of the latter, which needs the package ansible-runner-http. What is not named is
+left out. Without etcd, kube-apiserver, Helm or Ansible nothing is measured.
 
     python benchmarks/hybrid.py [--objects 100] [--only helm]
 """
@@ -22,6 +26,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
@@ -46,6 +51,8 @@ ITEM = GVK("bench.example.com", "v1", "Item")
 TICKS = os.sysconf("SC_CLK_TCK")
 PERIOD = {"helm": 10, "ansible": 40}  # seconds
 WINDOW = {"helm": 30.0, "ansible": 60.0}
+NEVER = 3600  # seconds: nothing is due while memory is measured
+PAUSE = 20.0
 CHANGES = 5
 WAIT = 600.0
 OPEN = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
@@ -92,11 +99,12 @@ FILES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Peer:
-    """An operator: how it is called, what it runs, and what starts it."""
+    """An operator: how it is called, what it runs, what starts it, and where its programs are."""
 
     name: str
     kind: str
     words: tuple[str, ...]
+    path: str = ""
 
 
 def peers() -> Iterator[Peer]:
@@ -110,7 +118,8 @@ def peers() -> Iterator[Peer]:
             words = (*own, "ansible", "run", f"--runner={runner}")
             yield Peer(name=f"olmkit, {runner}", kind="ansible", words=words)
     if program := os.environ.get("ANSIBLE_OPERATOR"):
-        yield Peer(name="ansible-operator", kind="ansible", words=(program, "run"))
+        path = os.environ.get("ANSIBLE_PATH", "")
+        yield Peer(name="ansible-operator", kind="ansible", words=(program, "run"), path=path)
 
 
 def main() -> None:
@@ -124,9 +133,9 @@ def main() -> None:
     except ControlPlaneError as error:
         print(f"left out: {error}")
         return
-    titles = ("at rest, MiB", "full, MiB", "all done, s", "one change, s", "CPU of a pass, ms")
+    titles = ("empty, MiB", "peak, MiB", "after, MiB", "all done, s", "change, s", "pass, CPU ms")
     print(f"{given.objects} objects")
-    print(f"{'':32}" + "".join(f"{one:>19}" for one in titles))
+    print(f"{'':32}" + "".join(f"{one:>14}" for one in titles))
     for peer in peers():
         label = f"{peer.kind}: {peer.name}"
         if given.only not in label:
@@ -136,7 +145,7 @@ def main() -> None:
             ControlPlane(folder=Path(folder) / "server", programs=found) as server,
         ):
             figures = asyncio.run(measure(peer, server, Path(folder), given.objects))
-        print(f"{label:32}" + "".join(f"{one:19.1f}" for one in figures), flush=True)
+        print(f"{label:32}" + "".join(f"{one:14.1f}" for one in figures), flush=True)
 
 
 async def measure(peer: Peer, server: ControlPlane, folder: Path, objects: int) -> list[float]:
@@ -154,34 +163,58 @@ async def measure(peer: Peer, server: ControlPlane, folder: Path, objects: int) 
                     break
                 await asyncio.sleep(0.2)
         port = free_port()
-        with running(peer, server, folder, port) as process:
+        with running(peer, server, folder, port, NEVER) as process, Peak(process.pid) as peak:
             await until(lambda: passes(port) is not None)
-            await asyncio.sleep(5)
-            rest = memory(process.pid)
+            await asyncio.sleep(PAUSE)
+            empty = memory(process.pid)
             begun = time.monotonic()
             for number in range(objects):
                 await client.create(item(number))
             await until(lambda: all_done(client, peer.kind, objects))
             took = time.monotonic() - begun
             changes = [await change(client, cluster, peer.kind, n) for n in range(CHANGES)]
-            await asyncio.sleep(5)  # what the last change started has ended
-            full = memory(process.pid)
+            await asyncio.sleep(PAUSE)
+            after, most = memory(process.pid), peak.most
+        with running(peer, server, folder, port, PERIOD[peer.kind]) as process:
+            await until(lambda: (passes(port) or 0) >= objects)
             before, spent = passes(port) or 0, cpu(process.pid)
             await asyncio.sleep(WINDOW[peer.kind])
             count = (passes(port) or 0) - before
             each = (cpu(process.pid) - spent) / max(1, count) * 1000
-    return [rest, full, took, statistics.median(changes), each]
+    return [empty, most, after, took, statistics.median(changes), each]
+
+
+class Peak(threading.Thread):
+    """The most memory that a process and those below it have while this is entered."""
+
+    def __init__(self, pid: int) -> None:
+        super().__init__(daemon=True)
+        self._pid, self._ended = pid, threading.Event()
+        self.most = 0.0
+
+    def run(self) -> None:
+        while not self._ended.wait(0.2):
+            self.most = max(self.most, memory(self._pid))
+
+    def __enter__(self) -> Peak:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self.join()
 
 
 @contextlib.contextmanager
 def running(
-    peer: Peer, server: ControlPlane, folder: Path, port: int
+    peer: Peer, server: ControlPlane, folder: Path, port: int, period: int
 ) -> Iterator[subprocess.Popen[bytes]]:
     environment: Mapping[str, str] = os.environ | {
         "WATCH_NAMESPACE": "default",
         "KUBECONFIG": str(server.kubeconfig),
         "ANSIBLE_GATHERING": "explicit",
         "ANSIBLE_ROLES_PATH": str(folder / "roles"),
+        "PATH": os.pathsep.join(filter(None, (peer.path, os.environ["PATH"]))),
     }
     words = [
         *peer.words,
@@ -189,7 +222,7 @@ def running(
         "--metrics-secure=false",
         "--health-probe-bind-address=0",
         "--max-concurrent-reconciles=2",
-        f"--reconcile-period={PERIOD[peer.kind]}s",
+        f"--reconcile-period={period}s",
         f"--watches-file={folder / 'watches.yaml'}",
     ]
     with (folder / "log").open("wb") as log:
