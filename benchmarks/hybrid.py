@@ -6,9 +6,9 @@ done and five are changed, and after the same pause for all, in which nothing is
 operator is started again with a short period: CPU time of a pass is that of all its processes,
 those that have ended included, divided by the passes of a window.
 
-HELM_OPERATOR and ANSIBLE_OPERATOR name the programs of operator-sdk; ANSIBLE_PATH is the folder with
-the `ansible-runner` of the latter, which needs the package ansible-runner-http. What is not named is
-left out. Without etcd, kube-apiserver, Helm or Ansible nothing is measured.
+HELM_OPERATOR and ANSIBLE_OPERATOR name the programs of operator-sdk; ANSIBLE_PATH is the folder
+with the `ansible-runner` of the latter, which needs the package ansible-runner-http. What is not
+named is left out. Without etcd, kube-apiserver, Helm or Ansible nothing is measured.
 
     python benchmarks/hybrid.py [--objects 100] [--only helm]
 """

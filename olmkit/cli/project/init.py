@@ -59,9 +59,9 @@ _LANGUAGES = {
 @click.option(
     "--ci",
     type=click.Choice((*option_values.CI_SERVICES, "none")),
-    default="github",
-    show_default=True,
-    help="Service for which a workflow is written that checks, tests and builds.",
+    default=None,
+    show_default="github",
+    help="Service for which a workflow is written that checks, tests and builds a Python project.",
 )
 @dry_run_option
 def init(
@@ -74,12 +74,12 @@ def init(
     layout: str,
     multigroup: bool,
     namespaced: bool,
-    ci: str,
+    ci: str | None,
     dry_run: bool,
 ) -> None:
     """Create a project for an operator in Python, or with Helm charts or Ansible."""
     from olmkit.jobs.project import scaffold as project
-    from olmkit.project.scaffold.project import InitRequest
+    from olmkit.project.scaffold.project import InitRequest, check_workflow
 
     language = _LANGUAGES.get(layout)
     if language is None:
@@ -88,13 +88,15 @@ def init(
             hint=f"use `{option_values.LAYOUT}`, `helm` or `ansible`; olmkit still reads projects "
             "with other layouts",
         )
+    if ci not in (None, "none"):
+        check_workflow(language)
     request = InitRequest(
         domain=domain,
         name=project_name or folder.resolve().name.lower(),
         image=image,
         multigroup=multigroup,
         namespaced=namespaced,
-        ci="" if ci == "none" else ci,
+        ci={"none": "", None: "github"}.get(ci, ci or ""),
     )
     result = project.init(folder, request, language=language, dry_run=dry_run)
     scaffolding.emit(app, result, dry_run=dry_run, following=_following(folder, language))

@@ -17,6 +17,7 @@ from olmkit.kube import objects
 
 _HOST = "localhost"
 _REQUEUE = ("requeue_after", "operator_sdk.util.requeue_after")
+_KEPT_BY_SERVER = frozenset({"generation", "managedFields", "resourceVersion"})
 _FAILED = ("runner_on_failed", "runner_on_unreachable")
 _UNKNOWN = "unknown playbook failure"
 _MESSAGES = 50  # failures that are kept
@@ -163,9 +164,19 @@ def _diff_lines(diff: Any) -> list[str]:
         if isinstance(one.get("prepared"), str):
             found += one["prepared"].splitlines()
         for key, sign in (("before", "-"), ("after", "+")):
-            value = one.get(key)
+            value = _of_author(one.get(key))
             if value in (None, "", {}):
                 continue
             text = value if isinstance(value, str) else json.dumps(value, indent=2, sort_keys=True)
             found += [f"{sign} {line}" for line in text.splitlines()]
     return found
+
+
+def _of_author(value: Any) -> Any:
+    """One side of a difference, of an object without the metadata that the API server keeps."""
+    metadata = value.get("metadata") if isinstance(value, Mapping) else None
+    if not isinstance(metadata, Mapping):
+        return value
+    kept = {key: one for key, one in metadata.items() if key not in _KEPT_BY_SERVER}
+    rest = {key: one for key, one in value.items() if key != "metadata"}
+    return {**rest, "metadata": kept} if kept else rest

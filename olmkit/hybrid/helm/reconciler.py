@@ -121,20 +121,19 @@ class HelmReconciler:
         if release is not None:
             self._check_chart(release)
         doing = status.INSTALL if _is_to_install(release) else status.UPGRADE
-        done = ""
         try:
             if release is None or _is_to_install(release):
                 self._tell_overrides(owner)
                 await self._install(owner, wanted, release)
-                done = doing
+                release = None
             elif await self._is_outdated(owner, release, wanted):
                 self._tell_overrides(owner)
                 await self._upgrade(owner, wanted, release)
-                done = doing
+                release = None
         except HelmError as error:
             message = masks.hidden(error.message, await self._secrets(owner, wanted, release))
             return self._failed(owner, wanted, found, doing, message)
-        if done or release is None:
+        if release is None:
             release = releases.current(await self._stored(owner))
         if release is None:
             raise HelmError(f"helm has stored no release `{objects.name(owner)}`")
@@ -145,7 +144,7 @@ class HelmReconciler:
         await self._repair(owner, release)
         await self._own(owner, release)
         self.failures.forget(_uid(owner))
-        status.deployed(found, release, done=done, now=self.now())
+        status.deployed(found, release, now=self.now())
         return 0.0
 
     async def _secrets(self, owner: Manifest, wanted: Inputs, release: Release | None) -> list[str]:

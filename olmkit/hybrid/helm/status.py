@@ -33,15 +33,12 @@ def initialized(status: dict[str, Any], *, now: str) -> None:
         _set(status, "Initialized", "True", "", "", now)
 
 
-def deployed(status: dict[str, Any], release: Release, *, done: str, now: str) -> None:
-    """A release is in place; `done` is `INSTALL` or `UPGRADE`, or empty when nothing was done."""
+def deployed(status: dict[str, Any], release: Release, *, now: str) -> None:
+    """A release is in place. The revision says what put it there: the last status may be older."""
     found = releases.manifests(release.manifest)
     notes = masks.hidden(release.notes, masks.secrets_of(found))
-    if done:
-        _set(status, "Deployed", "True", f"{done}Successful", notes, now)
-    elif not conditions.is_true(status["conditions"], "Deployed"):
-        reason = "UpgradeSuccessful" if release.revision > 1 else "InstallSuccessful"
-        _set(status, "Deployed", "True", reason, notes, now)
+    doing = UPGRADE if release.revision > 1 else INSTALL
+    _set(status, "Deployed", "True", f"{doing}Successful", notes, now)
     for type_ in ("ReleaseFailed", "Irreconcilable"):
         conditions.remove_condition(status["conditions"], type_)
     status["deployedRelease"] = {

@@ -67,6 +67,7 @@ def edit(request: EditRequest, project: Project, present: Tree, templates: Tree)
         if wanted is not None:
             _switch(draft, folder, on=wanted)
     if request.ci:
+        scaffold.check_workflow(project.language)
         scaffold.add_workflow(draft, request.ci, templates)
     return draft
 

@@ -146,6 +146,15 @@ def init(request: InitRequest, present: Tree, templates: Tree) -> Draft:
     return draft
 
 
+def check_workflow(language: str) -> None:
+    """Raise `ConfigurationError` where the workflows do not fit: they run a Python project."""
+    if language not in ("", "python"):
+        raise ConfigurationError(
+            f"`--ci` has no effect here: workflows are for Python projects, not for {language}",
+            hint="call `make test` and `make bundle` in a workflow of your own",
+        )
+
+
 def add_workflow(draft: Draft, service: str, templates: Tree) -> None:
     """The workflow of a CI service; one that is there is kept."""
     for path, content in template_files.folder(templates, f"ci/{service}", {}).items():

@@ -89,6 +89,20 @@ def test_facts_and_differences_of_a_task() -> None:
     assert run_events.differences(FAILED) == []
 
 
+def test_a_difference_leaves_out_what_the_api_server_keeps() -> None:
+    kept = {"managedFields": [{"manager": "m"}], "resourceVersion": "7"}
+    diff = {
+        "before": {"data": {"a": "1"}, "metadata": kept},
+        "after": {"data": {"a": "2"}, "metadata": kept | {"labels": {"b": "c"}}},
+    }
+    found = event("runner_on_ok", task="t", res={"changed": True, "diff": diff})
+    text = "\n".join(run_events.differences(found))
+    assert "managedFields" not in text
+    assert "resourceVersion" not in text
+    assert '+     "labels": {' in text
+    assert '-     "a": "1"' in text
+
+
 def test_secrets_are_hidden_also_as_json_writes_them() -> None:
     secrets = ['pass"word\nnext']
     text = f"it is {secrets[0]} or {json.dumps(secrets[0])}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from olmkit.hybrid.helm import status
@@ -27,7 +28,7 @@ def shown(found: dict[str, Any]) -> list[tuple[str, str, str, str]]:
 def test_from_first_sight_to_the_end() -> None:
     found = status.of({})
     status.initialized(found, now="t1")
-    status.deployed(found, RELEASE, done=status.INSTALL, now="t1")
+    status.deployed(found, RELEASE, now="t1")
     assert shown(found) == [
         ("Initialized", "True", "", ""),
         ("Deployed", "True", "InstallSuccessful", "log in with ***"),
@@ -38,11 +39,21 @@ def test_from_first_sight_to_the_end() -> None:
     assert shown(found)[2:] == [("ReleaseFailed", "True", "UpgradeError", "no")]
     status.irreconcilable(found, message="away", now="t3")
     assert shown(found)[3:] == [("Irreconcilable", "True", "ReconcileError", "away")]
-    status.deployed(found, RELEASE, done="", now="t4")
+    status.deployed(found, RELEASE, now="t4")
     assert [one["lastTransitionTime"] for one in found["conditions"]] == ["t1", "t1"]
     status.uninstalled(found, now="t5")
     assert shown(found)[1] == ("Deployed", "False", "UninstallSuccessful", "")
     assert "deployedRelease" not in found
+
+
+def test_the_revision_says_what_put_the_release_there() -> None:
+    found = status.of({})
+    status.deployed(found, RELEASE, now="t1")
+    # A pass that was interrupted after the upgrade has not written this, the next one does.
+    newer = replace(RELEASE, revision=2, notes="size is 2")
+    status.deployed(found, newer, now="t2")
+    assert shown(found) == [("Deployed", "True", "UpgradeSuccessful", "size is 2")]
+    assert found["conditions"][0]["lastTransitionTime"] == "t1"
 
 
 def test_what_others_wrote_stays() -> None:

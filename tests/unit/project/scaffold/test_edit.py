@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -213,6 +214,14 @@ def test_the_domain_changes_until_there_are_kinds(templates: Tree) -> None:
         edited(tree, templates, domain="y.org")
     with pytest.raises(ConfigurationError, match="not a DNS domain"):
         edited(tree, templates, domain="no domain")
+
+
+@pytest.mark.parametrize("language", ["helm", "ansible", "go"])
+def test_workflows_are_for_projects_in_python(templates: Tree, language: str) -> None:
+    tree = begun(templates)
+    project = replace(project_of(tree), layout=(f"{language}.x/v1",))
+    with pytest.raises(ConfigurationError, match=f"not for {language}"):
+        scaffold_edit.edit(EditRequest(ci="github"), project, tree, templates)
 
 
 @pytest.mark.parametrize("service", scaffold.CI)
