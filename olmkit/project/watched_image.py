@@ -25,6 +25,7 @@ HELM = "usr/local/bin/helm"
 COLLECTIONS = "usr/share/ansible/collections"
 REQUIREMENTS_FILE = "requirements.yml"
 _WATCHES = "watches.yaml"
+_PINNED = re.compile(r"(?:==)?(\d[\w.+-]*)\Z")  # other forms are ranges
 _INCLUDED = frozenset({"operator_sdk.util"})  # in olmkit
 # What Go writes into programs: https://pkg.go.dev/runtime/debug#BuildInfo
 _HELM_MODULE = re.compile(rb"\n(?:mod|dep)\t(helm\.sh/helm/v\d+)\t(v\d[^\t\n]{0,60})")
@@ -118,12 +119,23 @@ def collections(files: Tree, requirements_file: Any, *, folder: str) -> Tree:
     return below.at(f"{COLLECTIONS}/ansible_collections")
 
 
+def other_versions(tree: Tree, requirements_file: Any) -> list[str]:
+    """Return a sentence for each collection whose version is not the pinned one."""
+    there = {f"{one.namespace}.{one.name}": one.version for one in collection_parts(tree)}
+    return [
+        f"`{name}` has version {there[name]}, but `{REQUIREMENTS_FILE}` pins {pinned[1]}"
+        for one in _listed(requirements_file)
+        if isinstance(one, Mapping)
+        for name, pinned in [(str(one.get("name")), _PINNED.match(str(one.get("version"))))]
+        if pinned and there.get(name) and there[name] != pinned[1]
+    ]
+
+
 def to_install(requirements_file: Any) -> Mapping[str, Any]:
     """Return the collections of a `requirements.yml` without those that are part of olmkit."""
-    listed = requirements_file.get("collections") if isinstance(requirements_file, Mapping) else ()
     kept = [
         one
-        for one in (listed if isinstance(listed, list) else ())
+        for one in _listed(requirements_file)
         if (one.get("name") if isinstance(one, Mapping) else one) not in _INCLUDED
     ]
     return {"collections": kept} if kept else {}
@@ -195,9 +207,12 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 def required(requirements_file: Any) -> Sequence[str]:
     """Return the names of the collections that a `requirements.yml` lists."""
-    listed = requirements_file.get("collections") if isinstance(requirements_file, Mapping) else ()
     names = [
-        one.get("name") if isinstance(one, Mapping) else one
-        for one in (listed if isinstance(listed, list) else ())
+        one.get("name") if isinstance(one, Mapping) else one for one in _listed(requirements_file)
     ]
     return [name for name in names if isinstance(name, str) and name.count(".") == 1]
+
+
+def _listed(requirements_file: Any) -> Sequence[Any]:
+    listed = requirements_file.get("collections") if isinstance(requirements_file, Mapping) else ()
+    return listed if isinstance(listed, list) else ()

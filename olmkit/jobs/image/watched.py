@@ -151,7 +151,10 @@ async def collections_of(
         files = Tree()
     else:
         files = disk.read_tree(place)
-    return watched_image.collections(files, listed, folder=index or folder or "collections")
+    found_files = watched_image.collections(files, listed, folder=index or folder or "collections")
+    for sentence in watched_image.other_versions(found_files, listed):
+        say(f"collections: {sentence}")
+    return found_files
 
 
 async def content_of(

@@ -128,6 +128,27 @@ def test_an_ansible_image_has_the_collections_that_are_required(
 
 
 @pytest.mark.skipif(importlib.util.find_spec("ansible") is None, reason="needs `ansible`")
+def test_a_collection_in_another_version_than_the_pinned_one_is_named() -> None:
+    below = "usr/share/ansible/collections/ansible_collections"
+    tree = Tree(
+        {
+            f"{below}/kubernetes/core/MANIFEST.json": b'{"collection_info": {"version": "3.2.0"}}',
+            f"{below}/community/docker/MANIFEST.json": b'{"collection_info": {"version": "4.0.0"}}',
+        }
+    )
+    listed = [
+        {"name": "kubernetes.core", "version": "==3.1.0"},
+        {"name": "community.docker", "version": ">=3"},
+        {"name": "cloud.common", "version": "3.0.0"},
+        "community.general",
+    ]
+    assert watched_image.other_versions(tree, {"collections": listed}) == [
+        "`kubernetes.core` has version 3.2.0, but `requirements.yml` pins 3.1.0"
+    ]
+    listed[0] = {"name": "kubernetes.core", "version": "3.2.0"}
+    assert watched_image.other_versions(tree, {"collections": listed}) == []
+
+
 def test_collections_come_from_an_index(tmp_path: Path, make_wheel: Callable[..., Path]) -> None:
     folder = project(tmp_path / "web", "ansible", make_wheel)
     (folder / "requirements.yml").write_text(
