@@ -151,7 +151,7 @@ def check_workflow(language: str) -> None:
     if language not in ("", "python"):
         raise ConfigurationError(
             f"`--ci` has no effect here: workflows are for Python projects, not for {language}",
-            hint="call `make test` and `make bundle` in a workflow of your own",
+            hint="call `make test` and `make bundle` in your workflow",
         )
 
 
