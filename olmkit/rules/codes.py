@@ -33,11 +33,11 @@ class Code(NamedTuple):
 
 CONFIGURATION: Final = "configuration files"
 OLMKIT: Final = "olmkit itself"
-PROJECT: Final = "the project's files"
+PROJECT: Final = "project files"
 GENERATE: Final = "`olmkit generate`"
 SCAFFOLD: Final = "`olmkit create` and `olmkit edit`"
 BUNDLE: Final = "`olmkit bundle generate`"
-WATCHES: Final = "`watches.yaml` of Helm operators"
+WATCHES: Final = "`watches.yaml`"
 SCORECARD: Final = "`olmkit bundle scorecard`"
 RENDER: Final = "`olmkit catalog render`"
 TEMPLATE: Final = "`olmkit catalog template`"

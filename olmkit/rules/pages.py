@@ -19,10 +19,12 @@ FOLDER: Final = "docs/reference/rules"
 FAMILIES: Final[Mapping[str, str]] = {
     "API": "types and markers",
     "CFG": "configuration files",
-    "WCH": "`watches.yaml` of Helm operators",
+    "WCH": "`watches.yaml` of Helm and Ansible operators",
     "PRJ": "projects, scaffolds and generated bundles",
     "SRV": "served catalogs",
 }
+# Sources that are files, not commands.
+_FILES: Final = (codes.CONFIGURATION, codes.PROJECT, codes.WATCHES, codes.DATABASE)
 
 
 def pages() -> Tree:
@@ -44,9 +46,9 @@ def _index(families: Mapping[str, list[Code]], rules: Mapping[str, Rule]) -> str
         "# Rules",
         "",
         "`olmkit bundle validate` and `olmkit catalog validate` apply these rules.",
-        "`--list-rules` shows the rules of a profile, `--select` and `--ignore` take codes, names",
-        "and families. The other codes are what commands report about their input;",
-        "`olmkit explain CODE` prints the page of each code.",
+        "`--list-rules` shows the rules of a profile. `--select` and `--ignore` take codes, names and",
+        "families. Other commands report the codes without a suite. `olmkit explain CODE` prints the",
+        "page of a code.",
         "",
         "## Profiles",
         "",
@@ -79,7 +81,8 @@ def _page(family: str, members: Iterable[Code], rules: Mapping[str, Rule]) -> st
     lines = [f"# {family}: {_title(family)}"]
     for one in members:
         rule = rules.get(one.code)
-        where = f"suite {rule.suite}" if rule else f"reported by {one.source}"
+        verb = "found in" if one.source in _FILES else "reported by"
+        where = f"suite {rule.suite}" if rule else f"{verb} {one.source}"
         lines += ["", f"## {one.code}", "", f"`{one.name}`: {one.severity}, {where}", "", one.doc]
     return "\n".join(lines) + "\n"
 
