@@ -14,6 +14,14 @@ import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+# An existing object that the schema of a new CRD refuses.
+REJECTED_OBJECT: Final = re.compile(
+    r'existing CRs against new CRD\'s schema for "(?P<crd>[^"]+)": error validating \S+ '
+    r'Kind=(?P<kind>[^\s"]+) "(?P<object>[^"]+)": updated validation is too restrictive: '
+    r"(?:\[\]\.)?(?P<why>.*)",
+    re.DOTALL,
+)
+
 # The API server ended a request of OLM that took too long; those to webhooks have other words.
 API_SERVER_LATE: Final = "request did not complete within requested timeout"
 

@@ -74,7 +74,7 @@ def _plan_failure(plan: Manifest, words: str, readiness: Readiness) -> Diagnosis
         if phrase in words:
             return Diagnosis(
                 cause=refused.cause,
-                message=f"{refused.message}: {said}",
+                message=_rejected(words) or f"{refused.message}: {said}",
                 hint=refused.hint,
                 readiness=readiness,
             )
@@ -101,6 +101,17 @@ def _plan_failure(plan: Manifest, words: str, readiness: Readiness) -> Diagnosis
         cause="install-plan-failed",
         message=f"the InstallPlan `{name}` fails: {said}",
         readiness=readiness,
+    )
+
+
+def _rejected(words: str) -> str:
+    """Which object a new CRD refuses, and why; OLM puts long phrases before that."""
+    found = forms.REJECTED_OBJECT.search(words)
+    if found is None:
+        return ""
+    return (
+        f"the new CustomResourceDefinition `{found['crd']}` would refuse existing objects: "
+        f"{found['kind']} {found['object']}: {explanation.first_line(found['why'])}"
     )
 
 

@@ -325,6 +325,24 @@ def test_a_failed_plan_says_why(message: str, cause: str) -> None:
     assert explain(seen, "cache").cause == cause
 
 
+def test_the_object_that_a_new_crd_refuses_comes_first() -> None:
+    words = (
+        'error validating existing CRs against new CRD\'s schema for "things.example.com": error '
+        'validating example.com/v1, Kind=Thing "apps/small": updated validation is too '
+        "restrictive: [].spec.size: Invalid value: 1: must be at least 5"
+    )
+    failed = [condition("Installed", words, status="False")]
+    found = explain(
+        cluster(subscription(currentCSV=CSV, **REF), plan("Failed", CSV, conditions=failed)),
+        "cache",
+    )
+
+    assert found.message == (
+        "the new CustomResourceDefinition `things.example.com` would refuse existing objects: "
+        "Thing apps/small: spec.size: Invalid value: 1: must be at least 5"
+    )
+
+
 def test_a_request_that_the_api_server_did_not_finish_is_tried_again() -> None:
     trying = plan("Installing", CSV)
     trying["status"]["message"] = f'retrying execution due to error: error updating CRD "a": {LATE}'
