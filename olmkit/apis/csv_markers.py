@@ -93,7 +93,7 @@ def merged(base: Sequence[Any], generated: Sequence[Owned]) -> list[Any]:
 
 
 def api_key(entry: Any) -> GVK | None:
-    """Return which API an owned description is about; None if it does not say."""
+    """Return the API of an owned description; None if it is incomplete."""
     if not isinstance(entry, Mapping):
         return None
     _, _, group = str(entry.get("name", "")).partition(".")

@@ -206,7 +206,7 @@ class Sources:
         return self.declarations.get(name)
 
     def lineage(self, name: Named) -> tuple[Struct, ...]:
-        """A model and those it is derived from, in the order in which Python looks into them."""
+        """Return a model and its bases in Python's method resolution order."""
         left = [name]
         while left:
             declaration = self.declarations.get(left[-1])

@@ -202,7 +202,7 @@ def _folded(text: str, words: Mapping[str, str]) -> str:
 
 
 def _merge(target: Manifest, patch: Mapping[str, Any]) -> Manifest:
-    """A strategic merge; lists are replaced, as those that a marker can make have no keys."""
+    """Apply a strategic merge; lists are replaced, since those from markers have no keys."""
     merged = dict(target)
     for key, value in patch.items():
         old = merged.get(key)

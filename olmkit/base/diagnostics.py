@@ -144,7 +144,7 @@ def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:
 
 
 def below(root: str, diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """The findings about files of a folder, as the user names them who named the folder `root`."""
+    """Return the findings with paths that start with the user's path `root`."""
     return tuple(
         found._replace(
             at=_below(root, found.at) if found.at else None,

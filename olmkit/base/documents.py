@@ -115,11 +115,11 @@ class Document:
         return made
 
     def at(self, *keys: Key) -> Location:
-        """Return where the value under `keys` is; where it is missing, its nearest ancestor."""
+        """Return the place of the value under `keys`, or of its nearest ancestor."""
         return self._location(keys, of_key=False)
 
     def at_key(self, *keys: Key) -> Location:
-        """Return where the last of `keys` itself is."""
+        """Return the place of the last of `keys` itself."""
         return self._location(keys, of_key=True)
 
     def get(self, *keys: Key, default: Any = None) -> Any:
@@ -315,7 +315,7 @@ def load_all(data: bytes, path: str, *, as_kustomize: bool = False) -> Iterator[
 
 
 def broken_parts(data: bytes, path: str) -> Iterator[InputError]:
-    """The documents after the first line of `---` that cannot be read, each with its error."""
+    """Yield the errors of unreadable documents after the first `---` line."""
     for number, (start, end) in enumerate(_parts(data)):
         if number == 0:
             continue

@@ -29,7 +29,7 @@ def varint(value: int) -> bytes:
 
 
 def head(number: int, length: int) -> bytes:
-    """Return what is before the `length` bytes of field `number`."""
+    """Return the header of field `number` with `length` bytes."""
     return varint(number << 3 | _BYTES) + varint(length)
 
 

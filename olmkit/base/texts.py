@@ -25,12 +25,12 @@ def bounded_message(text: str) -> str:
 
 
 def bounded_values(text: str) -> str:
-    """A text in which each value is cut: as long as its sentences and lists of values are."""
+    """Return a text with each value truncated, but complete sentences and lists."""
     return _with_short_values(text, MOST)
 
 
 def bounded_hint(text: str) -> str:
-    """A hint in which each value is cut; a command, which has spaces, only when it is very long."""
+    """Return a hint with each value truncated; commands, with spaces, only if very long."""
     if len(text) <= MOST:
         return text
 

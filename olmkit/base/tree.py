@@ -55,7 +55,7 @@ class Tree(Mapping[str, File]):
         return self._files[path].data
 
     def chunks(self, path: str) -> Iterator[bytes]:
-        """The bytes of one file in pieces; a tree that is not in memory reads them one by one."""
+        """Yield the bytes of a file in chunks, which are read one by one if not in memory."""
         data = self.data(path)
         if data:
             yield data
@@ -119,7 +119,7 @@ class Changes:
         return len(self.items)
 
     def undone(self) -> Changes:
-        """Return what must happen to have everything as it was before."""
+        """Return the changes that undo these changes."""
         kinds = {
             ChangeKind.CREATE: ChangeKind.REMOVE,
             ChangeKind.UPDATE: ChangeKind.UPDATE,
@@ -131,7 +131,7 @@ class Changes:
 
 
 def diff(wanted: Tree, found: Tree, *, stale: frozenset[str] = frozenset()) -> Changes:
-    """Return what turns `found` into `wanted`.
+    """Return the changes that turn `found` into `wanted`.
 
     Files that are found and not wanted stay, except those named in `stale`: only
     files that olmkit wrote are ever removed, and the caller knows which these are.

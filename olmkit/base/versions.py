@@ -254,7 +254,7 @@ _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def _tokens(text: str) -> list[str]:
-    """The words of a range, as bytes are counted: a blank behind `<`, `>` or `=` does not split.
+    """Return the parts of a range; a space after `<`, `>` or `=` does not separate parts.
 
     Words of a single byte are dropped, whatever they are.
     """
@@ -386,7 +386,7 @@ def _no_release(text: str, words: str) -> InvalidVersionError:
 
 
 def _complaint(text: str) -> str:
-    """Return what is wrong with a text that is not a version, in the words that other tools use."""
+    """Return the error for an invalid version, with the message of other tools."""
     if not text:
         return "Version string empty"
     parts = text.split(".", 2)

@@ -106,7 +106,7 @@ _GROUPS_OF_REFERENCES: Mapping[str, tuple[str, ...]] = {
 
 
 def _is_of_a_reference(prefix: str, args: list[str]) -> bool:
-    """Whether a command line is one of operator-sdk or opm, and not of our command of that name."""
+    """Return whether the arguments are those of operator-sdk or opm, not of olmkit."""
     return not prefix and args[1:2] != [] and args[1] in _GROUPS_OF_REFERENCES.get(args[0], ())
 
 

@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def _text(arguments: Sequence[str]) -> str:
-    """Return what a command line without a command prints; empty for all others."""
+    """Return the output of a command line without a command; empty for all others."""
     if "_OLMKIT_COMPLETE" in os.environ:
         return ""
     if arguments in _HELP:

@@ -39,7 +39,7 @@ def read_file(path: Path, *, limit: int = MAX_FILE_SIZE) -> bytes:
 
 
 def read_if_there(path: Path, *, limit: int = MAX_FILE_SIZE) -> bytes | None:
-    """The bytes of one regular file, None when no file is there; raises as `read_file` does."""
+    """Return the bytes of a file; None if it does not exist. Raises like `read_file`."""
     return read_file(path, limit=limit) if path.is_file() else None
 
 
@@ -130,7 +130,7 @@ def files_of(folder: Path) -> Iterator[Path]:
 
 
 def _below(folder: Path) -> Iterator[Path]:
-    """The same with what is neither a file nor a folder."""
+    """Yield the same with what is neither a file nor a folder."""
     if not folder.exists():
         raise ConfigurationError(f"`{folder}` does not exist")
     if not folder.is_dir():
@@ -273,7 +273,7 @@ def _write_aside(path: Path, data: bytes, mode: int) -> Path:
 
 
 def is_aside(name: str) -> bool:
-    """Whether a file is one that a program which was killed has left, or that one is writing."""
+    """Return whether a file is a temporary file of a running or killed process."""
     return name.startswith(ASIDE[0]) and name.endswith(ASIDE[1])
 
 
@@ -328,6 +328,6 @@ def _umask() -> int:
 
 
 def disk_error(path: Path, error: OSError) -> RemoteError:
-    """Return what the disk said, in our words."""
+    """Return the message of a disk error."""
     reason = (error.strerror or str(error)).lower()
     return RemoteError(f"cannot access `{path}`: {reason}", temporary=False)

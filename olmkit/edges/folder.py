@@ -71,7 +71,7 @@ class Folder(Tree):
         return disk.read_part(self._checked(path), start, end)
 
     def _checked(self, path: str) -> Path:
-        """The file on the disk. Raises `InputError` for a link that leads nowhere, or away."""
+        """Return the file's path, or raise `InputError` for a broken or external link."""
         file = self._root / path
         if file.is_symlink():
             if not file.exists():
@@ -97,7 +97,7 @@ def _names(root: Path, *, linked_folders: bool = True) -> Iterator[str]:
 
 
 def fingerprint(root: Path) -> str:
-    """Return what changes when a file below `root` is added, removed or written.
+    """Return a value that changes when a file below `root` is added, removed or written.
 
     Files are looked at, not read. Raises `OSError` when the folder cannot be read.
     """

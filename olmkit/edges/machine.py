@@ -33,7 +33,7 @@ def version_of(distribution: str) -> str:
 
 
 def extras_of(distribution: str) -> Mapping[str, tuple[str, ...]]:
-    """The distributions that each extra of an installed distribution needs; none if not installed.
+    """Return the distributions that each extra needs; none if it is not installed.
 
     An extra that only gathers extras of another distribution needs what those need; one that
     gathers extras of the same distribution needs the distribution itself.

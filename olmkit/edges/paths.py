@@ -47,7 +47,7 @@ def is_within(path: Path, folder: Path) -> bool:
 
 
 def expanded(path: str) -> Path:
-    """The path with a leading `~` replaced; `RuntimeError` when there is no home folder."""
+    """Return the path with `~` expanded; raise `RuntimeError` without a home folder."""
     return Path(path).expanduser()
 
 
@@ -57,7 +57,7 @@ def simplified(path: Path) -> Path:
 
 
 def matching(folder: Path, pattern: str) -> list[Path]:
-    """The entries of a folder that match a pattern such as `*.yaml`, sorted; none without it."""
+    """Return the sorted entries of a folder that match a pattern; none if it is missing."""
     return sorted(folder.glob(pattern)) if folder.is_dir() else []
 
 

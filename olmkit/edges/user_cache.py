@@ -12,7 +12,7 @@ from olmkit.base.diagnostics import ConfigurationError
 
 
 def folder(environment: Mapping[str, str], name: str) -> Path:
-    """The folder `name` in `OLMKIT_CACHE`, else below `olmkit` in the user's folder of caches.
+    """Return the folder `name` in `OLMKIT_CACHE`, else in the user's cache folder.
 
     Raises `ConfigurationError` when no variable names a folder. A fixed name in `/tmp` would let
     other users decide what is read from it.

@@ -26,7 +26,7 @@ _MAX_TICKETS = 65536 // _INDEX.size
 
 
 def map_all(work: Callable[[T], R], items: Sequence[T], *, processes: int = 0) -> list[R]:
-    """Return what `work` makes of each item, in their order; 0 processes: one for each processor.
+    """Return the results of `work` for the items; 0 processes: one for each processor.
 
     Results can be pickled. What `work` raises in a worker is lost there, and raised when the
     item is done once more here, so `work` is free of effects.

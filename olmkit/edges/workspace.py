@@ -37,7 +37,7 @@ class Workspace:
         return self.read(path, limit=limit) if self.has(path) else None
 
     def files(self, below: str) -> Iterator[str]:
-        """The paths of all files below a folder (`.`: this one), in order; or of that file."""
+        """Return the sorted paths of all files below a folder, or of a single file."""
         place = self.folder / below
         if place.is_file():
             yield below
@@ -49,7 +49,7 @@ class Workspace:
         yield from sorted(found)
 
     def present(self, paths: Iterable[str]) -> Tree:
-        """Return what is at these paths, for those that exist."""
+        """Return the existing files at these paths."""
         files: dict[str, File] = {}
         for path in paths:
             place = self.folder / path

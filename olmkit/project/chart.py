@@ -112,7 +112,7 @@ class _Parts:
 
 
 def _operator(manifests: list[dict[str, Any]]) -> dict[str, Any]:
-    """The Deployment that runs the operator: the only one, or that with a container `manager`."""
+    """Return the operator's Deployment: the only one, or that with a container `manager`."""
     found = [one for one in manifests if objects.kind(one) == "Deployment"]
     if len(found) > 1:
         found = [one for one in found if any(text(c.get("name")) == "manager" for c in _all(one))]

@@ -171,7 +171,7 @@ def document(project_file: bytes, *, prefix: str = "") -> Document:
 
 
 def seen_from_watches(project: Project, read: Callable[[str], bytes | None]) -> Project:
-    """The project with the layout of its `watches.yaml`, where its own layout cannot be right.
+    """Return the project with the layout of its `watches.yaml` if its own is wrong.
 
     That is so for one of Go without a `go.mod`, and for none without sources that build a package.
     In a Go program, kinds of the file that name no Go package are those of charts and roles.
@@ -216,7 +216,7 @@ def old_version(project_file: Document) -> str:
 
 
 def of_any_version(project_file: Document) -> Project:
-    """The project of a PROJECT file of version 3, or of one that has the same keys; no settings.
+    """Return the project of a PROJECT file of version 3 or a similar one, without settings.
 
     Raises `ConfigurationError` for one that has something else under these keys.
     """
@@ -229,7 +229,7 @@ def of_any_version(project_file: Document) -> Project:
 
 
 def without_file(pyproject: bytes | None, *, prefix: str = "") -> Project:
-    """A project that has settings but no PROJECT file: its APIs and its name are not known."""
+    """Return a project with settings but without a PROJECT file, APIs and name."""
     settings, warnings = parse_settings(pyproject, prefix + PYPROJECT_FILE)
     from olmkit.base import documents
 

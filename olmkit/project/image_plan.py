@@ -196,7 +196,7 @@ def wheel_tags(platform: Platform, libc: str) -> tuple[str, ...]:
 
 
 def machine_of(platform: Platform) -> str:
-    """What Python calls the processor of `platform`; `InputError` for one it has no wheels for."""
+    """Return Python's name of the platform's processor, or raise `InputError`."""
     machine = _MACHINES.get(platform.architecture)
     if platform.os != "linux" or machine is None:
         raise InputError(
@@ -212,7 +212,7 @@ def uses_musl(libc: str) -> bool:
 
 
 def entrypoint(application: Application, settings: Settings) -> tuple[str, ...]:
-    """Return how the operator is started."""
+    """Return the entry point of the operator."""
     return settings.image_entrypoint or ("python", "-m", application.module)
 
 
@@ -258,7 +258,7 @@ def compose(
 
 
 def labels(application: Application) -> Mapping[str, str]:
-    """Return what the image says of itself, by the keys that the OCI has agreed on."""
+    """Return the image's labels with the keys of the OCI specification."""
     prefix = "org.opencontainers.image"
     said = {
         "title": application.name,
@@ -271,7 +271,7 @@ def labels(application: Application) -> Mapping[str, str]:
 
 
 def code_tree(files: Mapping[str, Tree]) -> Tree:
-    """The code's layer from the trees of the packages, without what Python makes by itself."""
+    """Return the code layer from the packages, without files that Python generates."""
     found = Tree()
     for folder, tree in files.items():
         kept = Tree(

@@ -163,12 +163,12 @@ def _settings(words: list[str]) -> dict[str, Any]:
 
 
 def _split(options: str) -> list[str]:
-    """The options of a generator; commas inside braces and quotes separate items of a value."""
+    """Return the options of a generator; commas in braces and quotes separate items."""
     return [option for option in _COMMA.split(options) if option]
 
 
 def _output(rule: str, generator: str) -> str:
-    """The folder inside the project that an output rule gives a generator; empty for none."""
+    """Return the output folder of a generator inside the project; empty for none."""
     form = rule.removeprefix(f"{generator}:")
     match = _FORM.fullmatch(form)
     folder = match.group(1).strip("\"'") if match else ""

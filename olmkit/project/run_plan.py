@@ -47,7 +47,7 @@ def plan(
     namespace: str = "",
     arguments: Sequence[str] = (),
 ) -> RunPlan:
-    """Return how the operator is started.
+    """Return the command that starts the operator.
 
     `entrypoint` is that of its image, `python` the interpreter of this machine in the place
     of the image's. `namespace`: the only one that is watched; empty leaves it to the rest.
@@ -75,7 +75,7 @@ WATCHES_LANGUAGES = tuple(WATCHED_LAYOUTS)
 
 
 def watches_entrypoint(language: str) -> tuple[str, ...]:
-    """Return how the operator of a `watches.yaml` of this language starts."""
+    """Return the command that starts the operator of a `watches.yaml`."""
     return ("python", "-m", "olmkit.hybrid", language)
 
 
@@ -91,7 +91,7 @@ def kinds(project: Project) -> tuple[GVK, ...]:
 
 
 def missing_kinds(missing: Sequence[GVK]) -> ConfigurationError:
-    """Return what to say when the cluster does not know kinds of the project."""
+    """Return the error that the cluster does not serve kinds of the project."""
     listed = ", ".join(f"`{one.kind}` of `{one.group}/{one.version}`" for one in missing)
     return ConfigurationError(
         f"the cluster does not serve {listed}",

@@ -47,7 +47,7 @@ def write(
     version: str = "",
     created: int = 0,
 ) -> bytes:
-    """The document for the operator `name`, the installed `packages` and more `parts`, as JSON.
+    """Return the SBOM of the operator `name`, its `packages` and more `parts` as JSON.
 
     `version` is that of the operator, where it is known; `created` is the time of the document
     in Unix seconds. Raises `ConfigurationError` when the library that writes it is not installed.

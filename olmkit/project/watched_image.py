@@ -102,7 +102,7 @@ def ansible_programs() -> Tree:
 
 
 def collections(files: Tree, requirements_file: Any, *, folder: str) -> Tree:
-    """The layer with collections; `ConfigurationError` when one that is required is missing."""
+    """Return the layer with collections; raise `ConfigurationError` if one is missing."""
     below = Tree(files).under("ansible_collections")
     there = {"/".join(path.split("/")[:2]) for path in below}
     missing = [

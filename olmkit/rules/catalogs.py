@@ -33,7 +33,7 @@ _SHOWN_MEDIA_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/s
 
 
 def within(package: str, channel: str = "", bundle: str = "") -> str:
-    """Return what a finding is about, as it is shown below its place."""
+    """Return the subject of a finding, which is printed below its place."""
     parts = [("package", package), ("channel", channel), ("bundle", bundle)]
     return ", ".join(f"{kind} `{name}`" for kind, name in parts if name)
 

@@ -198,7 +198,7 @@ def register() -> Mapping[str, Code]:
 
 
 def find(word: str) -> Code:
-    """The code with this code or name; `ConfigurationError` with the nearest one otherwise."""
+    """Return the code with this code or name, or raise `ConfigurationError`."""
     known = register()
     for one in known.values():
         if word.upper() == one.code or word.lower() == one.name:

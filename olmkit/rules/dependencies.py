@@ -540,7 +540,7 @@ def _other_keys(document: Document, section: str) -> Iterator[Finding]:
 
 
 def _all_properties(bundle: Bundle) -> Iterator[FileProperty]:
-    """Yield those of the properties file, then those of the CSV's deprecated annotation."""
+    """Yield the properties of the file, then those of the CSV's deprecated annotation."""
     yield from bundle.properties
     csv = bundle.csv
     text = csv.annotations.get("olm.properties", "") if csv else ""

@@ -363,7 +363,7 @@ def choose_for(
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
 ) -> dict[str, tuple[Rule, ...]]:
-    """The rules to run for several kinds of subjects; a word may name rules of one of them only."""
+    """Return the rules for several kinds of subjects; a name may match one kind only."""
     for subject in subjects:
         _load(subject)
     everything = tuple(rule for subject in subjects for rule in _loaded_rules(subject))
@@ -392,7 +392,7 @@ def run(
     facts: Facts | None = None,
     severities: Mapping[str, Severity] | None = None,
 ) -> tuple[Diagnostic, ...]:
-    """Return what the chosen rules find, stamped and sorted by place."""
+    """Return the findings of the selected rules, sorted by place."""
     facts = facts or Facts()
     found: list[Diagnostic] = []
     for entry in chosen:
@@ -489,7 +489,7 @@ def _load(subject: str, suites: frozenset[str] | None = None) -> None:
 
 
 def _shown(message: str) -> str:
-    """Return one line of bounded length, whatever the values in it are."""
+    """Return the message on one line of limited length."""
     if "\n" in message:
         message = message.replace("\n", "\\n")
     return message if len(message) <= _MAX_MESSAGE else f"{message[:_MAX_MESSAGE]}…"

@@ -30,7 +30,7 @@ class Fixed(NamedTuple):
 
 
 def fixed(tree: Tree, root: str, judge: Judge) -> Fixed:
-    """The files with every fix of what `judge` finds; places of findings begin with `root`."""
+    """Return the files with all fixes of findings of `judge`, whose paths start with `root`."""
     found = judge(tree)
     applied = 0
     for _ in range(_MAX_ROUNDS):

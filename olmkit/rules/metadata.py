@@ -341,7 +341,7 @@ def metadata_folder(bundle: Bundle) -> Iterator[Finding]:
 
 
 def _bundle_below(bundle: Bundle) -> str:
-    """Return what to do when the folder of several bundles was named: one of them is read then."""
+    """Return a hint for a folder with several bundles, of which only one is read."""
     folder = bundle.metadata_dir.rpartition("/")[0]
     named = layout.directory(bundle.annotations.get(model.MANIFESTS, ""))
     if not folder or not named:

@@ -114,7 +114,7 @@ SUBMISSIONS: Final[Mapping[str, tuple[Elsewhere, ...]]] = {
 def not_run(
     profile: Profile, chosen: tuple[Rule, ...], facts: Facts, *, named: bool = False
 ) -> tuple[Elsewhere, ...]:
-    """Return what did not run: rules that lack a fact, and what else the profile's pipeline checks.
+    """Return the checks that did not run: rules without a fact, and other pipeline checks.
 
     `named`: the caller named the rules, so that only those are of interest.
     """

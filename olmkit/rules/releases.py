@@ -299,7 +299,7 @@ def shadowed_entries(release: CatalogRelease) -> Iterator[Finding]:
 
 
 def _shadow_words(some: list[Shadow]) -> tuple[str, str]:
-    """Return what is in front of the entries, and what to do about it."""
+    """Return the obstacle before the entries, and a hint."""
     others = list(dict.fromkeys(name for one in some for name in one.by))
     one, listed, them = len(others) == 1, _listed(others, most=2), _them(some)
     if some[0].is_skipped:
@@ -332,7 +332,7 @@ def _channels(catalog: Catalog) -> Iterator[Channel]:
 
 
 def _upgrade_paths(release: CatalogRelease) -> Iterator[tuple[Channel, str, list[UpgradePath]]]:
-    """Each channel that has an order, with its head and the way from all that may be installed."""
+    """Yield each valid channel with its head and the paths from all installable entries."""
     for channel in _channels(release.new):
         entries = dict(channel.entries)
         package = release.old.packages.get(channel.package) if release.old else None

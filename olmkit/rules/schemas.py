@@ -180,7 +180,7 @@ def _find(bundle: Bundle) -> list[tuple[CustomResourceDefinition, SchemaProblem]
 def _column_paths(
     bundle: Bundle,
 ) -> Iterator[tuple[CustomResourceDefinition, Keys, str, Mapping[str, Any] | None]]:
-    """Every printer column of v1 CRDs: its place, its path, and the schema that it leads into."""
+    """Yield the printer columns of v1 CRDs: place, path, and schema."""
     for crd in bundle.crds:
         if crd.is_beta:
             continue

@@ -136,7 +136,7 @@ def _crds_have_validation(bundle: Bundle) -> ScorecardResult:
 def _served(
     bundle: Bundle, sample: Mapping[str, Any]
 ) -> Iterator[tuple[CustomResourceDefinition, Mapping[str, Any]]]:
-    """The versions of CRDs that have the version and kind of the sample; the group is ignored."""
+    """Return the CRD versions with the version and kind of the sample, in any group."""
     gvk = examples.gvk_of(sample)
     for crd in bundle.crds:
         for version in crd.versions:

@@ -56,7 +56,7 @@ def bundle_large(bundle: Bundle) -> Iterator[Finding]:
 
 
 def compressed_size(bundle: Bundle) -> int:
-    """Return what the files of the manifests folder take in a ConfigMap, in bytes."""
+    """Return the size of the manifests folder in a ConfigMap, in bytes."""
     size: int = bundle.once("compressed size", _compressed_size)
     return size
 

@@ -11,7 +11,7 @@ OPENSHIFT_VERSIONS = "com.redhat.openshift.versions"
 
 
 def kube_minor(bundle: Bundle, facts: Facts) -> int | None:
-    """The newest minor version of Kubernetes 1 that the caller or the CSV names; None if unknown.
+    """Return the newest Kubernetes minor version of the caller or the CSV, or None.
 
     Of several versions of OpenShift the newest counts. A pre-release belongs to its minor version
     if the caller names it; as a `minKubeVersion` it comes before, as `1.25.0-0` is written to
@@ -38,6 +38,6 @@ def minor_of(version: str) -> int | None:
 
 
 def openshift_minors(bundle: Bundle, facts: Facts) -> tuple[int, ...] | None:
-    """The minor versions of OpenShift 4 that the bundle is for; None when nothing names them."""
+    """Return the OpenShift 4 minor versions that the bundle supports; None if unknown."""
     named = facts.openshift_versions or bundle.annotations.get(OPENSHIFT_VERSIONS, "")
     return openshift.parse(named) if named.strip() else None

@@ -103,7 +103,7 @@ def crds(
 
 
 def plural(every: Sequence[KindVersion]) -> str:
-    """The plural under which a kind is served: what a version's marker says, else by the rules."""
+    """Return the plural of a kind: from a version's marker, else by the rules."""
     said = [marker for v in every if (marker := _last(v.kind, "kubebuilder:resource"))]
     paths = [marker.get("path") for marker in said if marker.get("path")]
     return str(paths[-1]) if paths else names.plural_of_kind(every[0].kind.name.name)

@@ -256,7 +256,7 @@ class SchemaBuilder:
     def _with_parts(
         self, struct: Struct, own: Schema, parts: list[Schema], *, is_root: bool
     ) -> Schema:
-        """Return what is merged into a type goes before the type's own keys, except in a kind."""
+        """Merge an embedded type's keys before the type's own keys, except in a kind."""
         if not parts:
             return own
         first, *others = [own, *parts] if is_root else [*parts, own]
@@ -380,7 +380,7 @@ class SchemaBuilder:
     # Type expressions
 
     def _see(self, kind: TypeExpression, at: Location) -> tuple[Schema, Schema | None]:
-        """Return what markers of a field see of its type, and the whole of a declared one."""
+        """Return the view of a field's type for markers, and the whole declared type."""
         match kind:
             case Constrained(base=base):
                 return self._see(base, at)
@@ -550,7 +550,7 @@ def _is_of_type(value: Any, kind: str) -> bool:
 
 
 def _size(schema: Any) -> int:
-    """Return how many fields a schema has, all in all."""
+    """Return the total number of fields in a schema."""
     count = 0
     waiting = [schema]
     while waiting:
@@ -565,7 +565,7 @@ def _size(schema: Any) -> int:
 
 
 def _with_short_descriptions(schema: Schema, limit: int) -> Schema:
-    """The schema with every description cut; what is shared with other schemas is not changed."""
+    """Return a copy of the schema with truncated descriptions."""
     found: Schema = {}
     for key, value in schema.items():
         if key == "description":

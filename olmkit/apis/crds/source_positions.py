@@ -39,7 +39,7 @@ _SIZES = ("Items", "Length", "Properties")
 
 
 def find(sources: Sources, kind: Struct, keys: Keys) -> Location:
-    """The place of what is at `keys` in the schema of `kind`; the kind itself at the least."""
+    """Return the place of `keys` in the schema of `kind`, or the place of the kind."""
     walk = _Walk(sources, kind)
     rest = list(keys)
     while len(rest) > 1 and rest[0] in ("properties", "items", "additionalProperties"):

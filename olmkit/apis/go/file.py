@@ -47,7 +47,7 @@ class GoFile:
     _lines: list[bytes] | None = None
 
     def at(self, node: Node) -> Location:
-        """Return where a node is, columns in characters."""
+        """Return the place of a node, with columns in characters."""
         line, column = node.start_point
         end_line, end = node.end_point
         return Location(
@@ -100,7 +100,7 @@ def _name_before_version(path: str) -> str:
 
 
 def with_groups(file: GoFile, children: list[Node]) -> Iterator[tuple[Node | None, list[GoGroup]]]:
-    """Each node that is not a comment with the groups above it; at the end the rest of the groups.
+    """Yield each node with the comment groups above it; then the remaining groups.
 
     Comments behind a declaration on the same line document nothing and are left out.
     """

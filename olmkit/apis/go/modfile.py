@@ -84,5 +84,5 @@ def _directives(text: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def escaped(path: str) -> str:
-    """A module path as the module cache writes it: capital letters behind an exclamation mark."""
+    """Return a module path as in the module cache, with `!` before capital letters."""
     return re.sub(r"[A-Z]", lambda match: "!" + match.group().lower(), path)

@@ -30,7 +30,7 @@ class Modules(Protocol):
     """The port to the files of packages that are not the project's own."""
 
     def files(self, package: str) -> Mapping[str, bytes] | None:
-        """The Go files of an import path by the paths they are shown under; None without any."""
+        """Return the Go files of an import path by their shown paths; None if there are none."""
         ...
 
     def version(self, module: str) -> str:

@@ -180,7 +180,7 @@ class _Reader:
     def _markers(
         self, comments: Iterable[Comment], level: MarkerLevel, *, is_own: bool
     ) -> tuple[Marker, ...]:
-        """The markers among comments; in external packages, unknown ones are not reported."""
+        """Return the markers in comments; unknown ones in external packages are ignored."""
         findings = self.findings if is_own else self._quiet
         found = tuple(read_marker(comment, level, findings) for comment in comments)
         return tuple(marker for marker in found if marker)
@@ -195,7 +195,7 @@ class _Reader:
     # Declarations
 
     def _is_kind(self, declaration: GoDeclaration, scope: TypeScope) -> bool:
-        """Whether a type embeds both metas, or is built on a type of another package that does."""
+        """Return whether a type embeds both metas, directly or through another package."""
         kind = declaration.type
         if isinstance(kind, GoName) and kind.package and not declaration.is_alias:
             found = self.types.declaration(Named(kind.package, kind.name))

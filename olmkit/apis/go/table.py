@@ -44,7 +44,7 @@ def _table() -> dict[str, Any]:
 
 
 def package(path: str, version_of: Callable[[str], str]) -> GoPackage | None:
-    """A package as it was in the release that the project depends on, or in the nearest one."""
+    """Return a package from the release that the project uses, or the nearest one."""
     found = _table()["packages"].get(path)
     if found is None:
         return None
@@ -85,7 +85,7 @@ def releases(module: str) -> tuple[str, ...]:
 
 
 def nearest(module: str, version: str) -> str:
-    """The release of the table that is taken for a version of a module; empty without any."""
+    """Return the table's release for a version of a module; empty if there is none."""
     return _nearest(list(releases(module)), version)
 
 

@@ -138,7 +138,7 @@ class TypeResolver:
         return declaration, TypeScope(package, declaration.dots)
 
     def underlying(self, kind: GoType, scope: TypeScope) -> tuple[GoType, TypeScope]:
-        """What a type is built on at last: a basic name, or an expression that is not a name."""
+        """Return the underlying type: a basic name, or an expression that is not a name."""
         for _ in range(_TOO_DEEP):
             if not isinstance(kind, Name):
                 break
@@ -263,7 +263,7 @@ class TypeResolver:
     def _alias(
         self, declaration: GoDeclaration, named: Named, scope: TypeScope, at: Location
     ) -> TypeExpression:
-        """An alias is the type that it names; an alias of a basic type is a separate type."""
+        """Return the type of an alias; an alias of a basic type is a separate type."""
         kind = declaration.type
         if not isinstance(kind, Name):
             return self.refuse(
@@ -345,7 +345,7 @@ class TypeResolver:
 
 
 def field_words(one: GoField) -> str:
-    """Return how a field is called in a finding."""
+    """Return the name of a field in findings."""
     if one.names:
         return f"`{', '.join(one.names)}`"
     return f"`{one.embedded.name}`" if one.embedded else "of an embedded type"

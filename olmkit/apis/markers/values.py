@@ -172,7 +172,7 @@ class Reader:
     # Values
 
     def value(self, kind: ValueType, *, in_list: bool = False, in_key: bool = False) -> Any:
-        """Return one value of a declared type, leaving the reader behind it."""
+        """Read one value of a declared type."""
         self.depth += 1
         if self.depth > _MAX_DEPTH:
             raise MarkerError("values are nested too deep", self.position)
@@ -416,7 +416,7 @@ def _no_constant(text: str) -> Any:
 
 
 def _with_whole_characters(value: Any) -> Any:
-    """A JSON value with the replacement character for each surrogate that lacks its other half."""
+    """Return a JSON value with unpaired surrogates replaced."""
     text = json.dumps(value, ensure_ascii=False)
     return json.loads(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
 

@@ -66,7 +66,7 @@ def of_class(
     ancestry: Iterator[tuple[Module, ast.ClassDef]],
     findings: Findings,
 ) -> Renaming:
-    """Return what renames the fields of a class; `ancestry` begins with it, then come its bases.
+    """Return the alias generator of a class; `ancestry` is the class and its bases.
 
     API006 at what is not supported, and at a class that names its fields in another
     way than its bases do, since that would rename theirs too.
@@ -112,7 +112,7 @@ def _said(names: Names, module: Module, node: ast.ClassDef) -> tuple[str, Module
 
 
 def _configuration(names: Names, module: Module, node: ast.ClassDef) -> Iterator[ast.keyword]:
-    """Yield what pydantic's `model_config` or `class Config` say, as keywords."""
+    """Yield the settings of pydantic's `model_config` or `class Config` as keywords."""
     for statement in node.body:
         match statement:
             case (

@@ -181,7 +181,7 @@ class TypeReader:
         return self.dotted(head) in _SKIPPED
 
     def is_alias(self, value: ast.expr) -> bool:
-        """Whether `X = value` is meant as a type, and not as a value: `str | None`, `list[int]`."""
+        """Return whether `X = value` defines a type, such as `str | None` or `list[int]`."""
         match value:
             case ast.Call(func=maker, args=args):
                 return self.dotted(maker) in _typing("NewType") and len(args) == 2
@@ -212,7 +212,7 @@ class TypeReader:
         return is_alias or name.name in module.aliases
 
     def read(self, expression: ast.expr, facts: Facts | None = None) -> TypeExpression:
-        """The type that an annotation means. Without `facts`, metadata limits the type itself."""
+        """Return the type of an annotation. Without `facts`, metadata applies to the type."""
         self.depth += 1
         try:
             if self.depth > _TOO_DEEP:
@@ -473,7 +473,7 @@ def import_hint(name: str) -> str:
 
 
 def aliased(value: ast.expr) -> ast.expr:
-    """Return what an alias means: the second argument of `NewType`, else the value itself."""
+    """Return the type of an alias: the second argument of `NewType`, else the value."""
     return value.args[1] if isinstance(value, ast.Call) and len(value.args) > 1 else value
 
 

@@ -76,7 +76,7 @@ def kind_of_members(names: Names, module: Module, node: ast.ClassDef) -> str:
 def member(
     names: Names, module: Module, node: ast.ClassDef, name: str, value: ast.expr
 ) -> ast.expr:
-    """What an attribute of a class was given; `auto()` in a `StrEnum` is its name in lower case."""
+    """Return the value of a class attribute; `auto()` in a `StrEnum` is the lower-case name."""
     is_auto = isinstance(value, ast.Call) and names.dotted(module, value.func) == "enum.auto"
     if is_auto and "enum.StrEnum" in bases(names, module, node):
         return ast.copy_location(ast.Constant(name.lower()), value)

@@ -441,7 +441,7 @@ class ModuleReader:
         return self._words(node.body[0]) if node.body and _is_text(node.body[0]) else None
 
     def _words(self, statement: ast.stmt) -> str:
-        """The text of a docstring; markers in it are reported, since they are not read there."""
+        """Return the text of a docstring; report markers in it, which have no effect."""
         text = statement.value.value  # type: ignore[attr-defined]
         if not literals.is_text(text):
             self.findings.add(
@@ -532,7 +532,7 @@ class ModuleReader:
     def _is_inside(
         self, group: Group, node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
     ) -> bool:
-        """Whether a group is in the body of a class or function, also after its last line."""
+        """Return whether a comment group is in the body of a class or function."""
         end = node.end_lineno or node.lineno
         if group.first <= node.lineno:
             return False

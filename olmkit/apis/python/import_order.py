@@ -38,7 +38,7 @@ def _wanted(module: Module, modules: Mapping[str, Module]) -> Iterator[tuple[str
 def _comes_too_early(
     statement: ast.ImportFrom, other: Module, goes_on: Collection[ast.ImportFrom]
 ) -> bool:
-    """Whether a name is defined only after the last import of the circle in the other module."""
+    """Return whether a name is defined after the last cyclic import in its module."""
     last = max((one.lineno for one in goes_on), default=0)
     there = {alias.name: one.lineno for one in goes_on for alias in one.names}
     there |= {name: node.lineno for name, node in other.classes.items()}

@@ -49,7 +49,7 @@ class Literals:
         return None if isinstance(value, (list, dict)) and not value else value
 
     def made_by(self, factory: ast.expr) -> Any:
-        """Return what a `default_factory` makes, as `default_value` has it."""
+        """Return the value of a `default_factory`, like `default_value`."""
         if isinstance(factory, ast.Lambda):
             takes_nothing = not ast.unparse(factory.args)
             return self.default_value(factory.body) if takes_nothing else MISSING
@@ -75,7 +75,7 @@ class Literals:
         return module, expression
 
     def constant(self, expression: ast.expr) -> tuple[Module, ast.expr] | None:
-        """The value of a name of a literal or of an enumeration's member, and where it is set."""
+        """Return the value of a constant or an enumeration member, and its place."""
         dotted = self.names.dotted(self.module, expression).removesuffix(".value")
         declared = self.names.declared(dotted)
         if declared:

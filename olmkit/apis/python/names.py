@@ -50,7 +50,7 @@ class Module:
         return name not in _BUILTINS and not self.has(name) and not self.stars
 
     def at(self, node: ast.AST) -> Location:
-        """Return where a node is; columns count characters, the syntax tree counts bytes."""
+        """Return the place of a node, with columns in characters instead of bytes."""
         line = getattr(node, "lineno", 1)
         end_line = getattr(node, "end_lineno", None) or line
         column = self._column(line, getattr(node, "col_offset", 0))
@@ -108,7 +108,7 @@ def _assign(module: Module, name: str, value: ast.expr, *, is_instead: bool) -> 
 
 
 def blocks(statement: ast.stmt) -> Iterator[tuple[list[ast.stmt], bool]]:
-    """The inner blocks of a statement of a module, and whether one runs instead of another."""
+    """Return the inner blocks of a statement, and whether they are alternatives."""
     match statement:
         case ast.If(body=body, orelse=orelse):
             yield body, False
@@ -164,7 +164,7 @@ class Names:
     known: Collection[str] = frozenset()
 
     def dotted(self, module: Module, expression: ast.expr) -> str:
-        """The full dotted name of an expression, or an empty string when it is not a plain name."""
+        """Return the dotted name of an expression; empty if it is not a name."""
         attributes: list[str] = []
         while isinstance(expression, ast.Attribute):
             attributes.append(expression.attr)
@@ -183,7 +183,7 @@ class Names:
         return None
 
     def is_nested(self, module: Module, dotted: str) -> bool:
-        """Whether its last part names a class within a class, of the module or that before it."""
+        """Return whether the last part of a name is a nested class."""
         before, _, name = dotted.rpartition(".")
         owner = self.declared(before)
         around = module.classes if owner is None else self.modules[owner.module].classes
@@ -211,7 +211,7 @@ class Names:
         return dotted
 
     def _origin(self, module: Module, name: str, seen: set[str]) -> str:
-        """Return where a module has a name from, one import on; empty if it does not have it."""
+        """Return the source of an imported name, one import back; empty if unknown."""
         if name in module.classes or name in module.assigned:
             return f"{module.name}.{name}"
         if name in module.imports:

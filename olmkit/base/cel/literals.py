@@ -32,7 +32,7 @@ _ESCAPE = re.compile(
 
 
 def number(kind: str, text: str) -> int | float:
-    """The number of a token, which may have a minus; `ValueError` when it has no room."""
+    """Return the number of a token, or raise `ValueError` if it is out of range."""
     if kind == "float":
         value = float(text)
         if math.isinf(value):

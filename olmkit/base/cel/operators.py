@@ -29,7 +29,7 @@ _BOOL_TEXTS: Final = {
 
 
 def apply(function: str, operands: list[Any], budget: Budget) -> Any:
-    """What a function of the standard makes of its operands; `EvaluationError` when nothing."""
+    """Evaluate a standard function, or raise `EvaluationError`."""
     budget.spend(sum(map(_weight, operands)))
     general = _GENERAL.get(function)
     if general is not None:
@@ -46,7 +46,7 @@ def apply(function: str, operands: list[Any], budget: Budget) -> Any:
 
 
 def text_of(value: Any) -> str:
-    """A value as `string(value)` writes it; `EvaluationError` for those that have no text."""
+    """Return the result of `string(value)`, or raise `EvaluationError`."""
     overload = _OVERLOADS["string"].get((type(value),))
     if overload is None:
         raise no_overload("string", value)

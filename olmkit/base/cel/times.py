@@ -48,7 +48,7 @@ class Duration:
         return Duration(-total if found[1] == "-" else total)
 
     def part(self, unit: str) -> int:
-        """Return how many whole units it has in all, towards zero."""
+        """Return the number of whole units in a duration, rounded towards zero."""
         size = _UNITS[unit]
         return abs(self.nanoseconds) // size * (-1 if self.nanoseconds < 0 else 1)
 

@@ -60,7 +60,7 @@ class OverBudgetError(EvaluationError):
 
 
 def type_of(value: Any) -> Type:
-    """The type of a value, without those of its elements; `EvaluationError` for none of CEL's."""
+    """Return the CEL type of a value without element types, or raise `EvaluationError`."""
     found = _TYPES.get(type(value))
     if found is None:
         raise EvaluationError(f"unsupported value of type {type(value).__name__}")
@@ -68,7 +68,7 @@ def type_of(value: Any) -> Type:
 
 
 def no_overload(function: str, *values: Any) -> EvaluationError:
-    """The error of a function that does not take values of these types, in the words of cel-go."""
+    """Return cel-go's error for a function without an overload for these types."""
     types = ", ".join(str(type_of(value)) for value in values)
     return EvaluationError(f"no such overload: {function}({types})")
 
@@ -107,7 +107,7 @@ def compare(operator: str, left: Any, right: Any) -> int:
 
 
 def element(container: Any, key: Any) -> Any:
-    """What a list or map holds at `key`; numbers of any type may be given, if they are whole.
+    """Return the value at `key` of a list or map; whole numbers of any type are valid keys.
 
     Raises `EvaluationError` when nothing is there, and for containers and keys of other types.
     """

@@ -35,7 +35,7 @@ class _BadPatternError(ValueError):
 
 @functools.lru_cache(maxsize=1024)
 def fault(pattern: str) -> str:
-    """Return what Go has against a pattern; empty if it compiles."""
+    """Return Go's error for a pattern; empty if it compiles."""
     try:
         _Reader(pattern).read()
     except _BadPatternError as error:

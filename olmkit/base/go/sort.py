@@ -109,7 +109,7 @@ class _Slice:
         return False
 
     def _pivot(self, start: int, end: int) -> tuple[int, int]:
-        """The place of the pivot, and how many of its candidates stood in the wrong order."""
+        """Return the index of the pivot, and the number of swaps among its candidates."""
         quarter = (end - start) // 4
         places = [start + quarter * step for step in (1, 2, 3)]
         swaps = 0

@@ -87,7 +87,7 @@ def events(data: bytes) -> Iterator[Any]:
 
 
 def read(data: bytes, reader: Callable[[bytes], T]) -> T:
-    """What `reader` makes of the text, once escapes that only Go knows are spelled another way."""
+    """Read the text with `reader`, after rewriting escapes that only Go supports."""
     for _ in range(_MOST_ESCAPES):
         try:
             return reader(data)
@@ -110,7 +110,7 @@ def error_at(event: Any, message: str, *, hint: str = "") -> YamlError:
 
 
 def _repaired(data: bytes, error: YamlError) -> bytes:
-    """The text with an escaped quote spelled as a code. Raises the error when it is another."""
+    """Return the text with an escaped quote as a code, or raise any other error."""
     lines = data.split(b"\n")
     if error.reason != _UNKNOWN_ESCAPE or error.line is None or error.line >= len(lines):
         raise error
@@ -124,7 +124,7 @@ def _repaired(data: bytes, error: YamlError) -> bytes:
 
 
 def _misplaced_mark(data: bytes) -> int | None:
-    """Return where a byte order mark is that the parser ignores and Go takes for text."""
+    """Return the place of a byte order mark that the parser ignores but Go reads as text."""
     if data.startswith((b"\xff\xfe\xff\xfe", b"\xfe\xff\xfe\xff")):
         return 2
     match = _MARK.search(data) if b"\xef\xbb\xbf" in data else None

@@ -141,7 +141,7 @@ def _has_flow(data: bytes) -> bool:
 
 
 def _may_begin(data: bytes, position: int) -> bool:
-    """Whether a value may begin here: after a key, a dash, or on the line after one of them."""
+    """Return whether a value may start here: after a key or a dash, or on the next line."""
     start = data.rfind(b"\n", 0, position) + 1
     before = data[max(start, position - 80) : position].rstrip(b" ")
     if before:

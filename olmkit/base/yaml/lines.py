@@ -72,7 +72,7 @@ class Lines:
         )
 
     def find(self, keys: tuple[Key, ...], *, of_key: bool) -> Place | None:
-        """The place under `keys`, or of its nearest ancestor; `None` when that is not sure."""
+        """Return the place of `keys` or its nearest ancestor; `None` if unknown."""
         if not self._ordinary:
             return None
         try:
@@ -183,7 +183,7 @@ class Lines:
         return (*self._line(first), *self._line(self._scalar_end(value, first, end, indent)))
 
     def _end(self, value: Any, position: int, end: int, indent: int) -> tuple[int, int]:
-        """Return where a block collection ends: with its last entry."""
+        """Return the end of a block collection, which is that of its last entry."""
         while isinstance(value, Mapping | list) and value:
             last = next(reversed(value)) if isinstance(value, Mapping) else len(value) - 1
             entry = self._collection(value, position, end, indent)[last]
@@ -235,7 +235,7 @@ _AT: Final[dict[int, re.Pattern[bytes]]] = {}
 
 
 def _lines_at(column: int) -> re.Pattern[bytes]:
-    """Return what is in exactly this column at the beginning of a line; comments do not."""
+    """Return the text at exactly this column at the start of a line, without comments."""
     pattern = _AT.get(column)
     if pattern is None:
         pattern = _AT[column] = re.compile(rb"\n {%d}(?=[^ #\n])" % column)

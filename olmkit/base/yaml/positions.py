@@ -36,7 +36,7 @@ class YamlNode:
 
 
 def compose(data: bytes, *, index: int = 0) -> YamlNode | None:
-    """The tree of the document number `index` of a text; None when it cannot be read so far."""
+    """Return the node tree of document number `index`; None if it cannot be parsed."""
     try:
         return yaml_events.read(data, lambda text: _document(text, index))
     except YamlError:

@@ -162,7 +162,7 @@ _UNKNOWN: Final = YamlProblem(
 
 
 def describe(reason: str, character: str = "") -> YamlProblem:
-    """Return what libyaml's `reason` means; `character` is the one at its place."""
+    """Return a message for libyaml's `reason`; `character` is the one at its place."""
     if reason == _START:
         if character == "\t":
             return YamlProblem("a tab indents this line", _SPACES)

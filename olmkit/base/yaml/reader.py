@@ -48,7 +48,7 @@ class YamlReading(NamedTuple):
 
 
 def read(data: bytes) -> YamlReading:
-    """The first document; whether `more` follows, and whether a key is `repeated` in a mapping.
+    """Return the first document, whether `more` follow, and whether a key is `repeated`.
 
     What follows is not looked at: it may be anything, as it is for Go's reader.
     """

@@ -73,7 +73,7 @@ def plain(text: str) -> Scalar:
 
 
 def plain_of_kustomize(text: str) -> Scalar:
-    """The value of an unquoted scalar by the rules of kustomize, whose reader is a newer one.
+    """Return the value of an unquoted scalar by the rules of kustomize's newer parser.
 
     Only `true` and `false` are truth values, and a date is a point in time, written in full.
     """
@@ -102,7 +102,7 @@ def _in_full(text: str) -> str:
 
 
 def tagged(tag: str | None, text: str) -> Scalar:
-    """The value of a scalar with a tag; one that YAML does not know leaves the text as it is.
+    """Return the value of a tagged scalar; an unknown tag leaves the text unchanged.
 
     Raises `ScalarError` when the text is not of the type of its tag, as `gopkg.in/yaml` does.
     """
@@ -187,7 +187,7 @@ def _kind(value: Scalar) -> str:
 
 
 def is_timestamp(text: str) -> bool:
-    """Whether Go takes the text for a point in time (and keeps it as a string all the same)."""
+    """Return whether Go parses the text as a timestamp (and still keeps it as a string)."""
     match = _TIMESTAMP.fullmatch(text)
     if not match:
         return False

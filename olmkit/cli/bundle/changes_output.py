@@ -36,7 +36,7 @@ def as_json(found: BundleDifference) -> dict[str, Any]:
 
 
 def change_json(one: BundleChange) -> dict[str, Any]:
-    """Return one difference; what is empty is left out."""
+    """Return a difference as JSON, without empty fields."""
     value = {
         "level": str(one.level),
         "olm": list(one.olm),

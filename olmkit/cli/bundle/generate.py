@@ -214,7 +214,7 @@ def _contents(result: BundleGenerateResult) -> str:
 
 
 def _origins_text(origins: Sequence[Origin]) -> str:
-    """Return one line a source: the field, then what it comes from and where that is."""
+    """Return a line for each source: the field, its source and the place."""
     width = max((len(origin.field) for origin in origins), default=0)
     lines = [
         f"{origin.field:<{width}}  {origin.source}" + (f"  {origin.at}" if origin.at else "")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def manifest_options(run: Callable[..., Any]) -> Callable[..., Any]:
-    """Return where OLM's manifests come from."""
+    """Return the source of OLM's manifests."""
     added = [
         click.option(
             "-f",

@@ -75,7 +75,7 @@ def _text(found: OperatorsStatus) -> str:
 
 
 def _named(row: OperatorRow) -> str:
-    """The package, with the name of the object that requests it where that is another one."""
+    """Return the package, and the name of the requesting object if it differs."""
     return row.package if row.name == row.package else f"{row.package} ({row.name})"
 
 

@@ -58,7 +58,7 @@ class App:
         self.terminal.result(text if isinstance(text, str) else text())
 
     def told(self, text: str, *, is_result: bool) -> str:
-        """What was done, such as a list of written files: quiet users see it as a result alone."""
+        """Print what was done, such as written files, unless output is quiet."""
         return text if is_result or not self.terminal.quiet else ""
 
     def report(self, diagnostics: Sequence[Diagnostic]) -> None:

@@ -129,7 +129,7 @@ def olm_option(run: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def own_catalog_options(run: Callable[..., Any]) -> Callable[..., Any]:
-    """How a bundle's own catalog is served; the function gets `catalog_server` and `secrets`."""
+    """Add the options of a bundle's catalog server: `catalog_server` and `secrets`."""
     added = [
         click.option(
             "--catalog-server",

@@ -161,7 +161,7 @@ _MOST: Final = 3  # suggestions that still help
 
 
 def suggestions(prefix: str, words: Sequence[str], paths: Sequence[str]) -> Sequence[str]:
-    """What was probably meant: rests of the command line after `olmkit`, the likeliest first.
+    """Return the probable intended commands, the most likely first.
 
     `prefix` is the group with a space behind it, `words` what follows it, `paths` all commands.
     """
@@ -190,7 +190,7 @@ def suggestions(prefix: str, words: Sequence[str], paths: Sequence[str]) -> Sequ
 
 
 def _known(prefix: str, words: Sequence[str], paths: Sequence[str]) -> str:
-    """Return what the longest known name at the beginning means, or an empty text."""
+    """Return the command for the longest known name at the start, or an empty string."""
     for length in range(min(3, len(words)), 0, -1):
         typed = prefix + " ".join(words[:length])
         is_program = typed in _PROGRAMS and words[length:]

@@ -83,7 +83,7 @@ def error_text(error: OlmkitError, sources: ReadQuoted = no_sources, *, color: b
 
 
 def changes_text(changes: Changes, *, dry_run: bool) -> str:
-    """Return one line a file: what was done, or would be."""
+    """Return a line for each file with its change."""
     verbs = {"create": "created", "update": "updated", "remove": "removed"}
     lines = [
         f"would {change.kind} {change.path}" if dry_run else f"{verbs[change.kind]} {change.path}"

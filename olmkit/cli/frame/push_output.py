@@ -82,7 +82,7 @@ def pieces(steps: Sequence[TransferStep]) -> list[dict[str, object]]:
 
 
 def referrers(found: Sequence[Referrer]) -> list[dict[str, object]]:
-    """Return what refers to an image, as JSON."""
+    """Return the referrers of an image as JSON."""
     return [
         {
             "digest": str(one.descriptor.digest),

@@ -137,7 +137,7 @@ def target_options(run: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def source_date() -> int:
-    """The time of everything that is built: `SOURCE_DATE_EPOCH`, else the beginning of 1970."""
+    """Return the time of all built files: `SOURCE_DATE_EPOCH`, else the start of 1970."""
     import datetime
 
     text = os.environ.get("SOURCE_DATE_EPOCH", "")

@@ -20,7 +20,7 @@ _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO
 
 
 def concise(diagnostics: Sequence[Diagnostic]) -> str:
-    """Return one line a finding: `path:line:column: severity CODE message`."""
+    """Return a line for each finding: `path:line:column: severity CODE message`."""
     return "\n".join(
         f"{_one_line(str(found.at)) if found.at else '-'}: {found.severity} {found.rule} "
         f"{_one_line(found.message)}"
@@ -133,7 +133,7 @@ def gitlab(diagnostics: Sequence[Diagnostic]) -> str:
 
 
 def json_alpha1(groups: Sequence[tuple[str, Sequence[Diagnostic]]], *, passed: bool) -> str:
-    """The document of `operator-sdk bundle validate -o json-alpha1`; of several, one for all."""
+    """Return the output of `operator-sdk bundle validate -o json-alpha1` for all results."""
     import json
 
     outputs = [

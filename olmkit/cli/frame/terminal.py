@@ -217,7 +217,7 @@ def _harmless(text: str, *, painted: bool) -> str:
 
 
 def wants_color(stream: TextIO, choice: str, environment: Mapping[str, str]) -> bool:
-    """Whether to colour `stream`: the flag, then NO_COLOR, FORCE_COLOR, TERM, then the stream."""
+    """Return whether to colour `stream`: by flag, NO_COLOR, FORCE_COLOR, TERM, stream."""
     if choice != "auto":
         return choice == "always"
     if environment.get("NO_COLOR"):

@@ -77,7 +77,7 @@ def sign(
 
 
 def _password(app: App) -> str:
-    """The password of the key; never an option, which other users of the machine would see."""
+    """Return the key's password, which is never an option: other users would see it."""
     if "COSIGN_PASSWORD" in os.environ:
         return os.environ["COSIGN_PASSWORD"]
     if not sys.stdin.isatty():

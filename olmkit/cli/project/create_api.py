@@ -172,7 +172,7 @@ def create(
 
 
 def _following(result: ScaffoldResult) -> str:
-    """Return what an author does next: the types and the sample, when they are new."""
+    """Return the next steps: edit the types and the sample, if they are new."""
     made = sorted(one.path for one in result.changes if one.kind is ChangeKind.CREATE)
     types = [path for path in made if "/api/" in f"/{path}" and not path.endswith("__init__.py")]
     if not types:

@@ -24,7 +24,7 @@ def kind_options(run: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def free_kind_options(run: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the same, with a version and a kind that may come from elsewhere."""
+    """Add the options of a kind, with optional version and kind."""
     return options.add(run, [*_identity(is_required=False), *_more()])
 
 

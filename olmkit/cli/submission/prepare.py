@@ -153,7 +153,7 @@ def _text(repository: Path, prepared: Prepared, *, diff: bool, dry_run: bool) ->
 
 
 def _next(repository: Path, prepared: Prepared, image: str) -> str:
-    """Return what to do now, in the order of doing it."""
+    """Return the next steps, in order."""
     check = f"olmkit submit check {repository} --to {prepared.target} --operator {prepared.package}"
     text = f"Check it with `{check}`, commit with `git commit --signoff`, and open a pull request"
     if prepared.is_file_based and not image:

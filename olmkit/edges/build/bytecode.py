@@ -113,7 +113,7 @@ async def compiled(compiler: Compiler, files: Tree) -> Tree:
 
 
 def _cached(path: str, tag: str) -> str:
-    """Return where Python looks for the bytecode of a file (PEP 3147)."""
+    """Return the path of a file's bytecode (PEP 3147)."""
     folder, _, name = path.rpartition("/")
     return f"{folder}/__pycache__/{name.removesuffix('.py')}.{tag}.pyc".lstrip("/")
 

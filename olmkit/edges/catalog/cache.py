@@ -130,7 +130,7 @@ class Writer(Generic[T]):
 
 
 def key_of(tree: Tree) -> bytes:
-    """Return what a file made of `tree` by this release is called by."""
+    """Return the cache key of `tree` for this release."""
     digest = hashlib.sha256(f"{registry_index.FORMAT} {__version__}\n".encode())
     for path in tree:
         content = hashlib.sha256()
@@ -142,7 +142,7 @@ def key_of(tree: Tree) -> bytes:
 
 
 def open_cached(folder: Path, key: bytes, form: Form[T]) -> Store[T] | None:
-    """Return what `folder` keeps for `key`, or None when that is missing, other or damaged.
+    """Return the cache file of `key` in `folder`, or None if it is missing or invalid.
 
     Raises `ConfigurationError` when another user can write to the folder.
     """
@@ -219,7 +219,7 @@ def _named_file(folder: Path, name: str) -> Iterator[IO[bytes]]:
 
 
 def open_written(stream: IO[bytes], key: bytes, form: Form[T]) -> Store[T]:
-    """Return what was just written to `stream`, independent of the stream."""
+    """Open a store with the data in `stream`, which may be closed afterwards."""
     stream.flush()
     store = _open(os.dup(stream.fileno()), key, form, trusted=True)
     if store is None:

@@ -94,7 +94,7 @@ def _plain(message: Any) -> dict[str, Any]:
 def offer(
     address: str, package: str, *, channel: str = "", name: str = "", timeout: float = 60
 ) -> dict[str, Any] | None:
-    """The bundle that a served catalog offers first: the head of the channel, or the named one.
+    """Return the channel's head, or the named bundle, from a served catalog.
 
     None when nothing answers there, or there is no such bundle.
     """
@@ -112,7 +112,7 @@ def offer(
 
 
 def listed(address: str, *, timeout: float = 60) -> tuple[list[Any], list[Any]] | None:
-    """All packages and bundles that a served catalog has; None when no server answers there."""
+    """Return all packages and bundles of a served catalog; None if no server responds."""
     with CatalogClient(address, timeout=timeout) as client:
         try:
             names = [str(one.get("name", "")) for one in client.ask("ListPackages")]

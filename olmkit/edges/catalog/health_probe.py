@@ -28,7 +28,7 @@ class ProbeError(Exception):
 
 
 def arguments(words: list[str]) -> dict[str, str]:
-    """The flags, written as Go does: one dash or two, the value after `=` or as the next word."""
+    """Parse Go-style flags: one or two dashes, the value after `=` or in the next argument."""
     found = {"addr": "", "service": "", "connect-timeout": "1s", "rpc-timeout": "1s"}
     rest = list(words)
     while rest:
@@ -92,7 +92,7 @@ def _connect_unix(path: str, timeout: float) -> socket.socket:
 
 
 def check(connection: socket.socket, address: str, service: str, timeout: float) -> int:
-    """Return what the server says of `service`: the number of its status."""
+    """Return the status number that the server reports for `service`."""
     name = service.encode()
     message = (b"\x0a" + _varint(len(name)) + name) if name else b""
     connection.sendall(

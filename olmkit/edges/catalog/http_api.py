@@ -380,7 +380,7 @@ def _takes_gzip(request: web.Request) -> bool:
 
 
 def _range(request: web.Request, served: _Served) -> Span | None:
-    """The part that is requested; None for the whole, several parts, or a form that is not known.
+    """Return the requested range; None for the whole, several ranges or an unknown form.
 
     Raises `HTTPRequestRangeNotSatisfiable`.
     """

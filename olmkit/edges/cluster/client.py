@@ -95,7 +95,7 @@ class HttpCluster:
         await self._connection.close()
 
     def impersonating(self, identity: ImpersonatedUser) -> Self:
-        """Return the same server over the same connections, asked as another user.
+        """Return a client for the same connections that impersonates another user.
 
         Raises `ConfigurationError` for an identity without user.
         """
@@ -276,7 +276,7 @@ class HttpCluster:
         accept: str = "application/json",
         seconds: float = REQUEST_TIMEOUT,
     ) -> bytes:
-        """Return one request, answered in full; raise `ClusterError`."""
+        """Send one request, and return the whole response, or raise `ClusterError`."""
         return await self._connection.request(
             method,
             path,

@@ -95,7 +95,7 @@ class Connection:
         seconds: float = REQUEST_TIMEOUT,
         headers: Headers = (),
     ) -> bytes:
-        """Return one request, answered in full."""
+        """Send one request, and return the whole response."""
         response = await self._open(
             method,
             path,
@@ -124,7 +124,7 @@ class Connection:
         opened: Callable[[], None] | None = None,
         headers: Headers = (),
     ) -> AsyncGenerator[bytes, None]:
-        """The lines of an answer until it ends, `seconds` have passed, or `idle` without a byte.
+        """Yield the lines of a response until it ends, `seconds` pass, or it is `idle`.
 
         `opened` is called when the server has answered, before the first line.
         """

@@ -60,7 +60,7 @@ class Discovery:
         return found
 
     def _hint(self, gvk: GVK) -> str:
-        """What to do about a kind that is not there: it is mostly mistyped, or has no CRD yet."""
+        """Return a hint for a missing kind, which is misspelled or has no CRD."""
         near = [one for one in self._known if one.group == gvk.group]
         kinds = {one.kind for one in near if one.version == gvk.version}
         names = {kind.lower(): kind for kind in sorted(kinds)}

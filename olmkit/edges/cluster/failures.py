@@ -166,7 +166,7 @@ def _expiry(authorization: str) -> datetime.datetime | None:
 
 
 def _allowed(message: str, authorization: str | None) -> str:
-    """Return what a user needs who may not do something."""
+    """Return a hint with the permission that a user needs."""
     if _ANONYMOUS in message:
         sent = "the request had no credentials" if authorization is None else (
             "the API server did not recognize the credentials"

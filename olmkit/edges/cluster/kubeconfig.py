@@ -54,7 +54,7 @@ class ClusterConfig:
     name: str = ""
 
     def authority(self) -> bytes | None:
-        """The authority as it is now; a file that cannot be read just now counts as unchanged."""
+        """Return the current CA; if its file cannot be read, the last one."""
         if self.ca_file is None:
             return self.ca
         try:
@@ -195,7 +195,7 @@ def _from_files(paths: Sequence[Path], context_name: str) -> ClusterConfig:
 
 
 def _content(path: Path) -> Any:
-    """Return what is in a kubeconfig file; one in JSON needs no library for YAML."""
+    """Return the content of a kubeconfig file; JSON needs no YAML library."""
     data = disk.read_file(path)
     if data.lstrip().startswith(b"{"):
         with contextlib.suppress(ValueError, RecursionError):  # flow style of YAML begins so, too
@@ -271,7 +271,7 @@ def _credentials(
 
 
 def _cluster_info(cluster: Mapping[str, Any], file: Path) -> dict[str, Any]:
-    """Return what an exec plug-in that requests the cluster gets (client.authentication.k8s.io)."""
+    """Return the cluster information for an exec plug-in (client.authentication.k8s.io)."""
     info = {
         key: cluster[key]
         for key in ("server", "tls-server-name", "insecure-skip-tls-verify", "proxy-url")

@@ -52,7 +52,7 @@ class ClusterObjects:
     async def list(
         self, kind: Kind, namespace: str = "", *, labels: str = "", fields: str = ""
     ) -> tuple[Manifest, ...]:
-        """All objects of a kind, of one namespace or of all; none when there is no such kind."""
+        """Return all objects of a kind in one or all namespaces; none without the kind."""
         try:
             resource = await self.cluster.resource(*kind)
             page = await self.cluster.list_page(
@@ -136,7 +136,7 @@ class ClusterObjects:
         return body.decode("utf-8", "replace")
 
     async def whole_log(self, namespace: str, pod: str, container: str, *, limit: int) -> bytes:
-        """Return what a container has printed, at most `limit` bytes."""
+        """Return the log of a container, at most `limit` bytes."""
         params = {"container": container, "limitBytes": str(limit)}
         path = f"/api/v1/namespaces/{namespace}/pods/{pod}/log"
         return await self.cluster.request("GET", path, params=params, accept="*/*")
@@ -151,7 +151,7 @@ class ClusterObjects:
         limit: int,
         seconds: float = 60.0,
     ) -> tuple[bytes, bytes]:
-        """Return what a command in a container writes to its output and as errors.
+        """Run a command in a container; return its standard output and standard error.
 
         Raises `ClusterError` when it cannot run, or writes more than `limit` bytes.
         """

@@ -61,7 +61,7 @@ class PodPipe:
         self._begun: set[int] = set()
 
     async def read(self) -> bytes:
-        """Return what has come, at least one byte; empty at the end. Raises `ClusterError`."""
+        """Return the received data, at least one byte, or empty at the end."""
         async for message in self._socket:
             if message.type is not aiohttp.WSMsgType.BINARY or not message.data:
                 continue

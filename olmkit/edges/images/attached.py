@@ -67,7 +67,7 @@ async def copy(
 
 
 async def _ask(source: Referring, subjects: list[Digest]) -> list[list[Referrer]]:
-    """Return what refers to each of `subjects`, in their order."""
+    """Return the referrers of each of `subjects`, in their order."""
     limit = asyncio.Semaphore(_AT_ONCE)
     found: dict[Digest, list[Referrer]] = {}
 
@@ -80,7 +80,7 @@ async def _ask(source: Referring, subjects: list[Digest]) -> list[list[Referrer]
 
 
 async def _of(source: Referring, subject: Digest) -> list[Referrer]:
-    """Return what refers to `subject` itself."""
+    """Return the referrers of `subject` itself."""
     tags = [referrers.cosign_tag(subject, suffix) for suffix in COSIGN_SUFFIXES]
     named = [(await source.tagged(tag), tag) for tag in tags]
     listed = await source.referrers(subject)

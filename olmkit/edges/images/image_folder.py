@@ -49,7 +49,7 @@ class ImageFolder:
         return FolderRepository(self, name)
 
     def get(self, name: str) -> Descriptor | None:
-        """Return what a whole name refers to."""
+        """Return the descriptor of a full reference."""
         return self._names.get(name)
 
     async def add(self, name: str, descriptor: Descriptor) -> None:
@@ -69,7 +69,7 @@ class ImageFolder:
             await self.layout.tag_all(pending)
 
     async def subjects(self, repository: str) -> dict[Digest, list[Descriptor]]:
-        """Return what refers to something in a repository, by its subject."""
+        """Return the referrers in a repository by subject."""
         if self._subjects is None:
             found: dict[str, dict[Digest, list[Descriptor]]] = {}
             for name, descriptor in sorted(self._names.items()):
@@ -84,7 +84,7 @@ class ImageFolder:
         return self._subjects.get(repository, {})
 
     async def referrers(self) -> frozenset[Digest]:
-        """Return what refers to something in the folder, rather than a separate image."""
+        """Return the manifests in the folder that are referrers, not separate images."""
         names = {one.name for one in self.images}
         found = [await self.subjects(name) for name in sorted(names)]
         return frozenset(

@@ -106,7 +106,7 @@ class LayoutReader:
         raise self._which(entries, selector)
 
     async def tagged(self, tag: str) -> Descriptor | None:
-        """Return what `tag` refers to; None if the layout has no such name."""
+        """Return the descriptor of `tag`; None if the layout does not have it."""
         if not self._names:
             for name, entry in self.entries():
                 self._names.setdefault(name, entry)
@@ -294,7 +294,7 @@ class Archive:
         return tuple(self._members)
 
     def place(self, name: str) -> tuple[int, int] | None:
-        """Where a file is, by its first byte and its size; a link has those of its target."""
+        """Return the offset and size of a file; for a link, those of its target."""
         return self._members.get(name)
 
 

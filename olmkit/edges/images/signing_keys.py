@@ -65,7 +65,7 @@ class PrivateKey:
         return PublicKey(self._key.public_key())
 
     def sign(self, data: bytes) -> bytes:
-        """The signature in DER form; the same for the same data (RFC 6979) where OpenSSL can."""
+        """Return the signature in DER form, deterministic (RFC 6979) if OpenSSL supports it."""
         from cryptography.exceptions import UnsupportedAlgorithm
         from cryptography.hazmat.primitives import hashes
         from cryptography.hazmat.primitives.asymmetric import ec
@@ -96,7 +96,7 @@ def read_public(path: Path) -> PublicKey:
 
 
 def read_private(path: Path, password: Password) -> PrivateKey:
-    """The private key of a PEM file. Raises `InputError` when it is not one, or not decrypted."""
+    """Return the private key of a PEM file, or raise `InputError`."""
     serialization, unsupported = _library()
     data = disk.read_file(path, limit=_MAX_FILE)
     found = _COSIGN.search(data)

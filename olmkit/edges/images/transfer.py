@@ -96,7 +96,7 @@ async def _carry(
 
 
 async def _parts(source: ImageStore, descriptor: Descriptor) -> list[Digest]:
-    """Return what a manifest names; nothing for a blob."""
+    """Return the descriptors in a manifest; none for a blob."""
     if not descriptor.is_manifest:
         return []
     manifest = await store.read_manifest(source, descriptor)

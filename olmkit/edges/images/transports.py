@@ -278,7 +278,7 @@ async def read_tree(
 
 
 def _catalog_part(found: ImageFiles) -> ImageFiles:
-    """The files in the folder that a catalog image names; `InputError` when it has none."""
+    """Return the files in a catalog image's folder, or raise `InputError`."""
     if found.database:
         if found.database not in found.tree:
             raise InputError(
@@ -318,7 +318,7 @@ async def _read_image(
 
 
 async def look_at(store: ImageStore, root: Descriptor, access: Access) -> Image:
-    """The image to read files or labels from: bundles and catalogs are alike on all platforms."""
+    """Return the image to read: bundles and catalogs are equal on all platforms."""
     return await stores.pull(
         store,
         str(root.digest),
@@ -328,7 +328,7 @@ async def look_at(store: ImageStore, root: Descriptor, access: Access) -> Image:
 
 
 def _named(layer: Descriptor) -> str:
-    """How messages call a layer: with its media type when that may not be one of an archive."""
+    """Return the name of a layer in messages, with its media type if it is unusual."""
     known = layer.media_type in set(MediaType) or layer.is_external
     return f"layer {layer.digest}" + ("" if known else f" of media type `{layer.media_type}`")
 

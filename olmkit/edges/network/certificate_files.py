@@ -40,7 +40,7 @@ class CertificateRenewals:
         self._seen = b"" if pair is None else _digest(pair)
 
     def read(self) -> Pair | None:
-        """Return what is in the files now; None if one of them cannot be read."""
+        """Return the current content of the files; None if one cannot be read."""
         try:
             return Pair(self.certificate.read_bytes(), self.key.read_bytes())
         except OSError:

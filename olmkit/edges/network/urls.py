@@ -22,7 +22,7 @@ _MAX_LENGTH = 16 * 1024  # signed URLs of storage services stay below 4 KB
 
 
 def parse(text: str) -> URL:
-    """An absolute URL of `http` or `https`; `RemoteError` when `text` is something else."""
+    """Parse an absolute `http` or `https` URL, or raise `RemoteError`."""
     url = _parsed(text)
     if url is None:
         found = _PORT.match(text)
@@ -35,7 +35,7 @@ def parse(text: str) -> URL:
 
 
 def join(base: URL, text: str) -> URL:
-    """What `text` in an answer of `base` refers to; `RemoteError` when that is not a URL."""
+    """Resolve the URL `text` relative to `base`, or raise `RemoteError`."""
     try:
         url = _parsed(str(base.join(URL(text, encoded=True)))) if _is_plain(text) else None
     except ValueError:

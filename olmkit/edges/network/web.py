@@ -230,7 +230,7 @@ class Web:
         raise AssertionError("unreachable")
 
     def attempts(self, error: OlmkitError) -> int:
-        """Return how often something is tried that ends with `error`, the first time included."""
+        """Return the number of attempts for `error`, including the first one."""
         limits: dict[type[OlmkitError], int] = {
             UnreachableError: self.options.connect_attempts,
             SlowError: self.options.slow_attempts,

@@ -120,7 +120,7 @@ class Helm:
         return str(found)
 
     async def filled(self, templates: Mapping[str, str]) -> dict[str, str]:
-        """Return what templates give, by their keys: each with Helm's functions, and without data.
+        """Return the rendered templates by key, with Helm's functions and without data.
 
         Raises `HelmError` for what is not a template.
         """
@@ -303,7 +303,7 @@ async def _end(process: asyncio.subprocess.Process) -> None:
 
 
 def _error(verb: str, code: int, said: str) -> HelmError:
-    """Return what helm says, without its warnings; whether trying again may help."""
+    """Return helm's message without warnings, and whether a retry may help."""
     lines = [line for line in said.splitlines() if line and not line.startswith("WARNING")]
     message = "\n".join(lines).removeprefix("Error: ").strip()[:_MESSAGE]
     away = ("cluster unreachable", "connection refused", "i/o timeout", "TLS handshake timeout")
@@ -349,7 +349,7 @@ async def pulled(
 
 
 async def rendered_alone(chart: Path, environment: Mapping[str, str]) -> str:
-    """What a chart renders with its defaults, without a cluster; empty where that cannot be."""
+    """Render a chart with its default values, without a cluster; empty if that fails."""
     program = on_path(environment)
     if program is None:
         return ""

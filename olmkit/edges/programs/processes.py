@@ -138,6 +138,6 @@ def own_python() -> str:
 
 
 def python_of(folder: Path) -> str:
-    """The Python of a project's own environment, where it has one; else the one that runs this."""
+    """Return the Python of the project's virtual environment, else the current one."""
     own = folder / ".venv" / "bin" / "python"
     return str(own.absolute()) if own.exists() else sys.executable

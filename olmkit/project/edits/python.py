@@ -22,7 +22,7 @@ _BYTE_ORDER = "\ufeff"  # which editors of Windows write, and Python reads over
 
 
 def local_name(data: bytes, path: str, module: str, name: str, *, alias: str) -> str:
-    """What `name` of `module` is called here: as imported, by its name, or where taken `alias`."""
+    """Return the local name of `name` from `module`; `alias` if the name is in use."""
     tree, _ = _parse(data, path)
     bound: dict[str, tuple[str, str]] = {}
     for node in tree.body:
@@ -243,7 +243,7 @@ def _end(node: ast.stmt) -> int:
 
 
 def _place_of_library(tree: ast.Module, statement: list[str]) -> tuple[int, list[str]]:
-    """Return where an import of the standard library goes: below its like, above all others."""
+    """Return the line for an import of the standard library."""
     place = 0
     for index, node in enumerate(tree.body):
         is_words = (

@@ -71,7 +71,7 @@ def broken(line: str) -> list[str]:
 
 
 def _items(inside: str) -> Iterator[str]:
-    """Yield what commas divide, not counting those inside of brackets and texts."""
+    """Yield the comma-separated parts; ignore commas in brackets and strings."""
     start = 0
     for place, character, depth in _code(inside):
         if character == "," and depth == 0:
@@ -82,7 +82,7 @@ def _items(inside: str) -> Iterator[str]:
 
 
 def _groups(line: str) -> Iterator[tuple[int, int]]:
-    """Yield where the outer brackets of a line open and close; none of a line that is not whole."""
+    """Yield the positions of the outer brackets of a line; none if the line is incomplete."""
     found: list[tuple[int, int]] = []
     opened = depth = 0
     for place, character, depth in _code(line):

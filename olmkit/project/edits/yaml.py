@@ -285,7 +285,7 @@ class _Text:
         return (at.line or 1) - 1, (at.column or 1) - 1
 
     def _block_place(self, keys: tuple[Key, ...]) -> tuple[int, int]:
-        """The same, of a key that has its own line; raises `InputError` for one that shares it."""
+        """Return the line and column of a key, or raise `InputError` in a flow collection."""
         index, column = self._place(keys)
         if self._is_flow(index, column, keys):
             where = documents.field_path(keys[:-1])
@@ -334,7 +334,7 @@ class _Text:
         return self._end(index, belongs)
 
     def _end(self, index: int, belongs: Any) -> int:
-        """The line after the block that begins at `index`, without what is before the next."""
+        """Return the line after the block that begins at `index`."""
         end = last = index + 1
         while end < len(self._lines):
             line = self._lines[end]

@@ -67,7 +67,7 @@ def _by_name(
 
 
 def _reaches(referrer: Resource, resource: Resource, reference: Reference) -> bool:
-    """Whether one object may mean another: not over namespaces, but for accounts of bindings."""
+    """Return whether an object may refer to another: in its namespace, or by a binding."""
     if not referrer.is_namespaced or not resource.is_namespaced:
         return True
     if (resource.namespace or _DEFAULT) == (referrer.namespace or _DEFAULT):
@@ -111,7 +111,7 @@ def _change_mapping(
 
 
 def _had(resource: Resource, name: str, reference: Reference) -> bool:
-    """Whether it was called so before a step of an overlay; what no step touched stays as is."""
+    """Return whether a resource had this name before a step of an overlay."""
     names = {identity.name for identity in resource.past}
     return name in names and reference.kind in {identity.kind for identity in resource.past}
 

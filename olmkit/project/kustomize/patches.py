@@ -114,7 +114,7 @@ def _apply(resources: list[Resource], patch: Patch) -> None:
 
 
 def _still_one(value: Any, resource: Resource, patch: Patch) -> dict[str, Any]:
-    """Return what a patch made of a resource, which must have kind and name as before."""
+    """Return a patched resource, which must keep its kind and name."""
     if isinstance(value, dict) and objects.kind(value) and objects.name(value):
         return value
     raise refusal(

@@ -84,7 +84,7 @@ def field_steps(path: str) -> list[str]:
 
 
 def _index_hint(path: str) -> str:
-    """Return how to write an index: kustomize takes `containers[0]` in variables only."""
+    """Return a hint about an index: kustomize supports `containers[0]` in variables only."""
     corrected = _INDEX.sub(r"\1.\2", path)
     return f"write `{corrected}`" if corrected != path else ""
 
@@ -129,7 +129,7 @@ def _put(
 
 
 def _places(value: Any, steps: Sequence[str], *, create: bool) -> Iterator[tuple[Any, Any]]:
-    """Yield where the last step is: its holder and its key there."""
+    """Yield the container and the key of the last step."""
     head, rest = steps[0], steps[1:]
     if isinstance(value, dict):
         if head == "*" and head not in value:
@@ -198,7 +198,7 @@ def _as_before(old: Any, value: Any, at: Location) -> Any:
 
 
 def _plain(text: str) -> Any:
-    """Return what a text means without quotes; what is not a single value stays text."""
+    """Return the value of an unquoted text; it stays a string unless it is a scalar."""
     try:
         [document] = documents.load_all(text.encode(), "", as_kustomize=True)
     except (InputError, ValueError):

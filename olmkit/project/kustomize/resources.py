@@ -245,5 +245,5 @@ def _meets(term: str, values: Mapping[str, str]) -> bool:
 
 
 def same_namespace(first: str, second: str) -> bool:
-    """Whether two resources would be in one namespace, which is `default` where none is set."""
+    """Return whether two resources are in the same namespace, by default `default`."""
     return (first or "default") == (second or "default")

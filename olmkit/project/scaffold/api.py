@@ -225,7 +225,7 @@ def reconciler_values(project: Project, where: Names) -> dict[str, str]:
 
 
 def _image_variable(api: Api, project: Project) -> str:
-    """The variable with the image of a kind's pods; the same kind of a later group has another."""
+    """Return the variable with the image of a kind's pods, unique across groups."""
     found = kinds.find(project, api.group, api.version, api.kind)
     earlier = project.apis if found is None else project.apis[:found]
     name = f"{api.kind.upper()}_IMAGE"
@@ -358,7 +358,7 @@ def add_reconciler(
 
 
 def _facts(request: ApiRequest, api: Api) -> dict[str, Any]:
-    """Return what the project file says is made for a kind."""
+    """Return the scaffolded parts of a kind in the PROJECT file."""
     facts: dict[str, Any] = {}
     if request.resource:
         facts["api"] = {"crdVersion": "v1"} | ({"namespaced": True} if api.is_namespaced else {})

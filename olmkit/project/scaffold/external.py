@@ -36,7 +36,7 @@ CORE_GROUPS = dict.fromkeys(_SHORT_GROUPS, "") | dict.fromkeys(_DOMAIN_GROUPS, _
 
 
 def is_external_kind(request: KindRequest, project: Project) -> bool:
-    """Whether a request, which wants no types, is about a kind that the project does not define.
+    """Return whether a request is about a kind that the project does not define.
 
     A group that Kubernetes has too is the project's where it has the kind.
     """

@@ -76,7 +76,7 @@ class Names:
 
     @classmethod
     def of(cls, api: Api, project: Project, present: Tree) -> Names:
-        """Return where the parts of a kind are in a project."""
+        """Return the paths of a kind's files in a project."""
         folder = scaffold.package_folder(project, present)
         return cls(folder, scaffold.package_of(project), api, project.is_multigroup)
 
@@ -126,7 +126,7 @@ def _camel(text: str) -> str:
 
 
 def variable_of(kind: str, templates: Tree) -> str:
-    """What an object of a kind is called in functions: not as anything that templates describe.
+    """Return the variable name for an object of a kind, unused in the templates.
 
     Such as `image_object` for a kind `Image`, since images are handed about in there.
     """

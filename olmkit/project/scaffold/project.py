@@ -225,7 +225,7 @@ def record(draft: Draft, api: Api, found: int | None, facts: Mapping[str, Any]) 
 
 
 def _identity(api: Api) -> dict[str, Any]:
-    """Return what the project file says of a kind, without what is made for it."""
+    """Return the entry of a kind in the PROJECT file, without its scaffolded parts."""
     named = {
         "core": api.is_core,
         "domain": api.domain,
@@ -280,7 +280,7 @@ def api_values(project: Project, api: Api) -> dict[str, str]:
 
 
 def is_of_cluster(api: Api) -> bool:
-    """Whether the objects of a kind have no namespace; for external kinds, as far as known."""
+    """Return whether a kind is cluster-scoped; for external kinds, as far as known."""
     if api.is_defined_elsewhere:
         return objects.is_cluster_scoped(GVK(api.qualified_group, api.version, api.kind))
     return not api.is_namespaced

@@ -129,7 +129,7 @@ def _spokes(request: WebhookRequest, project: Project) -> tuple[str, ...]:
 
 
 def _known_webhooks(project: Project, found: int | None) -> dict[str, Any]:
-    """Return what the project file says of the webhooks of a kind."""
+    """Return the webhooks of a kind in the PROJECT file."""
     if found is None:
         return {}
     known = project.document.get("resources", found, "webhooks")
@@ -382,7 +382,7 @@ def _wire(
 def _called(
     data: bytes, path: str, where: Names, imports: Mapping[str, tuple[str, str]]
 ) -> dict[str, str]:
-    """Return what is imported is called so in a file."""
+    """Return the local names of the imports in a file."""
     called: dict[str, str] = {}
     for word, (module, name) in imports.items():
         prefix = where.group_prefix.lower() + "_" if name.islower() else where.version_prefix

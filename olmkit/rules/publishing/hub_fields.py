@@ -288,7 +288,7 @@ def is_web_url(text: str) -> bool:
 
 
 def is_request_uri(text: str) -> bool:
-    """Whether Go's `url.ParseRequestURI` accepts `text`: an absolute URI, or an absolute path."""
+    """Return whether `text` is an absolute URI or path, as in Go's `url.ParseRequestURI`."""
     if not text or _CONTROL.search(text):
         return False
     scheme = _SCHEME.fullmatch(text)
@@ -305,7 +305,7 @@ def is_request_uri(text: str) -> bool:
 
 
 def decoded(text: str) -> bytes | None:
-    """The bytes of base64 text, line breaks and spaces left out; None when it is not base64."""
+    """Decode base64 text, ignoring white space; return None if it is invalid."""
     try:
         return binascii.a2b_base64("".join(text.split()), strict_mode=True)
     except (binascii.Error, ValueError):

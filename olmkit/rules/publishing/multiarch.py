@@ -272,7 +272,7 @@ def _containers(csv: ClusterServiceVersion, index: int) -> Iterator[_Container]:
 
 
 def _bound(pod: Mapping[str, Any]) -> Platforms:
-    """The platforms that a required node affinity or a node selector names, of both parts."""
+    """Return the OS and architecture labels in a required node affinity or node selector."""
     selector = kube.mapping(pod.get("nodeSelector"))
     fixed = {key: {kube.scalar_text(selector[key])} for key in (_OS, _ARCH) if key in selector}
     affinity = kube.mapping(kube.mapping(pod.get("affinity")).get("nodeAffinity"))

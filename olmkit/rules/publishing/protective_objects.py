@@ -138,7 +138,7 @@ def operator_group_annotation(bundle: Bundle) -> Iterator[Finding]:
 def _names(
     permission: permissions.RbacRule, group: str, resource: str, verbs: frozenset[str]
 ) -> bool:
-    """Whether the rule names group and resource; wildcards are for administrators' operators."""
+    """Return whether the rule names group and resource explicitly, without wildcards."""
     return (
         group in permission.groups
         and resource in permission.resources

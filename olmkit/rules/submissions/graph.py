@@ -239,7 +239,7 @@ def pruned_graph(operator: Operator) -> Iterator[Finding]:
 
 
 def _in_csv_graph(operator: Operator) -> Iterator[VersionFolder]:
-    """The versions whose `replaces` counts: those of an operator without file-based catalog."""
+    """Return the versions whose `replaces` counts: those without file-based catalogs."""
     if not operator.is_file_based:
         yield from (v for v in operator.versions if v.replaces)
 

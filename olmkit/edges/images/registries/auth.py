@@ -44,7 +44,7 @@ class Challenge:
 
 
 def parse_challenges(text: str) -> tuple[Challenge, ...]:
-    """The challenges of `WWW-Authenticate` headers, in their order (RFC 9110, section 11.6.1).
+    """Parse the challenges of `WWW-Authenticate` headers (RFC 9110, section 11.6.1).
 
     Each begins with its scheme and may have parameters, all separated by commas. What is
     not of this form is left out.
@@ -228,7 +228,7 @@ def _token(data: bytes, shown: str) -> str:
 
 
 def _missing_scopes(named: str, scope: str) -> str:
-    """Return what a challenge names and `scope` does not cover, each once, in its order."""
+    """Return the scopes of a challenge that `scope` does not cover, in order."""
     own = [_split_scope(one) for one in scope.split()]
     found: dict[str, None] = {}
     for one in named.split()[:_MAX_NAMED_SCOPES]:

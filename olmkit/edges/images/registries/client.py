@@ -199,7 +199,7 @@ class RegistryStore:
         return await self._web.retry(ask)
 
     def _media_type(self, reply: Reply, data: bytes, selector: str) -> str:
-        """Return what kind of manifest came: as it was served, or else as it says itself.
+        """Return the media type of a manifest, from the header or its content.
 
         Raises `RegistryError` or `InputError` when that is not an image.
         """
@@ -226,7 +226,7 @@ class RegistryStore:
         await self._put_manifest(descriptor, await read(self, descriptor), tag)
 
     async def tagged(self, tag: str) -> Descriptor | None:
-        """Return what `tag` refers to; None if the registry has no such tag."""
+        """Return the descriptor of `tag`; None if the registry does not have it."""
         try:
             return await self.resolve(tag)
         except RegistryError as error:
@@ -235,7 +235,7 @@ class RegistryStore:
             raise
 
     async def referrers(self, subject: Digest) -> tuple[Descriptor, ...]:
-        """The manifests whose subject is `subject`, by the API, or by the tag that replaces it."""
+        """Return the referrers of `subject`, from the API or the fallback tag."""
         listed = await self._listed_referrers(subject) if self._knows_referrers else None
         if listed is None:
             self._knows_referrers = False
@@ -261,7 +261,7 @@ class RegistryStore:
                 await self._put_manifest(index, data, referrers.list_tag(subject))
 
     async def _listed_referrers(self, subject: Digest) -> tuple[Descriptor, ...] | None:
-        """Return what the API lists; None if the registry does not have it."""
+        """Return the referrers from the API; None if the registry does not support it."""
         url = await self._web.retry(lambda: self._endpoint.url(f"referrers/{subject}"))
         found = await registry_lists.whole(
             url,

@@ -63,7 +63,7 @@ async def find(
 def known_registries(
     *, environment: Mapping[str, str], authfile: str | None = None
 ) -> Iterator[tuple[Path, tuple[str, ...]]]:
-    """The files with credentials that are read, each with the registries that it has them for.
+    """Return the credential files, each with the registries in it.
 
     A program that keeps the credentials of all registries is named as `*`. Raises
     `ConfigurationError` for a file that cannot be read.

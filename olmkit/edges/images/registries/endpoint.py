@@ -86,7 +86,7 @@ class RegistryEndpoint:
         return f"{self._base}/v2/{self.reference.repository}/{rest}"
 
     async def _connect(self) -> str:
-        """Return where the API is: encrypted, unless requested otherwise or on this machine."""
+        """Return the URL of the API: HTTPS, unless HTTP is requested or it is local."""
         host = "registry-1.docker.io" if self.host == "docker.io" else self.host
         secure, plain = f"https://{host}", f"http://{host}"
         if self.web.options.plain_http:
@@ -168,7 +168,7 @@ class RegistryEndpoint:
                 pass
 
     def upload_url(self, reply: Reply) -> str:
-        """Return where an answer says that an upload continues; empty if it does not say.
+        """Return the URL at which an upload continues; empty if the response has none.
 
         That may be another host, which gets the content and no credentials. It must not
         be unencrypted when the registry is not, and another host must not lead back:
@@ -264,7 +264,7 @@ async def _read_error(reply: Reply) -> bytes:
 
 
 def _parse_errors(data: bytes) -> tuple[tuple[str, ...], str]:
-    """The codes of a refusal and its words, without the details, which may quote requests."""
+    """Return the codes and messages of an error, without details, which may quote requests."""
     try:
         value = msgspec.json.decode(data)
         errors = [error for error in value["errors"] if isinstance(error, dict)]

@@ -144,7 +144,7 @@ def trusted_words(run: Run) -> list[str]:
 
 
 def command_line(run: Run) -> str:
-    """Return the same as ansible-runner reads them."""
+    """Return the trusted arguments of a run as one command line."""
     return shlex.join(trusted_words(run))
 
 

@@ -15,7 +15,7 @@ _GIVING = ("bind", "escalate")
 
 
 def for_kinds(kinds: Iterable[GVK]) -> bytes:
-    """Return one rule for each group, and one for the scope of the cluster, as items of a list."""
+    """Return a rule for each group and one for cluster-scoped kinds, as list items."""
     groups: dict[tuple[str, bool], set[str]] = {}
     for one in kinds:
         is_cluster = objects.is_cluster_scoped(one)
@@ -28,7 +28,7 @@ def for_kinds(kinds: Iterable[GVK]) -> bytes:
 
 
 def for_primary(group: str, plural: str) -> bytes:
-    """Return what the operator does with the objects of its kind."""
+    """Return the RBAC rule for the objects of the operator's kind."""
     resources = {plural, f"{plural}/status", f"{plural}/finalizers"}
     return _text([_rule(group, resources, _VERBS)])
 
