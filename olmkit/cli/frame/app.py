@@ -58,7 +58,7 @@ class App:
         self.terminal.result(text if isinstance(text, str) else text())
 
     def told(self, text: str, *, is_result: bool) -> str:
-        """Print what was done, such as written files, unless output is quiet."""
+        """Return the text about what was done; empty in quiet mode, unless it is the result."""
         return text if is_result or not self.terminal.quiet else ""
 
     def report(self, diagnostics: Sequence[Diagnostic]) -> None:

@@ -19,7 +19,7 @@ dry_run_option = click.option(
 
 
 def kind_options(run: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the options of a `KindRequest`, by the names of its fields."""
+    """Add the options of a `KindRequest`, by the names of its fields."""
     return options.add(run, [*_identity(is_required=True), *_more()])
 
 
