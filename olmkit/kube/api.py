@@ -248,7 +248,7 @@ class Pipe(Protocol):
     """A connection through the API server, as a stream of bytes both ways."""
 
     async def read(self) -> bytes:
-        """Return what has come, at least one byte; empty at the end. Raises `ClusterError`."""
+        """Return the received data, at least one byte, or empty at the end."""
 
     async def write(self, data: bytes) -> None:
         """Send; raises `ClusterError` when the connection has ended."""
@@ -293,7 +293,7 @@ class Cluster(Protocol):
     """A Kubernetes API server. Every method raises `ClusterError` or one of its children."""
 
     async def resource(self, api_version: str, kind: str) -> Resource:
-        """Where a kind lives, by discovery; `NoSuchKind` when the server does not know it."""
+        """Return the resource of a kind by discovery, or raise `NoSuchKind`."""
 
     async def get(
         self, resource: Resource, name: str, *, namespace: str = "", subresource: str = ""
@@ -384,7 +384,7 @@ class Cluster(Protocol):
         """DELETE of all objects that are selected; in a namespace, or in all."""
 
     def impersonating(self, identity: ImpersonatedUser) -> Cluster:
-        """Return the same server, asked as another user."""
+        """Return the same cluster, which impersonates another user."""
 
     def log(
         self, namespace: str, pod: str, *, params: Mapping[str, str], follow: bool = False
@@ -400,7 +400,7 @@ class Cluster(Protocol):
         *,
         stdin: bytes | None = None,
     ) -> AsyncGenerator[tuple[int, bytes], None]:
-        """The messages of a command in a container: channel (1 output, 2 errors, 3 end), data."""
+        """Yield channel (1: output, 2: errors, 3: end) and data of a command in a container."""
 
     def forward(self, namespace: str, pod: str, port: int) -> AbstractAsyncContextManager[Pipe]:
         """Return a connection to a port of a pod."""

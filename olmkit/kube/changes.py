@@ -38,7 +38,7 @@ def merge_patch(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any
 
 
 def json_patch(old: Any, new: Any, path: str = "") -> list[dict[str, Any]]:
-    """The operations from `old` to `new`; mappings are compared by key, lists by position."""
+    """Return the operations from `old` to `new`, comparing lists by position."""
     if isinstance(old, Mapping) and isinstance(new, Mapping):
         operations: list[dict[str, Any]] = [
             {"op": "remove", "path": f"{path}/{_escape(key)}"}

@@ -18,7 +18,7 @@ def covers(found: Any, wanted: Any) -> bool:
 
 
 def projected(found: Any, wanted: Any) -> Any:
-    """Return what `found` says where `wanted` says something; what is missing is left out."""
+    """Return the part of `found` at the fields of `wanted`, without missing fields."""
     if isinstance(wanted, Mapping) and isinstance(found, Mapping):
         return {key: projected(found[key], value) for key, value in wanted.items() if key in found}
     if isinstance(wanted, list) and isinstance(found, list):

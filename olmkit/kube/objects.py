@@ -152,7 +152,7 @@ def annotations_of(manifest: Any) -> Mapping[str, str]:
 
 
 def key(manifest: Any) -> ObjectKey:
-    """Return what identifies the object in a cluster."""
+    """Return the identity of the object in a cluster."""
     return ObjectKey(
         group=gvk(manifest).group,
         kind=kind(manifest),

@@ -53,7 +53,7 @@ def workloads(found: Iterable[Manifest]) -> tuple[Manifest, ...]:
 
 
 def with_image(found: Iterable[Manifest], image: str) -> tuple[Manifest, ...]:
-    """The objects with another image for the operator: of the container `manager`, or the only one.
+    """Return the objects with another image for the operator's container.
 
     Raises `ConfigurationError` when no Deployment has such a container.
     """

@@ -103,7 +103,7 @@ def refusals(
 def crd_notes(
     manifests: Iterable[Manifest], crds: Mapping[str, Manifest], csv: Manifest | None
 ) -> Iterator[str]:
-    """Yield what the CRDs of a bundle change that OLM v0 may accept, in one line each.
+    """Yield a line for each CRD change of a bundle that OLM v0 may accept.
 
     `csv` is the ClusterServiceVersion that is installed.
     """
@@ -119,7 +119,7 @@ def crd_notes(
 
 
 def shared_versions(new: Manifest, old: Manifest) -> dict[str, Mapping[str, Any]]:
-    """The versions that both CRDs serve, with their new schemas; OLM v0 checks their objects."""
+    """Return the versions served by both CRDs with new schemas, which OLM v0 checks."""
     before = {one.name for one in definitions.versions(old) if one.is_served}
     return {
         one.name: one.schema

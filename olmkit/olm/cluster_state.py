@@ -105,7 +105,7 @@ class ClusterState:
         return None if found is None or kinds.is_copy(found) else found
 
     def copy(self, name: str) -> Manifest | None:
-        """The copy of that name, of an operator in another namespace that watches this one."""
+        """Return the copied CSV of an operator in another namespace that watches this one."""
         found = _named(self.csvs, name)
         return found if found is not None and kinds.is_copy(found) else None
 
@@ -122,7 +122,7 @@ class ClusterState:
         return _named(self.deployments, name, self.namespace)
 
     def lists_catalogs(self, namespace: str = "") -> bool:
-        """Whether the CatalogSources of a namespace are all known; without one, those of all."""
+        """Return whether all CatalogSources of one or all namespaces are known."""
         return self.catalog_places is None or namespace in self.catalog_places
 
     def slices_of(self, service: str) -> Iterator[Manifest]:
@@ -206,7 +206,7 @@ def of_objects(found: Iterable[Manifest], namespace: str) -> ClusterState:
 
 
 def objects_of(snapshot: ClusterState) -> Iterator[Manifest]:
-    """The objects of a snapshot, without what is long and says nothing here; logs come last."""
+    """Return the objects of a snapshot without long irrelevant fields; logs come last."""
     places = {snapshot.namespace}
     places |= {kinds.subscription_key(one).catalog_namespace for one in snapshot.subscriptions}
     yield from (shortened(one) for one in snapshot.subscriptions)

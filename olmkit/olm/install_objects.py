@@ -78,7 +78,7 @@ class Mode:
         return cls(type=type_, namespaces=places)
 
     def targets(self, namespace: str) -> tuple[str, ...]:
-        """Return what an OperatorGroup in `namespace` names; nothing means all namespaces."""
+        """Return the target namespaces of an OperatorGroup; empty means all namespaces."""
         return (namespace,) if self.type == "OwnNamespace" else self.namespaces
 
     def __str__(self) -> str:
@@ -99,7 +99,7 @@ class InstallRequest:
 
 
 def subscription_objects(request: InstallRequest, mode: Mode | None) -> tuple[Manifest, ...]:
-    """Return what is created, in order; `mode` None when the namespace has its OperatorGroup."""
+    """Return the objects to create; `mode` is None if there is an OperatorGroup."""
     made: list[Manifest] = []
     if mode is not None:
         made.append(operator_group(request.namespace, request.package, mode))
@@ -280,7 +280,7 @@ def is_ours(manifest: Manifest) -> bool:
 
 
 def choose_mode(supported: Sequence[str], namespace: str, wanted: Mode | None) -> Mode:
-    """The install mode of a namespace without an OperatorGroup: the wanted one, else the widest.
+    """Return the requested install mode, else the widest supported one.
 
     `supported` is empty when nothing is known of the bundle. Raises `InputError` when the
     bundle does not support it, or when a choice needs names of namespaces.

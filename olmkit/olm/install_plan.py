@@ -61,7 +61,7 @@ def files(config: Manifest) -> Iterator[Manifest]:
 
 
 def contents(plan: Manifest) -> tuple[list[Manifest], set[tuple[str, str]]]:
-    """The manifests in the steps of a plan, and namespace and name of ConfigMaps with the others.
+    """Return the manifests in a plan's steps, and the ConfigMaps with the others.
 
     Of an unpacked bundle each step names the ConfigMap that holds the bundle.
     """

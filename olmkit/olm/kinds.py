@@ -66,7 +66,7 @@ def status(manifest: Any) -> Mapping[str, Any]:
 
 
 def subscription_key(subscription: Manifest) -> SubscriptionKey:
-    """The package, channel and catalog that a Subscription names; empty where it names none."""
+    """Return the package, channel and catalog of a Subscription; empty if not set."""
     found = spec(subscription)
     return SubscriptionKey(
         text(found.get("name")),
@@ -120,7 +120,7 @@ def any_condition(manifest: Any, type_: str) -> Mapping[str, Any]:
 
 
 def deprecation(manifest: Manifest) -> str:
-    """What a Subscription or ClusterExtension says of deprecated content; empty when nothing is."""
+    """Return the deprecation messages of a Subscription or ClusterExtension."""
     found = condition(manifest, "Deprecated")
     return f"deprecated: {text(found.get('message'))}" if found is not None else ""
 
@@ -269,7 +269,7 @@ def target_namespaces(group: Manifest) -> tuple[str, ...]:
 
 
 def csv_targets(csv: Manifest) -> tuple[str, ...]:
-    """The namespaces that OLM noted at a CSV; one empty name means all, none that it is new."""
+    """Return the target namespaces in a CSV's annotation; an empty name means all."""
     noted = objects.annotations_of(csv).get("olm.targetNamespaces")
     return () if noted is None else tuple(noted.split(","))
 

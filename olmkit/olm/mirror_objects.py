@@ -141,7 +141,7 @@ def cluster_catalog(catalog: MirroredCatalog) -> Manifest:
 
 
 def registries_conf(names: Mapping[str, str], *, insecure: bool = False) -> bytes:
-    """A drop-in file of `registries.conf`; references hold no character that TOML escapes."""
+    """Return a drop-in file for `registries.conf`; references need no TOML escapes."""
     flag = "insecure = true\n" if insecure else ""
     parts = [
         f'[[registry]]\nprefix = "{source}"\nlocation = "{source}"\n\n'
@@ -152,7 +152,7 @@ def registries_conf(names: Mapping[str, str], *, insecure: bool = False) -> byte
 
 
 def hosts_toml(registry: str, target: MirrorRegistry, *, scheme: str = "https") -> bytes:
-    """Return how containerd reaches the images of `registry`: in the mirror first, then there.
+    """Return containerd's configuration for `registry`: the mirror first, then the registry.
 
     https://github.com/containerd/containerd/blob/main/docs/hosts.md
     """

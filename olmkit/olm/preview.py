@@ -37,7 +37,7 @@ class Preview:
 
 
 def of_csv(csv: Mapping[str, Any], manifests: Iterable[Manifest] = ()) -> Preview:
-    """Return what is in a CSV."""
+    """Return a preview of the contents of a CSV."""
     spec = kinds.spec(csv)
     return Preview(
         csv=objects.name(csv),

@@ -57,7 +57,7 @@ def refusals(csv: Manifest) -> Iterator[WebhookRefusal]:
 
 
 def _modes(csv: Manifest) -> str:
-    """Return what is wrong with the install modes of a CSV that converts; empty: nothing."""
+    """Return the error of the install modes of a CSV with conversions; empty if valid."""
     others = [mode for mode in kinds.supported_modes(csv) if mode != _ALL]
     if others:
         return f"supports {', '.join(f'`{mode}`' for mode in others)}"

@@ -112,17 +112,17 @@ class Operator:
     _kept: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def once(self, what: str, work: Callable[[Operator], Any]) -> Any:
-        """Return what `work` makes of the operator, worked out when it is first needed."""
+        """Return the cached result of `work` for the operator."""
         if what not in self._kept:
             self._kept[what] = work(self)
         return self._kept[what]
 
     def shown(self, path: str = "") -> str:
-        """Return how findings name a file of the operator."""
+        """Return the path of an operator's file in findings."""
         return model.join(self.root, f"{OPERATORS}/{self.name}{'/' if path else ''}{path}")
 
     def shown_catalog(self, catalog: str) -> str:
-        """Return how findings name the folder of the operator in a catalog."""
+        """Return the path of an operator's catalog folder in findings."""
         return model.join(self.root, f"{CATALOGS}/{catalog}/{self.name}")
 
     def at(self, path: str, *keys: Key) -> Location:

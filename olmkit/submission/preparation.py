@@ -106,7 +106,7 @@ def version_files(new: NewVersion) -> Tree:
 
 
 def needed_openshift(bundle: Bundle) -> str:
-    """The value of `com.redhat.openshift.versions` for a bundle that names its Kubernetes only.
+    """Return `com.redhat.openshift.versions` for a bundle with `minKubeVersion` only.
 
     Empty when the bundle has a value, or does not name the oldest Kubernetes that it works with:
     the pipelines of OpenShift's catalogs refuse one without the other.
@@ -125,7 +125,7 @@ def needed_openshift(bundle: Bundle) -> str:
 
 
 def settings_file(new: NewVersion, catalogs: Sequence[str]) -> bytes:
-    """A new `ci.yaml`. Raises `ConfigurationError` when it would lack what the pipeline needs."""
+    """Return a new `ci.yaml`, or raise `ConfigurationError` if it would be incomplete."""
     lines = ["---"]
     if new.target is Target.CERTIFIED:
         if not new.project:
@@ -199,7 +199,7 @@ def template_value(operator: Operator, name: str) -> Mapping[str, Any]:
 
 
 def edges(new: NewVersion, template: Mapping[str, Any], named: Sequence[str]) -> dict[str, Any]:
-    """The upgrade edges of the version: those of its CSV, else it replaces the channel's head."""
+    """Return the version's upgrade edges: those of its CSV, else `replaces` the head."""
     csv = new.csv
     found: dict[str, Any] = {}
     if csv.replaces:
@@ -216,7 +216,7 @@ def edges(new: NewVersion, template: Mapping[str, Any], named: Sequence[str]) ->
 
 
 def _head(template: Mapping[str, Any], channel: str, new: str) -> str:
-    """The entry of a channel that no other one replaces or skips; empty when there are several."""
+    """Return the head of a channel; empty if there are several."""
     for item in objects.sequence(template.get("entries")):
         entry = objects.mapping(item)
         if entry.get("schema") == "olm.channel" and entry.get("name") == channel:

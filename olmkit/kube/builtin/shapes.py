@@ -81,7 +81,7 @@ def _struct(value: Any, type_name: str, keys: tuple[Key, ...]) -> dict[str, Any]
 
 @functools.cache
 def _always(type_name: str) -> Mapping[str, Any]:
-    """Return what a type writes for fields of which nothing is given."""
+    """Return the values that a type writes for unset fields."""
     empty = {
         name: (_conform(None, field.type, ()), field)
         for name, field in table.written()[type_name].items()

@@ -39,7 +39,7 @@ def written() -> Table:
 
 @functools.cache
 def accepted() -> Table:
-    """All types, as the API server reads them: of a field in both tables the second one counts."""
+    """Return all types of the API server; a field in both tables comes from the second."""
     found: dict[str, dict[str, TypeField]] = {}
     for table in (written(), _load(_FURTHER)):
         for type_name, fields in table.items():

@@ -81,7 +81,7 @@ def fields(type_name: str) -> Mapping[str, str]:
 
 
 def choice(kind: str) -> tuple[str, ...]:
-    """Return which forms a value of one of several types may have; empty for all other types."""
+    """Return the allowed forms of a value with several types; empty for all other types."""
     return _CHOICES.get(_without_beta(kind), ())
 
 

@@ -80,7 +80,7 @@ class _Walk:
                 return None
 
     def _element(self, target: Expr, scope: _Scope) -> Any:
-        """Return what a macro goes over: items of a list, keys of a mapping."""
+        """Return the type over which a macro iterates: items of a list, keys of a map."""
         schema = self.schema(target, scope)
         if not isinstance(schema, dict):
             return None

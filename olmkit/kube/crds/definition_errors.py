@@ -133,7 +133,7 @@ def of_names(crd: Definition) -> Errors:
 
 
 def of_approval(crd: Definition) -> Errors:
-    """What the API server refuses in the annotation that groups of the Kubernetes project need."""
+    """Yield the errors of the API approval annotation, which Kubernetes' own groups need."""
     protected = ("k8s.io", "kubernetes.io")
     if not any(crd.group == domain or crd.group.endswith(f".{domain}") for domain in protected):
         return
@@ -290,7 +290,7 @@ def preserves_unknown_fields(crd: Definition) -> bool:
 
 
 def of_preserve_unknown_fields(crd: Definition) -> Errors:
-    """What the API server refuses in `spec.preserveUnknownFields`, which new CRDs do not set."""
+    """Yield the errors of `spec.preserveUnknownFields`, which new CRDs do not set."""
     if preserves_unknown_fields(crd):
         yield field_errors.FieldError(
             ("spec", "preserveUnknownFields"),

@@ -60,7 +60,7 @@ def path(keys: Iterable[Key]) -> str:
 
 
 def invalid(keys: tuple[Key, ...], value: Any, detail: str) -> FieldError:
-    """A value that the field does not take; of a long one, the first 200 characters are shown."""
+    """Return the error for an invalid value; of a long value, 200 characters are shown."""
     shown = json.dumps(value, ensure_ascii=False)
     if len(shown) > 200:  # messages stay one readable line
         shown = shown[:200] + "…"
@@ -166,7 +166,7 @@ def label_errors(value: Any) -> Iterator[FieldError]:
 
 
 def annotation_errors(value: Any) -> Iterator[FieldError]:
-    """What the API server refuses in `metadata.annotations`; the limit is in bytes, of all."""
+    """Yield the errors of `metadata.annotations`, including the limit on the total bytes."""
     if not isinstance(value, Mapping):
         return
     field = ("metadata", "annotations")

@@ -19,7 +19,7 @@ _OF_EVERY_OBJECT: Final = frozenset({"apiVersion", "kind", "metadata"})
 
 
 def missing_field(schema: Mapping[str, Any], path: str) -> str:
-    """The part of the path up to the first field that an object cannot have; empty for none."""
+    """Return the path up to the first unknown field; empty if there is none."""
     node: Any = schema
     at = 0
     while match := _STEP.match(path, at):

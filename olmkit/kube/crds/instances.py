@@ -127,7 +127,7 @@ def _check(
 def _check_conditions(
     value: Any, schema: Mapping[str, Any], keys: tuple[Key, ...], how: InstanceReading
 ) -> Iterator[tuple[tuple[Key, ...], str]]:
-    """Yield what `allOf` adds, and alternatives of which certainly none fits."""
+    """Yield the errors of `allOf`, and of alternatives of which certainly none matches."""
     part = how._replace(is_partial=True, cleans=False)
     for entry in _listed(schema.get("allOf")):
         yield from _check(value, entry, keys, part)

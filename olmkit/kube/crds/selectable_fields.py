@@ -14,7 +14,7 @@ _SCALARS: Final = ("string", "boolean", "integer")
 
 
 def problem(schema: Any, path: str) -> str:
-    """The API server's reason against a path into the schema of an object; empty for none."""
+    """Return the API server's error for a path in the schema; empty if it is valid."""
     if not path.startswith("."):
         name = path.replace("[", ".").partition(".")[0]
         found = (

@@ -101,7 +101,7 @@ _MAX_DEPTH = 150
 
 
 def check(schema: Any, keys: Keys = (), *, structural: bool = True) -> Iterator[SchemaProblem]:
-    """Yield what is wrong with a schema whose place is `keys`.
+    """Yield the errors of a schema at `keys`.
 
     Without `structural` only what nothing can read, and what does not exist.
     """
@@ -458,7 +458,7 @@ def _is_broken(text: str) -> bool:
 
 
 def _inside(node: Any, at: Keys) -> Iterator[SchemaProblem]:
-    """Yield what must not be inside `allOf`, `anyOf`, `oneOf` and `not`."""
+    """Yield the errors of keywords that are forbidden in `allOf`, `anyOf`, `oneOf` and `not`."""
     if not isinstance(node, dict) or len(at) > 2 * _MAX_DEPTH:
         return
     for key, word in _OUTSIDE_ONLY.items():

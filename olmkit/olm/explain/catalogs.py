@@ -80,7 +80,7 @@ def of_catalog(snapshot: ClusterState, catalog: Manifest) -> Diagnosis | None:
 
 
 def listing(namespace: str) -> str:
-    """Return what a user needs to see the catalogs of a namespace."""
+    """Return a hint with the permission to list the catalogs of a namespace."""
     return (
         "bind the user to a role that allows `list` of `catalogsources.operators.coreos.com` in "
         f"namespace `{namespace}`, then repeat the command"
@@ -90,7 +90,7 @@ def listing(namespace: str) -> str:
 def _of_image(
     snapshot: ClusterState, catalog: Manifest, served: tuple[Manifest, ...], below: Diagnosis
 ) -> Diagnosis:
-    """Return what a failing pod says of the image of its catalog, where that is what is wrong."""
+    """Return the image error of a failing catalog pod, if that is the problem."""
     below = images.for_catalog(below)
     content = mapping(mapping(kinds.spec(catalog).get("grpcPodConfig")).get("extractContent"))
     image = text(kinds.spec(catalog).get("image"))
@@ -113,7 +113,7 @@ def _of_image(
 
 
 def _serves_nothing(snapshot: ClusterState, served: tuple[Manifest, ...]) -> str:
-    """Return what shows that an image is not that of a catalog; empty if nothing does.
+    """Return the evidence that an image is not a catalog image; empty if there is none.
 
     A server of catalogs does not end by itself, and OLM probes it with a program of its image.
     """

@@ -24,7 +24,7 @@ _IDENTIFIER = re.compile(r"[^\s/]+/[^\s/]+/[^\s/]*/\S+")
 
 
 def facts(message: str) -> tuple[str, ...]:
-    """One sentence for each constraint, needs first; a constraint of an unknown form as it is."""
+    """Return a sentence for each constraint; unknown constraints stay unchanged."""
     parts: list[str] = []
     for piece in message.removeprefix(forms.UNSATISFIABLE).strip("[]").split(", "):
         continues = parts and _IDENTIFIER.fullmatch(parts[-1].rpartition(", ")[2])

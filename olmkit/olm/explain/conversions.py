@@ -31,13 +31,13 @@ def of_succeeded(snapshot: ClusterState, csv: Manifest, *, is_settled: bool) -> 
 
 
 def refusal(message: str) -> str:
-    """Return what the API server got from a conversion webhook; empty for any other message."""
+    """Return the error of a conversion webhook; empty for any other message."""
     found = _AWAY.search(message)
     return "" if found is None else found["rest"]
 
 
 def hint(said: str) -> str:
-    """What to do about a conversion webhook, by what the API server got from it, if that tells."""
+    """Return a hint about a conversion webhook, based on the API server's error."""
     configured = "`spec.conversion.webhook.clientConfig` of the CustomResourceDefinition"
     if "x509" in said or "certificate" in said:
         return f"renew `caBundle` in {configured}, or the certificate of the webhook's server"

@@ -90,7 +90,7 @@ def _installs(subscription: Manifest, csv: str) -> bool:
 
 
 def _last_failure(csv: Manifest) -> str:
-    """Why it could not be installed the last time; OLM says it for a moment, and tries again.
+    """Return OLM's error of the last install, which it reports briefly before a retry.
 
     It is over when the Deployments could be written afterwards.
     """
@@ -100,7 +100,7 @@ def _last_failure(csv: Manifest) -> str:
 
 
 def _failures(csv: Manifest) -> Iterator[str]:
-    """The messages of OLM's failed tries since it last wrote the Deployments, the last first."""
+    """Return OLM's errors since it last wrote the Deployments, the newest first."""
     for one in reversed(list(kinds.conditions(csv))):
         phase, reason = one.get("phase"), one.get("reason")
         if phase == "Succeeded" or reason == "InstallSucceeded":
@@ -138,7 +138,7 @@ def _unserved(csv: Manifest) -> Diagnosis | None:
 
 
 def _of_conversion(csv: Manifest) -> Diagnosis | None:
-    """A conversion webhook that OLM refuses: it reports so for a moment, and begins again."""
+    """Explain a conversion webhook that OLM rejects, which it reports briefly."""
     for one in webhook_fit.refusals(csv):
         return Diagnosis(
             cause="csv-invalid",
@@ -150,7 +150,7 @@ def _of_conversion(csv: Manifest) -> Diagnosis | None:
 
 
 def _repeated(csv: Manifest) -> Diagnosis | None:
-    """A CSV that OLM installs again and again; None when it has not yet done so three times."""
+    """Explain a CSV that OLM has installed repeatedly, at least three times."""
     found = [one for one in kinds.conditions(csv) if one.get("reason") == "NeedsReinstall"]
     if len(found) < 3 or any(one.get("phase") == "Succeeded" for one in kinds.conditions(csv)):
         return None
@@ -269,7 +269,7 @@ def _unmet(snapshot: ClusterState, csv: Manifest) -> Iterator[Diagnosis]:
 
 
 def _crd(snapshot: ClusterState, csv: Manifest, unmet: Mapping[str, Any]) -> Diagnosis:
-    """A CRD that OLM has not found: one that the bundle brings, or one of another operator.
+    """Explain a missing CRD, of the bundle or of another operator.
 
     One that is there and not satisfied is of an earlier version.
     """
@@ -403,7 +403,7 @@ def _webhooks(csv: Manifest, service: str) -> Iterator[str]:
 
 
 def _is_settled(snapshot: ClusterState, csv: Manifest) -> bool:
-    """Whether its Deployments have been available for so long that their endpoints are known."""
+    """Return whether its Deployments were available long enough to have endpoints."""
     now = explanation.moment(snapshot.moment)
     for name in kinds.deployment_names(csv):
         available = kinds.condition(snapshot.deployment(name), "Available")

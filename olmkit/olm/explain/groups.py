@@ -11,7 +11,7 @@ from olmkit.olm.explain.explanation import Diagnosis, Readiness
 
 
 def of_namespace(snapshot: ClusterState) -> Diagnosis | None:
-    """Why OLM installs nothing: there is not exactly one group, or it selects no namespace."""
+    """Explain why OLM installs nothing: not exactly one OperatorGroup, or no namespaces."""
     count = len(snapshot.groups)
     if count == 1:
         return _of_selector(snapshot)

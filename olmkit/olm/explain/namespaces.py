@@ -18,7 +18,7 @@ _FAILED = ("NamespaceDeletionContentFailure", "NamespaceDeletionGroupVersionPars
 
 
 def of_namespace(namespace: Manifest | None) -> Diagnosis | None:
-    """Return what keeps a namespace that is being deleted; None for any other."""
+    """Explain what blocks the deletion of a terminating namespace; None for any other."""
     if namespace is None or kinds.phase(namespace) != "Terminating":
         return None
     name = objects.name(namespace)
@@ -34,7 +34,7 @@ def of_namespace(namespace: Manifest | None) -> Diagnosis | None:
 
 
 def _held(namespace: Manifest, name: str) -> tuple[str, str]:
-    """Return what keeps the namespace, as its conditions report, and how to continue."""
+    """Return what blocks the namespace's deletion, from its conditions, and a hint."""
     unknown = kinds.condition(namespace, _DISCOVERY)
     if unknown is not None:
         return f"an API does not answer: {_message(unknown)}", (

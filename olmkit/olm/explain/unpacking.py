@@ -51,7 +51,7 @@ class Jobs:
 
 
 def of_subscription(snapshot: ClusterState, subscription: Manifest) -> Diagnosis | None:
-    """What unpacking says; a failed resolution next to it is older, and OLM leaves it there."""
+    """Explain the state of unpacking, which takes precedence over a failed resolution."""
     failed = kinds.condition(subscription, "BundleUnpackFailed")
     if failed is None and kinds.condition(subscription, "BundleUnpacking") is None:
         return None
@@ -114,7 +114,7 @@ def unfinished(snapshot: ClusterState) -> Iterator[Manifest]:
 
 
 def is_doubtful(snapshot: ClusterState) -> bool:
-    """Whether a Job in sight can be of another namespace, or of a Subscription that is gone."""
+    """Return whether a Job may belong to another namespace or a deleted Subscription."""
     return any(
         image(job) not in snapshot.packages and _is_doubtful(snapshot, job)
         for job in unfinished(snapshot)
@@ -131,7 +131,7 @@ def image(job: Manifest) -> str:
 
 
 def _fits(job: Manifest, has_failed: bool) -> bool:
-    """A Job that has failed is noted in `BundleUnpackFailed`; another's stays for minutes."""
+    """Return whether a Job fits the condition: a failed one only with `BundleUnpackFailed`."""
     return has_failed or kinds.condition(job, "Failed") is None
 
 
@@ -187,7 +187,7 @@ def _worst(
 
 
 def _of_image(job: Manifest, below: Diagnosis) -> Diagnosis:
-    """The failure of an unpack pod; of an image without a bundle's metadata, that it has none."""
+    """Explain a failed unpack pod, for example for an image without bundle metadata."""
     below = images.for_catalog(below)
     missing = _NO_BUNDLE.search(below.log)
     if below.cause != "container-crashes" or missing is None:

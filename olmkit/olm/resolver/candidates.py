@@ -139,13 +139,13 @@ class Collector:
         return self.found
 
     def twins(self, entry: ResolverEntry) -> int:
-        """Return how often its catalog has a CSV of that name in a channel of that name."""
+        """Return the number of entries with this CSV and channel name in the catalog."""
         return self._twins[entry.catalog, entry.channel, entry.name]
 
     def _matching(
         self, subscription: Subscription, current: ResolverEntry | None
     ) -> list[ResolverEntry] | str:
-        """Return what the Subscription may choose from, or in OLM's words why there is nothing."""
+        """Return the candidates of a Subscription, or OLM's message if there are none."""
         sources = list(self._sources.values())
         if any(subscription.catalog):
             sources = [source for source in sources if source.key == subscription.catalog]

@@ -55,7 +55,7 @@ def of_state(
     catalogs: Mapping[CatalogKey, Catalog],
     requests: Sequence[Subscription] = (),
 ) -> ResolverInput:
-    """The resolution of the namespace with these catalogs; `requests` are new Subscriptions."""
+    """Return the resolution input of a namespace; `requests` are new Subscriptions."""
     own = tuple(map(_subscription, seen.subscriptions))
     return ResolverInput(
         namespace=seen.namespace,

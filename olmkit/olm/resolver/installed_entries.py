@@ -21,7 +21,7 @@ _NONE = Version(0, 0, 0)
 
 
 def annotated(text: str) -> tuple[tuple[ResolverProperty, ...], str]:
-    """The properties in a CSV's annotation `operatorframework.io/properties`, or the trouble."""
+    """Return the properties in `operatorframework.io/properties` of a CSV, or an error."""
     trouble = "failed to unmarshal properties annotation"
     try:
         value = json.loads(text)

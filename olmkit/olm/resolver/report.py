@@ -20,7 +20,7 @@ _MOST_NAMES = 3
 
 
 def against(found: Collected, entry: ResolverEntry) -> tuple[str, ...]:
-    """Return why an entry cannot be selected together with what must be; empty if it can be.
+    """Return why an entry conflicts with the mandatory entries; empty if it does not.
 
     Each sentence is a fact; together they contradict each other.
     """
@@ -28,7 +28,7 @@ def against(found: Collected, entry: ResolverEntry) -> tuple[str, ...]:
 
 
 def unsatisfiable(found: Collected) -> tuple[str, ...]:
-    """Return why not all that must be can be selected; empty if it can be."""
+    """Return why the mandatory entries cannot be selected together; empty if they can."""
     return _sentences(found, ())
 
 
@@ -63,7 +63,7 @@ class _Report:
         told: set[Constraint] = set()
 
         def follow(variable: int) -> Iterator[str]:
-            """Yield what a selected entry needs, and what that needs, to the end."""
+            """Yield the transitive requirements of a selected entry."""
             for one in self.core:
                 if one in told or not isinstance(one, Needs) or one.variable != variable:
                     continue

@@ -49,7 +49,7 @@ class _Guess:
 
 
 def solve(problem: SearchProblem, anchors: Iterable[int]) -> frozenset[int] | None:
-    """The variables that are selected, `anchors` in this order; None when there is no solution."""
+    """Return the selected variables, with `anchors` in order; None without a solution."""
     state = _State(problem)
     if not state.is_sound:
         return None
@@ -165,7 +165,7 @@ class _State:
         return found
 
     def smallest_selection(self) -> frozenset[int]:
-        """What is selected when as little as possible is selected in addition to what follows."""
+        """Return the selection with the fewest variables beyond the implied ones."""
         extra = 0
         while True:
             mark = self.mark()

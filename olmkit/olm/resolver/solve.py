@@ -139,7 +139,7 @@ def _answers(inputs: ResolverInput, turns: Sequence[int]) -> Iterator[Answer]:
 
 
 def carried_out(inputs: ResolverInput, result: SolvedInstall) -> ResolverInput:
-    """The input after the plan of a result: its CSVs are there, those they replace are not."""
+    """Return the input after a result was applied: with its CSVs, without replaced ones."""
     below = {one.name: one.replaces for one in inputs.installed}
     gone: set[str] = set()
     for step in result.steps:

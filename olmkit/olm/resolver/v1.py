@@ -69,7 +69,7 @@ def resolve(
 def rivals(
     catalogs: Iterable[ClusterCatalog], package: str, query: UpgradeQuery
 ) -> tuple[ChosenBundle, ...]:
-    """Return what the catalogs of the highest priority offer: OLM v1 takes it when it is only one.
+    """Return the offers of the highest priority; OLM v1 accepts exactly one.
 
     Raises `InputError` for a catalog that cannot be read.
     """

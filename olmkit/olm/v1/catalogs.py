@@ -59,7 +59,7 @@ def image(catalog: Manifest) -> str:
 
 
 def outdated(catalog: Manifest, digest: str) -> Diagnosis | None:
-    """Why a ClusterCatalog serves another image than `digest`, which its reference names now.
+    """Explain why a ClusterCatalog does not serve `digest`, its current image.
 
     None when it serves that image, or when the digest is not known. catalogd reads an image when
     the ClusterCatalog changes, and at the interval `pollIntervalMinutes`; without an interval it
@@ -129,7 +129,7 @@ def priority(catalog: Manifest) -> int:
 
 
 def lowest_priority(catalogs: Iterable[Manifest]) -> int:
-    """A priority below zero and below that of each of the catalogs, as far as the field allows.
+    """Return a negative priority below those of all catalogs, within the field's limit.
 
     A catalog with it does not make a ClusterExtension ambiguous that reads the others, too.
     """
@@ -157,7 +157,7 @@ def switched_off(catalogs: Iterable[Manifest], request: Mapping[str, Any]) -> Se
 
 
 def switching_on(off: Sequence[Manifest]) -> str:
-    """What to do when catalogs that are switched off may have what the others do not offer."""
+    """Return a hint that unavailable catalogs may have what the others do not offer."""
     names = ", ".join(f"`{objects.name(one)}`" for one in off)
     if len(off) == 1:
         return (
@@ -174,7 +174,7 @@ def _selects(selector: Mapping[str, Any], found: Mapping[str, str]) -> bool:
 
 
 def _meets(expression: Mapping[str, Any], found: Mapping[str, str]) -> bool:
-    """Return one requirement of a selector: the label selectors of Kubernetes."""
+    """Return whether labels meet one requirement of a Kubernetes label selector."""
     value = found.get(text(expression.get("key")))
     values = sequence(expression.get("values"))
     match expression.get("operator"):

@@ -81,7 +81,7 @@ def cluster_extension(request: ExtensionRequest) -> Manifest:
 
 
 def wants_service_account(crd: Manifest) -> bool:
-    """Whether the CRD of ClusterExtensions demands a service account, as those before 1.11 do."""
+    """Return whether the CRD of ClusterExtensions requires a service account (before 1.11)."""
     for version in sequence(kinds.spec(crd).get("versions")):
         schema = mapping(mapping(mapping(version).get("schema")).get("openAPIV3Schema"))
         spec = mapping(mapping(schema.get("properties")).get("spec"))
@@ -91,7 +91,7 @@ def wants_service_account(crd: Manifest) -> bool:
 
 
 def request_of(extension: Manifest) -> Mapping[str, Any]:
-    """Return what is requested from the catalogs: package, version, channels, selector."""
+    """Return the request to the catalogs: package, version, channels, selector."""
     return mapping(mapping(kinds.spec(extension).get("source")).get("catalog"))
 
 

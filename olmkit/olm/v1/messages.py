@@ -43,7 +43,7 @@ class Failure:
 def of_message(
     state: ExtensionState, extension: Manifest, message: str, readiness: Readiness
 ) -> Diagnosis:
-    """Return what the message means; the message itself where its form is not known."""
+    """Return the explanation of a message, or an unknown message itself."""
     resolved = _RESOLVED.search(message)
     plain = _RESOLVED.sub("", message)
     failure = Failure(state=state, extension=extension, message=plain, readiness=readiness)
@@ -168,7 +168,7 @@ def _no_catalog(failure: Failure) -> Diagnosis:
 
 
 def _unlisted(failure: Failure, rest: str) -> Diagnosis:
-    """Return what OLM reports is true; whether there are catalogs at all, the user may not see."""
+    """Explain that the reason is unknown, since the user may not list catalogs."""
     wanted = f"`{failure.package}` {rest}".rstrip()
     return Diagnosis(
         cause="catalogs-not-listable",
@@ -180,7 +180,7 @@ def _unlisted(failure: Failure, rest: str) -> Diagnosis:
 
 
 def _offer_hint(failure: Failure, read: Sequence[Manifest], *, is_of_version: bool) -> str:
-    """Return what to correct, and the command that prints what there is."""
+    """Return a hint: the field to correct, and the command that lists valid values."""
     place = f"clustercatalog:{objects.name(read[0]) if len(read) == 1 else 'NAME'}"
     if is_of_version:
         return (
@@ -331,7 +331,7 @@ def _collision(failure: Failure, part: Part) -> Diagnosis:
 
 
 def _escalation(failure: Failure, part: Part) -> Diagnosis:
-    """Return what the account may not grant: the API server lists every missing rule."""
+    """Explain which rules the service account may not grant."""
     missing = tuple(_rules(part["rest"]))
     counted = f"{len(missing)} permissions" if len(missing) != 1 else "1 permission"
     return Diagnosis(
@@ -376,7 +376,7 @@ def _permissions_hint(failure: Failure) -> str:
 
 
 def _printing(failure: Failure) -> str:
-    """Return what prints the manifests that grant what the service account lacks."""
+    """Return the command that prints manifests with the missing permissions."""
     return f"`olmkit upgrade {failure.name} --olm v1 --dry-run` prints"
 
 

@@ -61,7 +61,7 @@ class _Created:
 def needed(
     manifests: Iterable[Manifest], *, extension: str, release: Version | None = None
 ) -> ExtensionPermissions:
-    """What is needed for a bundle with these manifests. `release`: that of OLM v1, if known."""
+    """Return the permissions that a bundle needs; `release` is that of OLM v1, if known."""
     found = list(manifests)
     cluster: list[Rule] = []
     local: list[Rule] = []
@@ -172,7 +172,7 @@ def _add_kind(created: list[_Created], cluster: list[Rule], local: list[Rule]) -
 
 
 def _granted(manifests: list[Manifest], *, is_later: bool) -> Iterator[Rule]:
-    """Yield what the bundle grants in the whole cluster: OLM v1 installs for all namespaces."""
+    """Yield the bundle's permissions in the cluster: OLM v1 installs for all namespaces."""
     for one in manifests:
         if objects.kind(one) == kinds.CSV[1]:
             install = _install(one)
@@ -185,7 +185,7 @@ def _granted(manifests: list[Manifest], *, is_later: bool) -> Iterator[Rule]:
 
 
 def _known(rule: Mapping[str, Any]) -> Rule:
-    """The rule without what is not a field of one, which the API server would refuse to apply.
+    """Return the rule without unknown fields, which the API server would reject.
 
     Go's reader of bundles does not distinguish upper and lower case.
     """

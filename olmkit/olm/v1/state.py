@@ -62,7 +62,7 @@ class ExtensionState:
 
 
 def chosen(extensions: Iterable[Manifest], name: str) -> Manifest | None:
-    """The ClusterExtension of that name, else the one that requests the package of that name.
+    """Return the ClusterExtension with this name, else the one for this package.
 
     Raises `InputError` when several request the package.
     """

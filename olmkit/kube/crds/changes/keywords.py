@@ -109,7 +109,7 @@ def narrows_alternatives(keyword: str, before: Any, after: Any, new: Schema) -> 
 
 
 def narrows(name: str, old: Schema, new: Schema) -> bool:
-    """Whether the API server checks a format of the new schema that the old one did not have."""
+    """Return whether the new schema has a format that the API server newly checks."""
     before, kind = kinds(old), new.get("type")
     if kind in _NARROW_FORMATS:
         return name in _NARROW_FORMATS[str(kind)] and applies(before, "number")
@@ -129,7 +129,7 @@ def limit_words(keyword: str, limit: float) -> str:
 
 
 def is_multiple(number: float | None, factor: float | None) -> bool:
-    """Whether `number` is a multiple of `factor`; never when one of them is absent or zero."""
+    """Return whether `number` is a multiple of `factor`; False if either is absent or zero."""
     if not number or not factor:
         return False
     quotient = number / factor

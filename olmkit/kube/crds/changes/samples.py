@@ -48,12 +48,12 @@ _BY_FORMAT: Final[Mapping[str, str]] = {
 
 
 def minimal(schema: Any) -> Any:
-    """A smallest value that fits a schema, as far as can be said; `NONE` if none was found."""
+    """Return a smallest valid value of a schema; `NONE` if none was found."""
     return _minimal(_mapping(schema), 0)
 
 
 def witness(old: Schema, new: Schema, change: SchemaChange) -> Any:
-    """A whole value that fits `old` and not `new` because of a change; `NONE` if none was found.
+    """Return a value that is valid in `old` but not in `new`; `NONE` if none was found.
 
     `old` and `new` are the schemas of objects. Where only OLM v0 refuses, its reading decides.
     """
@@ -142,7 +142,7 @@ def _breaks_rule(rule: Any, value: Any) -> bool:
 
 
 def fits(value: Any, schema: Schema, *, is_object: bool = False, by_server: bool = True) -> bool:
-    """Whether nothing is known against a value after the fields that are dropped are gone."""
+    """Return whether no error is known for a value after pruning."""
     found = instances.differences(
         value, schema, is_object=is_object, by_server=by_server, cleans=by_server
     )

@@ -46,7 +46,7 @@ def of_schemas(old: Schema, new: Schema) -> tuple[SchemaChange, ...]:
 
 
 def of_served_pair(older: Schema, newer: Schema) -> tuple[SchemaChange, ...]:
-    """Return what crdify does not accept between two versions of one CRD that are both served."""
+    """Return the differences between two served versions of a CRD that crdify rejects."""
     return tuple(one for one in of_schemas(older, newer) if not one.is_safe)
 
 

@@ -82,7 +82,7 @@ def of_container(
 
 
 def missing_secrets(snapshot: ClusterState, pod: Manifest) -> tuple[str, ...]:
-    """The pull secrets that a pod names and that are not there, as the kubelet reports them."""
+    """Return the missing pull secrets of a pod, as the kubelet reports them."""
     named = [
         text(mapping(one).get("name"))
         for one in sequence(objects.pod_spec(pod).get("imagePullSecrets"))
@@ -96,7 +96,7 @@ def missing_secrets(snapshot: ClusterState, pod: Manifest) -> tuple[str, ...]:
 
 
 def hint(words: str, image: str, namespace: str, secrets: tuple[str, ...] = ()) -> str:
-    """Return what to do about what a registry answered, or about what kept from asking it."""
+    """Return a hint about a registry's error, or about a failed connection."""
     host = _host(image)
     if "no match for platform" in words or "no matching manifest" in words:
         return "publish the image for the architecture of the nodes, or choose nodes that fit it"
@@ -123,7 +123,7 @@ def hint(words: str, image: str, namespace: str, secrets: tuple[str, ...] = ()) 
 
 
 def for_catalog(found: Diagnosis) -> Diagnosis:
-    """The same of an image that OLM pulls: the CatalogSource names the secrets, not the pod."""
+    """Return the missing pull secrets of an image that OLM pulls for a CatalogSource."""
     return replace(found, hint=found.hint.replace(POD_SECRETS, CATALOG_SECRETS))
 
 

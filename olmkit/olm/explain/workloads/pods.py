@@ -109,7 +109,7 @@ def refused_hint(words: str, namespace: str) -> str:
 def worst(
     snapshot: ClusterState, pods: Iterable[Manifest], template: TemplatePlace = _NOWHERE
 ) -> Diagnosis | None:
-    """Return what is most wrong with any of the pods; None if all are well.
+    """Return the most severe problem of the pods; None if all are healthy.
 
     `template` is where what they are made of is changed.
     """
@@ -171,7 +171,7 @@ def _flapping(
 
 
 def _gated(pod: Manifest) -> Diagnosis | None:
-    """A pod whose containers are ready, but not a condition that its readiness gates name."""
+    """Explain a pod with ready containers whose readiness gate is not met."""
     if kinds.condition(pod, "ContainersReady") is None:
         return None
     for gate in sequence(objects.pod_spec(pod).get("readinessGates")):
@@ -232,7 +232,7 @@ def _replicas(deployment: Manifest) -> tuple[int, int]:
 
 
 def _is_rolled_out(deployment: Manifest) -> bool:
-    """Return what OLM requests next to `Available`: seen, and no pods of the old template left."""
+    """Return whether a rollout is complete for OLM: observed, and without old pods."""
     found = kinds.status(deployment)
     seen = kinds.number(found.get("observedGeneration"))
     wanted = kinds.number(objects.metadata(deployment).get("generation"))

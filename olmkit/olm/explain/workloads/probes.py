@@ -30,7 +30,7 @@ _TIMES_OUT = ("context deadline exceeded", "i/o timeout", "Client.Timeout exceed
 
 
 def failing(snapshot: ClusterState, pod: Manifest, container: str) -> tuple[str, str]:
-    """The kind of probe whose failure was reported last, such as `readiness`, and the answer.
+    """Return the kind of the last failed probe, such as `readiness`, and its response.
 
     Two empty strings when no probe of the container has failed.
     """
@@ -80,7 +80,7 @@ def is_expected(pod: Manifest, container: str, kind: str) -> bool:
 
 
 def described(pod: Manifest, container: str, kind: str) -> str:
-    """Return what the probe does, such as `GET /healthz on port 8081`; empty if it is not known."""
+    """Return a description of the probe, such as `GET /healthz on port 8081`, or empty."""
     spec = templates.container(pod, container)
     probe = mapping(spec.get(f"{kind}Probe"))
     http, tcp, grpc = (mapping(probe.get(name)) for name in ("httpGet", "tcpSocket", "grpc"))

@@ -103,7 +103,7 @@ def _describe(pod: Manifest) -> str:
 
 
 def _reasons(nodes: Objects, pod: Manifest, words: str) -> Iterator[Reason]:
-    """Yield what keeps each group of nodes from taking the pod."""
+    """Yield the reason why each group of nodes does not accept the pod."""
     counted = _COUNTED.match(words)
     if counted is None:
         if "no nodes available" in words:
@@ -204,7 +204,7 @@ def _terms(spec: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _taint(nodes: Objects, pod: Manifest, why: str) -> Reason:
-    """The taint of a node: newer schedulers leave out which, so that the nodes are looked at."""
+    """Return the taint of the nodes, which newer schedulers do not report."""
     found = _TAINT.search(why)
     key = (found["key"] or "") if found else ""
     value = (found["value"] or "").strip() if found else ""
@@ -256,7 +256,7 @@ def _tolerates(toleration: Mapping[str, Any], taint: Mapping[str, Any]) -> bool:
 
 
 def _offered(nodes: Objects, resource: str) -> str:
-    """Return what the nodes have of a resource in all, each value once."""
+    """Return the distinct capacities of the nodes for a resource."""
     values = [
         objects.scalar_text(mapping(kinds.status(node).get("allocatable")).get(resource))
         for node in nodes
@@ -286,7 +286,7 @@ def _insufficient(nodes: Objects, pod: Manifest, why: str) -> Reason:
 
 
 def _requested(pod: Manifest, resource: str) -> str:
-    """Return what the containers of a pod request of a resource, as they write it or as a sum."""
+    """Return the request of a pod for a resource, as written or as a sum."""
     values = []
     for one in sequence(objects.pod_spec(pod).get("containers")):
         found = mapping(mapping(one).get("resources"))
