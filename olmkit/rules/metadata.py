@@ -412,7 +412,7 @@ def annotations_key(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("MET029", "annotations-file", severity=Severity.WARNING, suite=SOUND_SUITE)
 def annotations_file(bundle: Bundle) -> Iterator[Finding]:
-    """The annotations are not in `annotations.yaml`, or in several files.
+    """The annotations are in the wrong file, or in several files.
 
     Why: some tools read `annotations.yaml`, and others the first file by name.
 

@@ -85,7 +85,7 @@ def catalog_differs(operator: Operator) -> Iterator[Finding]:
 
 @rule("SUB053", "catalog-missing", severity=Severity.WARNING, subject=SUBMISSION, suite=SUITE)
 def catalog_missing(operator: Operator) -> Iterator[Finding]:
-    """A catalog that `ci.yaml` maps to an existing template does not have the operator.
+    """`ci.yaml` maps a catalog to an existing template, but the catalog does not have the operator.
 
     Why: that catalog does not publish the operator.
 
