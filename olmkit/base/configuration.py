@@ -1,4 +1,4 @@
-"""Configuration files of other tools, read as strictly as those tools read them.
+"""Read configuration files of other tools as strictly as those tools do.
 
 Go's `encoding/json` with `DisallowUnknownFields` takes a key in any case and refuses an unknown
 key and a value of another type. A key that is dropped silently changes what a user gets, so all

@@ -1,4 +1,4 @@
-"""What is said about the user's material, and the errors that end work.
+"""Findings about the user's input, and errors that stop a job.
 
 A `Diagnostic` is a judgement with a place and a fix; an exception means that
 work cannot continue. Both are values: nothing here prints, and nothing exits.
@@ -16,7 +16,7 @@ from olmkit.base import texts
 
 
 class Severity(StrEnum):
-    """How much a finding matters; the order of definition is the order of weight."""
+    """The severity of a finding, in descending order."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -27,7 +27,7 @@ _SEVERITY_ORDER = {severity: index for index, severity in enumerate(Severity)}
 
 
 class Location(NamedTuple):
-    """A place in the user's material. Lines and columns count from 1, columns in characters.
+    """A place in the user's input. Lines and columns start at 1; columns are in characters.
 
     `end_column` is the first column after the place. `field` is the path inside the
     document (`spec.installModes[3].type`), and is all there is for live objects.
@@ -49,14 +49,14 @@ class Location(NamedTuple):
 
 
 class Fix(NamedTuple):
-    """A replacement of one range of text that is certainly right."""
+    """An unambiguous replacement of one range of text."""
 
     at: Location
     replacement: str
 
 
 class Related(NamedTuple):
-    """Another place that belongs to a finding, with a word on why."""
+    """Another place that is related to a finding, with the reason."""
 
     at: Location
     message: str
@@ -163,7 +163,7 @@ def _below(root: str, at: Location) -> Location:
 
 @dataclass(eq=False)
 class OlmkitError(Exception):
-    """Work cannot continue. Carries a message and, where there are places, diagnostics."""
+    """The job cannot continue. It has a message and, if there are places, diagnostics."""
 
     message: str
     hint: str = ""
@@ -174,7 +174,7 @@ class OlmkitError(Exception):
 
 
 class InputError(OlmkitError):
-    """The user's material does not allow it: exit code 1."""
+    """The user's input is invalid: exit code 1."""
 
     @classmethod
     def of(cls, found: Diagnostic) -> InputError:
@@ -189,7 +189,7 @@ class ConfigurationError(OlmkitError):
 
 @dataclass(eq=False)
 class RemoteError(OlmkitError):
-    """A registry, a cluster or the disk said no: exit code 3.
+    """A registry, a cluster or the disk failed: exit code 3.
 
     `temporary` says whether trying again may help; retries depend on nothing else.
     """

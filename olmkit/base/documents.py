@@ -1,4 +1,4 @@
-"""Values from YAML and JSON that know their places.
+"""Values from YAML and JSON with their places in the file.
 
 The only module that knows the YAML libraries. YAML is read as Kubernetes' own
 reader does (the YAML 1.1 family of Go's yaml.v2), which differs from PyYAML's
@@ -38,7 +38,7 @@ _CONTENT: Final = re.compile(rb"^[ \t]*[^#% \t\r\n]", re.MULTILINE)
 
 
 class Duplicate(NamedTuple):
-    """A key that is more than once in one mapping; the last one counts."""
+    """A duplicate key in a mapping; the last one counts."""
 
     keys: tuple[Key, ...]
     first: Location

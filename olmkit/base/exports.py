@@ -1,4 +1,4 @@
-"""Packages that export names of their modules, each imported when it is used first.
+"""Packages that export names of their modules, which are imported on first use.
 
 `olmkit.runtime`, `olmkit.testing` and `olmkit.jobs` are such packages: one import for their
 users, without the cost of what a program does not use.

@@ -1,4 +1,4 @@
-"""Applying fixes: replacements of ranges of a text, which leave everything else as it is."""
+"""Apply fixes, which replace ranges of a text and leave everything else unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The wire format of protocol buffers, as far as messages of strings need it.
+"""The wire format of protocol buffers, for messages of strings.
 
 The registry API consists of strings and messages of strings, so a message is a
 concatenation of (tag, length, bytes), in any order. Writing that ourselves lets

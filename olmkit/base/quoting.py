@@ -1,4 +1,4 @@
-"""Text in double quotes, as the tools of the field print it.
+"""Text in double quotes, like Go's `%q`.
 
 Messages of the reference tools are searched for word by word, and they quote
 what they found with Go's rules: control characters, and whatever cannot be

@@ -1,4 +1,4 @@
-"""Content as it comes, in pieces: how it is ended."""
+"""Close streams of content chunks."""
 
 from __future__ import annotations
 

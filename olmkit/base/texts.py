@@ -1,4 +1,4 @@
-"""Text from outside in messages: bounded, so that a finding never prints a whole document."""
+"""Limit external text in messages, so that a finding never prints a whole document."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def clean_path(path: str) -> str:
 
 
 class ChangeKind(StrEnum):
-    """What happens to a file."""
+    """The kind of a change."""
 
     CREATE = "create"
     UPDATE = "update"
@@ -98,7 +98,7 @@ class ChangeKind(StrEnum):
 
 
 class Change(NamedTuple):
-    """One file that differs: what is wanted (`None`: removed) and what was found."""
+    """One changed file: the desired content (`None`: removed) and the existing one."""
 
     kind: ChangeKind
     path: str
@@ -108,7 +108,7 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What must happen on the disk; falsy when nothing must."""
+    """The changes to apply on disk; falsy if there are none."""
 
     items: tuple[Change, ...] = ()
 

@@ -1,4 +1,4 @@
-"""The range language of OLM v1: what a ClusterExtension requests.
+"""The version ranges of OLM v1, as in a ClusterExtension.
 
 Blanks and commas mean *and*, `||` means *or*; there are carets, tildes, hyphen
 ranges, and wildcards in any place. Pre-releases are left out of a group unless
@@ -36,7 +36,7 @@ _WILDCARDS = frozenset("xX*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Term:
-    """One demand. `known` counts the numbers that are given: 3 unless there is a wildcard."""
+    """One comparison. `known` is the number of given parts: 3 without a wildcard."""
 
     sign: str
     version: Version
@@ -101,7 +101,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class VersionConstraint:
-    """What versions are wanted: any of the groups, each of which wants all its terms."""
+    """A constraint: one of the groups must match, with all its terms."""
 
     text: str
     groups: tuple[tuple[Term, ...], ...]

@@ -1,4 +1,4 @@
-"""Versions, and the ranges of versions that catalogs are written in.
+"""Versions, and the version ranges of catalogs.
 
 Versions are strict semantic versions. The range language is the one of
 `skipRange` and `olm.package.required`: blanks mean *and*, `||` means *or*, the
@@ -32,14 +32,14 @@ _SIGNED = re.compile(r"[+-]?[0-9]+")
 
 @dataclass(eq=False)
 class InvalidVersionError(InputError):
-    """A text is not a version; `reason` is what other tools say about it."""
+    """A text is not a version; `reason` is the message of other tools."""
 
     reason: str = ""
 
 
 @dataclass(eq=False)
 class InvalidRangeError(InputError):
-    """A text is not a version range; `reason` is what other tools say about it."""
+    """A text is not a version range; `reason` is the message of other tools."""
 
     reason: str = ""
 
@@ -138,7 +138,7 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class BuildRelease:
-    """What distinguishes two builds of one version; ordered like a list of pre-releases."""
+    """The release of a build of one version; ordered like pre-release identifiers."""
 
     identifiers: tuple[Identifier, ...]
 
@@ -166,7 +166,7 @@ class BuildRelease:
 
 @dataclass(frozen=True, slots=True)
 class VersionRelease:
-    """A version and, perhaps, its release: what bundles of a package are ordered by."""
+    """A version and its optional release, by which bundles of a package are ordered."""
 
     version: Version
     release: BuildRelease | None = None
@@ -206,7 +206,7 @@ class Comparator:
 
 @dataclass(frozen=True, slots=True)
 class VersionRange:
-    """A range: any of the groups, each of which wants all its comparators."""
+    """A range: one of the groups must match, with all its comparators."""
 
     text: str
     groups: tuple[tuple[Comparator, ...], ...]

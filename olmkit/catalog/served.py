@@ -55,7 +55,7 @@ def _values(packages: list[Answer], bundles: list[Answer]) -> Iterator[dict[str,
 
 
 def _properties(bundle: Answer) -> Iterator[dict[str, Any]]:
-    """What the bundle provides and needs; its own version is known, and its objects do not count.
+    """Yield the properties of a bundle, without its own package and its objects.
 
     The value of a property is JSON in a string. One that is not JSON stays a string, which the
     resolver reports.

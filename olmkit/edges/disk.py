@@ -147,7 +147,7 @@ def _below(folder: Path) -> Iterator[Path]:
 
 
 def python_packages(folder: Path) -> frozenset[str]:
-    """Return the folders with an `__init__.py` in which a project's own package may lie."""
+    """Return the folders with an `__init__.py` that may be the project's package."""
     found = [*folder.glob("*/__init__.py"), *folder.glob("src/*/__init__.py")]
     return frozenset(path.parent.relative_to(folder).as_posix() for path in found)
 

@@ -340,7 +340,7 @@ class Cluster(Protocol):
         name: str = "",
         **options: Unpack[WriteOptions],
     ) -> Manifest:
-        """POST; `AlreadyExists` when it is there."""
+        """Create an object (POST), or raise `AlreadyExists`."""
 
     async def replace(
         self,

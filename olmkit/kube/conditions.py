@@ -92,5 +92,5 @@ def is_true(conditions: list[Condition], type_: str) -> bool:
 
 
 def is_false(conditions: list[Condition], type_: str) -> bool:
-    """Return whether the condition is there with status `False`; an absent one is not."""
+    """Return whether the condition exists with status `False`."""
     return is_status(conditions, type_, "False")

@@ -33,10 +33,10 @@ def projected(found: Any, wanted: Any) -> Any:
 
 
 def realigned(found: Any, wanted: Any) -> Any:
-    """`found`, with our ports under the numbers that they should have.
+    """Return `found` with the desired port numbers for the operator's ports.
 
-    Ports merge by number: applying one whose number another manager changed would add a
-    second of the same name, which the server refuses.
+    Ports merge by number: if another manager changed a number, applying the port would add a second
+    one with the same name, which the server rejects.
     """
     if isinstance(wanted, Mapping) and isinstance(found, Mapping):
         changed = {

@@ -1,8 +1,8 @@
-"""In which order objects are applied, and which of them are waited for.
+"""The order in which objects are applied, and the objects to wait for.
 
-What others need comes first: namespaces and kinds, then accounts and roles, then what
-configures, then what runs, and last what would block all of it: webhook
-configurations. Deleting goes the other way.
+Dependencies come first: namespaces and CRDs, then service accounts and roles, configuration,
+workloads, and finally webhook configurations, which could block the others. Deletion uses the
+reverse order.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ class WebhookRefusal:
 
 
 def refusals(csv: Manifest) -> Iterator[WebhookRefusal]:
-    """Yield all that OLM refuses of the CSV's webhooks."""
+    """Yield the errors of a CSV's webhooks that make OLM reject it."""
     name = objects.name(csv)
     owned = set(kinds.owned_crds(csv))
     for one in map(mapping, sequence(kinds.spec(csv).get("webhookdefinitions"))):

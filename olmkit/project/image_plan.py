@@ -181,7 +181,7 @@ def declared_python(base: Image) -> str:
 
 
 def wheel_tags(platform: Platform, libc: str) -> tuple[str, ...]:
-    """Return the tags of wheels that run on `platform`, the most special first.
+    """Return the wheel tags that `platform` supports, the most specific first.
 
     `libc` is the newest C library that may be requested: `manylinux_2_28`, `musllinux_1_2`.
     """

@@ -1,7 +1,7 @@
-"""What an API server refuses in the schemas of kinds, reported at their lines.
+"""Find parts of schemas that an API server rejects, and report them at their lines.
 
-The reference generators write such schemas without a word, and patches of an overlay
-can fix them. So the caller says how much it matters.
+controller-gen silently writes such schemas, and patches of an overlay can fix them. So the caller
+sets the severity.
 """
 
 from __future__ import annotations

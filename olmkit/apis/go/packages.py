@@ -182,7 +182,7 @@ def _check_one_package(files: list[GoFile], findings: Findings) -> None:
 
 
 def _check_type_names(files: list[GoFile], findings: Findings) -> None:
-    """No type of a package is declared twice; Go refuses it, and one would be lost here."""
+    """Report types of a package that are declared twice, which is an error in Go."""
     first: dict[str, Location] = {}
     for file in files:
         for node in file.type_names:

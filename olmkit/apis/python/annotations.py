@@ -320,7 +320,7 @@ class TypeReader:
         )
 
     def _pydantic(self, expression: ast.expr) -> str:
-        """Return the name of something of pydantic's, else an empty text."""
+        """Return the name of a pydantic object, or an empty string."""
         module, _, name = self.dotted(expression).rpartition(".")
         return name if module in _PYDANTIC else ""
 
@@ -395,7 +395,7 @@ class TypeReader:
         return MapType(self.read(items[1]))
 
     def _is_text(self, key: TypeExpression) -> bool:
-        """Return whether a type is a text, also one that is declared elsewhere."""
+        """Return whether a type is a string, also one declared in another module."""
         base = key.base if isinstance(key, (Constrained, Choice)) else key
         if isinstance(base, Choice):
             base = base.base

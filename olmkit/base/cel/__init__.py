@@ -1,4 +1,4 @@
-"""The Common Expression Language: reading, typing and evaluating expressions.
+"""The Common Expression Language: parse, type-check and evaluate expressions.
 
 What CRDs and catalogs do with an expression is not here.
 """

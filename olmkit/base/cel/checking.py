@@ -1,4 +1,4 @@
-"""The type that an expression of the Common Expression Language has.
+"""Infer the type of a CEL expression.
 
 `check` finds names that are not declared and operands that do not go together, in the words of
 cel-go. What is `dyn` goes with everything; whether it fits shows when it is evaluated.
@@ -182,7 +182,7 @@ class _Checker:
 
 
 def _operator(name: str, types: list[Type]) -> Type | None:
-    """Return the result of an operator, or `None` where it does not take such operands."""
+    """Return the result type of an operator, or `None` without an overload for the operands."""
     first, last = types[0], types[-1]
     match name:
         case "_||_" | "_&&_":

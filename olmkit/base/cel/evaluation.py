@@ -1,4 +1,4 @@
-"""The Common Expression Language: what an expression comes to.
+"""Evaluate CEL expressions.
 
 The expression should have been checked (`checking.check`); what is dynamic is found out
 here. As the reference does, `||`, `&&`, `all` and `exists` have a value in spite of an

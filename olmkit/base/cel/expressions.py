@@ -1,4 +1,4 @@
-"""The Common Expression Language: reading an expression.
+"""Parse CEL expressions.
 
 Constraints of bundles and validations of CRDs are written in CEL. `parse` gives
 the expression as a tree, `checking` the type of its result, `evaluation` its value.
@@ -15,7 +15,7 @@ from olmkit.base.cel import literals
 
 
 class CelError(ValueError):
-    """Why a text is not a valid expression; `offset` counts characters."""
+    """A text is not a valid expression; `offset` is in characters."""
 
     def __init__(self, message: str, offset: int) -> None:
         super().__init__(message)
@@ -62,7 +62,7 @@ def map_of(key: Type, value: Type) -> Type:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expr:
-    """A node: `op` says what it is.
+    """A node of the syntax tree; `op` is its kind.
 
     `literal` has `type` and `value`; `name` has `text`; `select` and `has` have one operand and
     the field in `text`; `call` has the function in `text`, its target first when

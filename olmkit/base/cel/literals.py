@@ -1,4 +1,4 @@
-"""The values of literals of the Common Expression Language.
+"""Parse CEL literals.
 
 Numbers have 64 bits; strings may be raw or of bytes, with one quote or three, and
 know their own escapes.

@@ -1,4 +1,4 @@
-"""Operators and functions of the Common Expression Language, on values.
+"""The operators and functions of CEL.
 
 Which overload is meant is decided by the types of the operands, and nothing is
 converted: `1 + 1.0` has no overload, as in the reference.

@@ -1,4 +1,4 @@
-"""Durations and points in time of the Common Expression Language, to the nanosecond."""
+"""CEL durations and timestamps, with nanosecond precision."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LAST: Final = 253_402_300_800 * _SECOND - 1
 
 @dataclass(frozen=True, slots=True, order=True)
 class Duration:
-    """A length of time, of 64 bits at most; `ValueError` when it is more."""
+    """A duration of at most 64 bits; raises `ValueError` if it is longer."""
 
     nanoseconds: int
 
@@ -60,7 +60,7 @@ class Duration:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Timestamp:
-    """A point in time, from year 1 to 9999, counted from 1970; `ValueError` beyond."""
+    """A timestamp from year 1 to 9999, relative to 1970; raises `ValueError` beyond."""
 
     nanoseconds: int
 

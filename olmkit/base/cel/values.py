@@ -1,4 +1,4 @@
-"""What values of the Common Expression Language are, and how they compare.
+"""The values of CEL, and their comparison.
 
 A value is a Python one: bool, int (CEL's `int`), `Uint`, float, str, bytes, None, list,
 dict, `Duration`, `Timestamp`, and a `Type` for what `type(x)` gives. A bool is never a
@@ -37,12 +37,12 @@ _ORDERED: Final = (bool, str, bytes, Duration, Timestamp)
 
 
 class EvaluationError(ValueError):
-    """Why an expression has no value: a missing key, operands that do not fit, an overflow."""
+    """An expression cannot be evaluated: a missing key, invalid operands, an overflow."""
 
 
 @dataclass(slots=True)
 class Budget:
-    """How much work an evaluation may still do, in steps: a node, an element, a few letters."""
+    """The remaining cost of an evaluation, in steps: a node, an element, a few characters."""
 
     left: int = MAX_STEPS
 
@@ -53,7 +53,7 @@ class Budget:
 
 
 class OverBudgetError(EvaluationError):
-    """The work is too much; unlike other errors this one is never absorbed."""
+    """The cost limit is exceeded; unlike other errors, `||` and `&&` never absorb this one."""
 
     def __init__(self) -> None:
         super().__init__("the expression takes too much work to evaluate")

@@ -1,4 +1,4 @@
-"""What Go's library does and Python's does not.
+"""Functions of Go's standard library that Python's does not have.
 
 Number formats, durations, regular expressions, sorting.
 

@@ -1,4 +1,4 @@
-r"""Regular expressions of Go: whether a pattern is found in a text.
+r"""Match text with Go's regular expressions.
 
 Patterns come from outside, so a text is matched as Go does it, with a set of states
 and in time that grows with text and pattern alone; Python's `re` may take forever, and
@@ -49,7 +49,7 @@ _SETS: Final = {
 
 
 class PatternError(ValueError):
-    """Why a pattern cannot be used."""
+    """A pattern cannot be used."""
 
 
 def matches(pattern: str, text: str, spend: Callable[[int], None]) -> bool:
@@ -131,7 +131,7 @@ class _States:
 
 @dataclass(slots=True)
 class _Reader:
-    """Goes over a pattern that is known to be one."""
+    """Parses a valid pattern."""
 
     text: str
     at: int = 0

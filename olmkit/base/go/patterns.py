@@ -1,4 +1,4 @@
-r"""Regular expressions as Go reads them: whether a pattern is one, and why not.
+r"""Validate regular expressions like Go.
 
 The API server compiles the patterns of CRDs with Go's `regexp`, whose language is
 neither Python's nor Perl's: it knows no look-around and no back references, and
@@ -30,7 +30,7 @@ _CONTROLS: Final = {"a": "\a", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": 
 
 
 class _BadPatternError(ValueError):
-    """Why a text is not a pattern, in Go's words."""
+    """A text is not a valid pattern; the message is Go's."""
 
 
 @functools.lru_cache(maxsize=1024)
@@ -45,7 +45,7 @@ def fault(pattern: str) -> str:
 
 @dataclass(slots=True)
 class _Reader:
-    """Reads a pattern once, and keeps only whether it can continue."""
+    """Validates a pattern in one pass."""
 
     text: str
     at: int = 0

@@ -1,4 +1,4 @@
-"""Sorting as Go's `sort.Slice` does, which is not stable.
+"""Sort like Go's `sort.Slice`, which is not stable.
 
 Items that are equal to each other end up in an order that depends on the
 algorithm alone: pattern-defeating quicksort, with fixed choices of pivots. Where
@@ -34,7 +34,7 @@ def sort_slice(items: Iterable[T], key: Callable[[T], Any]) -> list[T]:
 
 
 class _Slice:
-    """Two lists that are sorted together, by the first."""
+    """Two lists that are sorted together by the first."""
 
     def __init__(self, keys: list[Any], values: list[Any]) -> None:
         self._keys = keys

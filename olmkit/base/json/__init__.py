@@ -1,4 +1,4 @@
-"""JSON text, read and written as Go's `encoding/json` does, with positions for findings.
+"""Read and write JSON like Go's `encoding/json`, with positions for findings.
 
 Typed shapes of objects are in `catalog.blobs` and `kube.builtin`.
 """

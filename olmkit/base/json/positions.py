@@ -1,4 +1,4 @@
-"""Where values are in JSON text, and where and why a text is not JSON.
+"""The positions of values in JSON text, and of syntax errors.
 
 Read token by token, and only when a place is requested or a text could not
 be read: the words for what is wrong are those of Go's `encoding/json`, which
@@ -44,7 +44,7 @@ def explain(data: bytes, start: int = 0) -> JsonError | None:
 
 @dataclass(slots=True)
 class _Open:
-    """A collection that is being read; `key` is what the next value belongs to."""
+    """A collection that is being read; `key` is the key of the next value."""
 
     node: YamlNode
     kind: Literal["object", "array"]

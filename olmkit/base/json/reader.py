@@ -1,4 +1,4 @@
-"""JSON text to plain values, as Go's `encoding/json` reads it.
+"""Parse JSON text like Go's `encoding/json`.
 
 What is plain goes through the fast decoder; what that refuses and Go accepts
 (bytes that are not UTF-8, half a surrogate pair) is read by the standard library
@@ -31,7 +31,7 @@ _DIGITS: Final = bytes(48 if 48 <= byte <= 57 else 46 for byte in range(256))
 
 
 class JsonError(Exception):
-    """What is wrong, and at which byte of the text."""
+    """A syntax error, with its byte offset."""
 
     def __init__(self, message: str, offset: int | None = None, *, syntax: bool = True) -> None:
         super().__init__(message)

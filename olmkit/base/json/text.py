@@ -1,4 +1,4 @@
-"""JSON text as Go's `encoding/json` writes it, to the byte.
+"""Write JSON text byte for byte like Go's `encoding/json`.
 
 Catalogs carry JSON inside JSON (base64 of manifests, values of properties),
 so the text itself is compared and hashed, not only what it means. Keys are
@@ -26,7 +26,7 @@ _as_is: Final = msgspec.json.Encoder()
 
 
 def compact(value: Any, *, escape_html: bool = True, sort: bool = True) -> bytes:
-    """Return one line without spaces; keys sorted, or in the order of the mappings."""
+    """Return compact JSON, with sorted keys or in the order of the mappings."""
     encoder = _sorted if sort else _as_is
     data = encoder.encode(value)
     if _WHOLE.search(data) or _EXPONENT.search(data):

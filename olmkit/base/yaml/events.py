@@ -1,4 +1,4 @@
-"""The events of libyaml's parser, and its errors as places and messages of olmkit.
+"""The events of libyaml's parser, and its errors with olmkit's places and messages.
 
 Where libyaml reads a text in another way than Go's parser, which was made from an
 older release of it, the text is changed (an escape that only Go knows) or refused
@@ -33,7 +33,7 @@ _MOST_ESCAPES: Final = 50
 
 
 class YamlError(Exception):
-    """What is wrong, and where: line and column from 0, or only a byte offset.
+    """A syntax error, with line and column from 0, or only a byte offset.
 
     `reason` is what libyaml calls it.
     """

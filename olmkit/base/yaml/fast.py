@@ -1,4 +1,4 @@
-"""The quick way to read YAML: a fast parser, watched by the exact one.
+"""Read simple YAML quickly; anything else is left to the exact parser.
 
 The fast parser is not Go's: it forgives wrong indentation, and reads base-60
 numbers, anchors and tags its own way. So libyaml runs over the text as well,
@@ -38,7 +38,7 @@ MAX_DEPTH: Final = 500
 
 
 class Refused:
-    """Means `read this with yaml_reader`."""
+    """The result for text that needs the exact parser."""
 
 
 REFUSED: Final = Refused()

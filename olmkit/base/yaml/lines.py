@@ -1,4 +1,4 @@
-"""Places in ordinary block YAML, found by looking at lines.
+"""Find places in simple block YAML by its lines.
 
 Most findings need one place in a file of thousands of lines; making a tree of
 all its nodes for that is most of the work of a run. Here only the lines of the
@@ -37,11 +37,11 @@ _MAX_INDENT: Final = 120
 
 
 class _Unsure(Exception):  # noqa: N818 - not an error: the other way is taken
-    """The text is not plain enough to be sure."""
+    """The text is not simple enough."""
 
 
 class _Entry:
-    """An entry of a collection: the place of its key, of its value, and where it ends."""
+    """An entry of a collection: the places of its key, its value and its end."""
 
     __slots__ = ("end", "indent", "key", "key_end", "value")
 
@@ -54,7 +54,7 @@ class _Entry:
 
 
 class Lines:
-    """The text of one document, and what was found in it so far."""
+    """The text of one document, and the entries found so far."""
 
     __slots__ = ("_data", "_entries", "_ordinary", "_value")
 

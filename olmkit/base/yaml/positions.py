@@ -1,4 +1,4 @@
-"""Where values are: a tree of places next to the tree of values.
+"""A tree with the positions of values in YAML.
 
 Created only when a place is requested, by reading the text a second time.
 JSON needs nothing else, since it is read as YAML here; what only one of
@@ -21,7 +21,7 @@ from olmkit.base.yaml.scalars import ScalarError
 
 @dataclass(slots=True, kw_only=True)
 class YamlNode:
-    """One value: its range (lines and columns from 0), and the nodes below it.
+    """One value: its range (lines and columns from 0) and its child nodes.
 
     `entries` maps a key, or an index, to the node of the key and of the value; in a list
     both are the same. `twice` holds the key nodes of entries that a later one replaced.

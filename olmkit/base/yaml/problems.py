@@ -1,4 +1,4 @@
-"""What is wrong with a text that is not YAML, in our own words and at the line of the fault.
+"""Messages for YAML syntax errors, at the line of the error.
 
 libyaml reports what its parser missed, often lines behind the fault: an open quote at the end of
 the text, an open bracket at the next key. Its own words never reach a user.
@@ -18,7 +18,7 @@ _PERCENT: Final = "write a character as `%` and two hexadecimal digits"
 
 
 class YamlProblem(NamedTuple):
-    """The fault, in words, and what to do. `at_context`: it is where the construct begins."""
+    """The message and a hint. `at_context`: the error is at the start of the construct."""
 
     message: str
     hint: str

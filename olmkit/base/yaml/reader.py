@@ -1,4 +1,4 @@
-"""From libyaml's events to plain values, as Go's yaml.v2 and Kubernetes make them.
+"""Build plain values from libyaml's events, like Go's yaml.v2 and Kubernetes.
 
 This is the referee: complete, exact, with a place for every error. Keys become
 strings, a merge key overrides what is before it, and what an alias expands
@@ -26,7 +26,7 @@ MAX_EXPANDED: Final = 128 * 1024 * 1024
 
 
 class NoDocument:
-    """Means `no document here`, since `None` is a value."""
+    """Marks a missing document, since `None` is a value."""
 
 
 MISSING: Final = NoDocument()
@@ -40,7 +40,7 @@ Plain = Callable[[str], scalars.Scalar]
 
 
 class YamlReading(NamedTuple):
-    """The value of a document (`MISSING` when there is none), and what is odd about its text."""
+    """The value of a document (or `MISSING`), and irregularities of its text."""
 
     value: Any
     more: bool = False

@@ -1,4 +1,4 @@
-"""What a scalar of YAML means: the rules of Go's yaml.v2, which Kubernetes uses.
+"""Resolve YAML scalars by the rules of Go's yaml.v2, which Kubernetes uses.
 
 They are those of YAML 1.1 with exceptions: dates and base-60 numbers stay the
 written string, `0o17` and `09` are numbers, and integers beyond 64 bits turn
@@ -57,7 +57,7 @@ _RESOLVABLE: Final = frozenset((STR, BOOL, INT, FLOAT, NULL, TIMESTAMP))
 
 
 class ScalarError(ValueError):
-    """A scalar that its tag refuses; the text says why."""
+    """A scalar that is invalid for its tag; the message says why."""
 
 
 def plain(text: str) -> Scalar:

@@ -1,4 +1,4 @@
-"""YAML text as Go's yaml.v2 writes it after a passage through JSON, to the byte.
+"""Write YAML byte for byte like Go's yaml.v2 after a conversion through JSON.
 
 Block style, two spaces, lists not indented below their key, keys in natural order
 (`a2` before `a10`), strings plain where they may be, folded at 80 columns. Every
@@ -54,7 +54,7 @@ _ANYTHING: Final = re.compile(".", re.DOTALL)
 
 
 class UnwritableError(ValueError):
-    """A string that YAML of this kind cannot carry; the text says why."""
+    """A string that this form of YAML cannot represent; the message says why."""
 
 
 def write(value: Any) -> str:

@@ -90,7 +90,9 @@ class BundleOutline:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeprecationOutline:
-    """One entry of an `olm.deprecations`: schema and name of what is meant, and the message."""
+    """One entry of an `olm.deprecations` blob: the schema and name of its reference, and the
+    message.
+    """
 
     schema: str
     name: str

@@ -44,7 +44,7 @@ def read(tree: Tree, root: str) -> ManifestPackage:
             raise InputError(f"{at}: a channel has no name", hint="set its `name`")
         if channel.name in heads:
             raise InputError(
-                f"{at}: the channel `{channel.name}` is there twice", hint="remove one of the two"
+                f"{at}: the channel `{channel.name}` is listed twice", hint="remove one of the two"
             )
         if channel.current_csv not in names:
             raise InputError(

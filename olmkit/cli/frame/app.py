@@ -68,9 +68,9 @@ class App:
             self.terminal.say(words)
 
     def sources(self, path: str) -> bytes | None:
-        """Return the bytes of a file that a finding names, for showing its lines.
+        """Return the bytes of a finding's file, to print its lines.
 
-        None if the file does not exist, and when it is too large to be read for that.
+        Return None if the file does not exist or is too large.
         """
         try:
             file = Path(path)

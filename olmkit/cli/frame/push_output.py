@@ -1,4 +1,4 @@
-"""How builds and pushes of images look: a line for each piece, then the pinned reference."""
+"""The output of builds and pushes of images: a line for each layer, then the pinned reference."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def push(
 
 
 def show(app: App, published: Published) -> None:
-    """Print the pinned reference, or all there is to know."""
+    """Print the pinned reference, or the whole result as JSON."""
     app.emit(_facts(published), text=published.reference)
 
 

@@ -33,7 +33,7 @@ class Checks(NamedTuple):
 
 
 class ValidationReport(NamedTuple):
-    """All that was checked in one call. `unreadable` is the rule of what cannot be read."""
+    """The results of one check. `unreadable` is the rule for unreadable input."""
 
     results: Sequence[ValidationResult]
     noun: str

@@ -1,4 +1,4 @@
-"""The API server for a process that works for one object: on loopback, through a separate path.
+"""A proxy of the API server on loopback, with a separate path for each process.
 
 Each grant has a random token in its path; other paths are refused, and it is revoked when
 the grant ends. Credentials that a request brings are dropped, the operator's are used: nothing here
@@ -36,7 +36,7 @@ _CHUNK = 64 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrantedRequest:
-    """A request below the token: `path` and `query` as they were sent."""
+    """A request of a process: `path` and `query` as they were sent."""
 
     method: str
     path: str
@@ -46,19 +46,19 @@ class GrantedRequest:
 
     @property
     def is_watch(self) -> bool:
-        """Whether the answer does not end by itself."""
+        """Whether the request is a watch, whose response does not end by itself."""
         return bool(re.search(r"(^|&)(watch|follow)=(true|1)(&|$)", self.query))
 
 
 @dataclass(eq=False)
 class RefusedRequestError(Exception):
-    """The request may not be sent; the message says why."""
+    """The request is not allowed; the message says why."""
 
     message: str
 
 
 class GrantPolicy(Protocol):
-    """What happens to the requests of one grant."""
+    """Decides about the requests of one grant."""
 
     async def prepared(self, request: GrantedRequest) -> GrantedRequest:
         """Return the request as it is sent on; raise `RefusedRequestError`."""
@@ -68,7 +68,7 @@ class GrantPolicy(Protocol):
 
 
 class RunProxy:
-    """A runnable that serves until it is cancelled; `grant` needs it to run."""
+    """A runnable that serves until it is cancelled; call `grant` while it runs."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection

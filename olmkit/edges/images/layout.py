@@ -249,7 +249,7 @@ class Layout(LayoutReader):
         return (self.folder / _INDEX).exists()
 
     async def attach(self, descriptor: Descriptor) -> None:
-        """List a manifest without a name, unless it has one."""
+        """Add a manifest to the index without a name, unless it is already listed."""
         if all(entry.digest != descriptor.digest for _, entry in self.entries()):
             await self.tag(descriptor, "")
 

@@ -88,7 +88,7 @@ class ImageFiles:
 
     @property
     def database(self) -> str:
-        """The path of the index database in `tree` when the catalog is in one; else empty."""
+        """Return the path of the index database in `tree`; empty if there is none."""
         if self.is_bundle or CONFIGS_LABEL in self.labels:
             return ""
         return _clean(self.labels.get(DATABASE_LABEL, ""))

@@ -33,7 +33,7 @@ MAX_PACKED = 32 << 20  # bytes of a packed chart
 
 @dataclass(eq=False)
 class HelmError(RemoteError):
-    """Helm ended with an error; the message is what it said."""
+    """Helm failed; the message is its error output."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -138,9 +138,9 @@ def failed(wanted: Wanted, error: Exception) -> Part:
 
 
 class PackagePages:
-    """The files of a package in groups, each of which can be made without the others.
+    """The files of a package in groups that can be rendered independently.
 
-    Raises any error when the shown bundle cannot be read, and `InputError` when there is none.
+    Raises any error if the shown bundle cannot be read, and `InputError` if there is none.
     """
 
     def __init__(self, wanted: Wanted, known: Container[str] = ()) -> None:

@@ -81,7 +81,7 @@ def _key(text: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return a string in double quotes, which YAML reads whatever is in it."""
+    """Return a string in double quotes with YAML escapes."""
     return '"' + "".join(_escaped(text)) + '"'
 
 

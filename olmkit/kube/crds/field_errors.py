@@ -73,7 +73,7 @@ def required(keys: tuple[Key, ...], detail: str = "") -> FieldError:
 
 
 def forbidden(keys: tuple[Key, ...], detail: str) -> FieldError:
-    """Return a field that must not be set here."""
+    """Return the error for a field that must not be set."""
     return FieldError(keys, f"{path(keys)}: Forbidden: {detail}")
 
 

@@ -1,10 +1,9 @@
-"""Whether an object fits the schema of its CRD, as far as can be said cheaply and surely.
+"""Validate an object against the schema of its CRD, as far as that is fast and certain.
 
-Walks the object, not the schema: objects are small where schemas are huge.
-Types, required and unknown fields, enumerations, lengths, bounds, patterns, unique items and
-the plain faults of formats are judged. Of alternatives (`anyOf`, `oneOf`, `not`) only what is
-certain is: that none of them fits, or that a simple one that must not fit does. CEL is not
-judged. So what is found is certain, and what is not found may still be refused.
+It walks the object, not the schema, since objects are small and schemas are large. It checks types,
+required and unknown fields, enumerations, lengths, bounds, patterns, unique items and simple
+formats. Of alternatives (`anyOf`, `oneOf`, `not`) it reports only certain errors. CEL rules are not
+evaluated. So every reported error is certain, but the API server may reject more.
 """
 
 from __future__ import annotations

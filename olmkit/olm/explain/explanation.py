@@ -120,6 +120,6 @@ def moment(value: Any) -> datetime | None:
 
 
 def first_line(words: str, limit: int = 300) -> str:
-    """Return the first line of what a program says, cut where it would fill the screen."""
+    """Return the first line of a program's message, truncated to a readable length."""
     line = words.strip().split("\n", 1)[0].strip()
     return line if len(line) <= limit else line[:limit].rstrip() + " …"

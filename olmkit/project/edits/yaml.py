@@ -1,9 +1,8 @@
-"""YAML that people wrote, edited without losing a comment of theirs.
+"""Edit YAML files without losing comments.
 
-A file is never written again: the document says what is there and where, and
-lines are put next to it. What is there already is left as it is, so that each
-edit may be made twice. Only block style is edited; a list on one line that
-holds something is refused with its place.
+A file is never serialized again: the parsed document provides the places, and lines are inserted
+there. Existing values are not changed, so that each edit is idempotent. Only block style is
+supported; a non-empty list in flow style is an error with its place.
 """
 
 from __future__ import annotations

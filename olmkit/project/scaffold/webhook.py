@@ -298,7 +298,7 @@ def _add_spokes(
     imports: Mapping[str, tuple[str, str]],
     spokes: Sequence[str],
 ) -> None:
-    """Give the hub that is converted already the spokes that it lacks."""
+    """Add missing spokes to an existing hub."""
     path = f"{where.folder}/wiring.py"
     data = draft.get(path) or b""
     called = _called(data, path, where, imports)

@@ -59,9 +59,9 @@ def of_container(
 def flapping(
     snapshot: ClusterState, pod: Manifest, status: Mapping[str, Any], template: TemplatePlace
 ) -> Diagnosis | None:
-    """Return why a container that is ready now ends again and again; None if it does not.
+    """Return why a container that is ready now restarts repeatedly; None if it does not.
 
-    Only a snapshot that knows its own time can say it.
+    This needs a snapshot with a timestamp.
     """
     ended = last_run(pod, status)
     if ended is None or kinds.number(status.get("restartCount")) < 2 or not snapshot.moment:

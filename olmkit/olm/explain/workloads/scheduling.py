@@ -234,7 +234,7 @@ def _taint(nodes: Objects, pod: Manifest, why: str) -> Reason:
 
 
 def _untolerated(nodes: Objects, pod: Manifest) -> Iterator[tuple[str, str]]:
-    """Key and value of the taints of nodes that keep the pod away."""
+    """Return key and value of the taints that the pod does not tolerate."""
     tolerations = [mapping(one) for one in sequence(objects.pod_spec(pod).get("tolerations"))]
     for node in nodes:
         for one in sequence(kinds.spec(node).get("taints")):

@@ -1,10 +1,10 @@
-"""`values.schema.json` of a chart → the schema of `spec` in its CRD.
+"""Convert `values.schema.json` of a chart to the schema of `spec` in its CRD.
 
 A CRD takes structural schemas only
 (https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema),
-so what has no place there is left out, and Helm checks it when it renders. Defaults stay in the
-chart: one in the CRD would be written into each object and hide the next chart's. What the chart
-has a value for is not required, since Helm checks values that are merged.
+so unsupported keywords are omitted, and Helm checks them when it renders. Defaults stay in the
+chart: a default in the CRD would be stored in each object and hide the default of a newer chart.
+Values with a default in the chart are not required, since Helm checks the merged values.
 """
 
 from __future__ import annotations

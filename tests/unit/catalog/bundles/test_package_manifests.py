@@ -50,7 +50,7 @@ def test_a_wrong_value_is_refused_with_its_own_place() -> None:
         ("cog.v1.0.0", "cog.v2.0.0", "deploy/cog.package.yaml:3:30: no version has"),
         ("name: stable, ", "", "a channel has no name"),
         ("defaultChannel: stable", "defaultChannel: fast", "the package has no channel `fast`"),
-        ("- {", "- {name: stable, currentCSV: cog.v1.0.0}\n- {", "is there twice"),
+        ("- {", "- {name: stable, currentCSV: cog.v1.0.0}\n- {", "is listed twice"),
     ],
 )
 def test_a_package_that_names_what_is_not_there_is_refused(
