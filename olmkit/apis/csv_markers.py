@@ -1,4 +1,4 @@
-"""CSV markers → the descriptions of owned APIs in a ClusterServiceVersion.
+"""Generate the descriptions of owned APIs in a CSV from markers.
 
 A description belongs to one version of one kind. What the markers say replaces
 what the base said about that version; everything else in the base stays as the

@@ -1,4 +1,4 @@
-"""What can be wrong with types and markers: codes, names, and how much each matters.
+"""The findings about types and markers: codes, names, severities.
 
 The table is the documentation: a reference page is made of it.
 """
@@ -144,7 +144,7 @@ RULES: dict[str, FindingRule] = {
 
 @dataclass(slots=True)
 class Findings:
-    """Collects what is found on the way, so that a file with five faults has five findings."""
+    """Collects findings, so that all errors of a file are reported."""
 
     items: list[Diagnostic] = field(default_factory=list)
     apart: Mapping[str, list[Diagnostic]] = field(default_factory=dict)

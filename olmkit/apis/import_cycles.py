@@ -1,4 +1,4 @@
-"""Modules that import each other in a circle, so that none of them can be loaded.
+"""Find import cycles of modules that prevent loading them.
 
 In Go every circle is one; which imports of Python count, `apis.python.import_order` says.
 """

@@ -1,4 +1,4 @@
-"""RBAC markers → roles: as few rules as say the same.
+"""Generate roles with the fewest rules from RBAC markers.
 
 The merging is the reference's, step by step and each step once, because its
 result is what people have committed and review. `core` is the empty group.

@@ -1,4 +1,4 @@
-"""The form of one webhook in a configuration: what a patch may say, and how it is written.
+"""The fields of a webhook in a configuration, for patches and serialization.
 
 The reference passes each webhook through the types of the API. So a field that they do
 not have is refused, and what they leave out when it is empty is left out.

@@ -1,4 +1,4 @@
-"""Webhook markers → admission webhook configurations.
+"""Generate admission webhook configurations from markers.
 
 The words of markers are those of the API in any case of letters. Conversion
 webhooks are not made here: a CRD says itself who converts it.
@@ -30,7 +30,7 @@ _INVOCATIONS = {"never": "Never", "ifneeded": "IfNeeded"}
 
 
 class _UnfitError(Exception):
-    """A marker that no webhook can be made of."""
+    """A marker that does not define a valid webhook."""
 
     def __init__(self, reason: str, hint: str = "") -> None:
         super().__init__(reason)

@@ -1,4 +1,4 @@
-"""The next state of a large generated folder: written file by file, put in place at one moment.
+"""Write a large generated folder file by file, and replace the old one atomically.
 
 `whole_folder` does the same for changes that are in memory. Files are not flushed one by one:
 what a power failure damages is found by its digest, and written again by the next build.
@@ -23,7 +23,7 @@ _MOST: Final = 1_000_000  # files; more are replaced one by one
 
 
 class NextFolder:
-    """A context: when it ends without `finish`, the folder is as it was before.
+    """A context manager; without `finish`, the old folder stays.
 
     Raises `RemoteError` when the disk refuses something.
     """

@@ -1,4 +1,4 @@
-"""What a path names on the disk, found without reading a file.
+"""Check paths on disk without reading files.
 
 Jobs call these functions, so that nothing outside of the edges touches the disk.
 """

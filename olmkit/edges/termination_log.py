@@ -1,4 +1,4 @@
-"""Where Kubernetes reads why a container ended (`terminationMessagePath` of a container)."""
+"""Write the termination message of a container (`terminationMessagePath`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A generated folder that changes at one moment: the old files or the new ones, never both.
+"""Replace a generated folder atomically: it has either the old files or the new ones.
 
 The next state is built next to the folder, of links to the files that stay, and the two
 change places with `renameat2(RENAME_EXCHANGE)` (Linux 3.15; ext4, xfs, btrfs, tmpfs). A new

@@ -1,4 +1,4 @@
-"""The same work on many things, on as many processors as there are.
+"""Process many items on all processors.
 
 Python runs one thread at a time, so the workers are processes. They are forked
 from this one, so they start with everything that is already imported and read,

@@ -1,4 +1,4 @@
-"""A folder as it is, with files laid over it that are not written yet.
+"""A folder on disk with an overlay of files that are not written yet.
 
 What reads a folder through this sees what will be there, so that a plan made of two steps is
 known before either is carried out.
@@ -16,7 +16,7 @@ from olmkit.edges import disk
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """A folder; `pending` are files that count as written. Paths are relative to it."""
+    """A folder with `pending` files that count as written. Paths are relative to it."""
 
     folder: Path
     pending: Tree = field(default_factory=Tree)

@@ -1,4 +1,4 @@
-"""The port to a Kubernetes API server, and what it can say no with.
+"""The interface of a Kubernetes API server, and its errors.
 
 Objects travel as plain data (`Manifest`) or, where thousands of them do, as the
 bytes the server sent. `olmkit.edges.cluster.client` fulfils the port over HTTP; the
@@ -20,7 +20,7 @@ from olmkit.kube.objects import GVK, Manifest
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource:
-    """Where the API server keeps the objects of a kind."""
+    """The resource of a kind on the API server."""
 
     gvk: GVK
     plural: str
@@ -58,7 +58,7 @@ class Cause:
 
 @dataclass(eq=False)
 class ClusterError(RemoteError):
-    """The API server said no; `code` is 0 when no answer came."""
+    """The API server returned an error; `code` is 0 without a response."""
 
     code: int = 0
     reason: str = ""
@@ -76,11 +76,11 @@ class ClusterError(RemoteError):
 
 
 class Unreachable(ClusterError):
-    """No answer came: refused, cut off, or not in time."""
+    """No response: connection refused, connection lost, or time-out."""
 
 
 class NotFound(ClusterError):
-    """No such object; or no such kind, then `reason` is empty."""
+    """The object does not exist, or its kind is not served if `reason` is empty."""
 
 
 class NoSuchKind(ClusterError):
@@ -88,11 +88,11 @@ class NoSuchKind(ClusterError):
 
 
 class NotKubernetes(ClusterError):
-    """The server answers, but not as a Kubernetes API does."""
+    """The server is not a Kubernetes API server."""
 
 
 class AlreadyExists(ClusterError):
-    """An object of that name exists already."""
+    """An object with this name already exists."""
 
 
 class Conflict(ClusterError):
@@ -108,7 +108,7 @@ class Unauthorized(ClusterError):
 
 
 class Invalid(ClusterError):
-    """The object breaks its schema or an admission rule; `causes` name fields."""
+    """The object violates its schema or an admission rule; `causes` name fields."""
 
 
 class Gone(ClusterError):
@@ -198,7 +198,7 @@ class EventType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class WatchEvent:
-    """One line of a watch: what happened, and the object's bytes."""
+    """One event of a watch: its type, and the object's bytes."""
 
     type: EventType
     object: bytes
@@ -206,7 +206,7 @@ class WatchEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectList:
-    """One page of a collection: the objects' bytes, and where a watch would begin."""
+    """One page of a collection: the objects' bytes, and the resource version."""
 
     resource_version: str
     items: Sequence[bytes]
@@ -255,7 +255,7 @@ class Pipe(Protocol):
 
 
 class Selectors(TypedDict, total=False):
-    """Which objects of a kind a request is about; without `namespace`, those of all namespaces."""
+    """The selectors of a request; without `namespace`, for all namespaces."""
 
     namespace: str
     label_selector: str
@@ -263,7 +263,7 @@ class Selectors(TypedDict, total=False):
 
 
 class WriteOptions(TypedDict, total=False):
-    """How the API server takes an object.
+    """The options of a write.
 
     `field_manager` owns the fields that the request sets. `dry_run` changes nothing.
     `field_validation` is `Strict`, `Warn` or `Ignore`; empty is the server's own default.
@@ -275,7 +275,7 @@ class WriteOptions(TypedDict, total=False):
 
 
 class DeleteOptions(TypedDict, total=False):
-    """How the API server deletes. With `dry_run` nothing is deleted.
+    """The options of a deletion. With `dry_run`, nothing is deleted.
 
     `propagation` and `grace_seconds` are the defaults of the kind when they are None.
     """
@@ -286,11 +286,11 @@ class DeleteOptions(TypedDict, total=False):
 
 
 class CollectionDeleteOptions(Selectors, DeleteOptions, total=False):
-    """Which objects of a kind are deleted, and how."""
+    """The selectors and options of a deletion of several objects."""
 
 
 class Cluster(Protocol):
-    """A Kubernetes API server. Every method raises `ClusterError` or one of its children."""
+    """A Kubernetes API server. Every method may raise `ClusterError` or a subclass."""
 
     async def resource(self, api_version: str, kind: str) -> Resource:
         """Return the resource of a kind by discovery, or raise `NoSuchKind`."""

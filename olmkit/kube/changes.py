@@ -1,4 +1,4 @@
-"""What turns one object into another: merge patches and JSON patches as values.
+"""Compute merge patches and JSON patches between two objects.
 
 The opposite of `olmkit.kube.patches`, which applies them. Sources: RFC 7386 and
 RFC 6902.

@@ -1,4 +1,4 @@
-"""Status conditions: one entry a type, and a time that moves only when the status does.
+"""Status conditions: one entry for each type, whose transition time follows the status.
 
 Source: the `Condition` type of apimachinery's meta/v1 and its helpers.
 """

@@ -1,4 +1,4 @@
-"""Whether an object has all that is wanted of it: what others added does not count.
+"""Check whether an object has all desired fields, ignoring additional ones.
 
 Lists are compared by the names of their items where all have one, else by position.
 Both sides are plain data.

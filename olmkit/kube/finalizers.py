@@ -1,4 +1,4 @@
-"""Finalizers on an object: what keeps it until a controller has cleaned up.
+"""Finalizers of an object, which block its deletion until a controller has cleaned up.
 
 In memory only. Write the change with the resource version in it: a merge patch
 replaces the whole list, and would drop what another owner added a moment ago.

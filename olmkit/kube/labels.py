@@ -89,7 +89,7 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class LabelSelector:
-    """All requirements must hold; none of them matches everything. `str()` is the text form."""
+    """A label selector: all requirements must match. `str()` returns the text form."""
 
     requirements: tuple[Requirement, ...] = ()
 

@@ -1,4 +1,4 @@
-"""Versions of OpenShift: how bundles name them, and which Kubernetes each has.
+"""OpenShift versions: their form in bundles, and their Kubernetes versions.
 
 Source of the pairs: https://access.redhat.com/solutions/4870701. Versions are minor numbers of
 OpenShift 4 and of Kubernetes 1.

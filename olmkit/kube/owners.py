@@ -1,4 +1,4 @@
-"""Owner references: who an object belongs to, and goes with.
+"""Owner references of objects.
 
 The API server does not check the namespaces of an owner and its object. The
 garbage collector looks for the owner in the object's namespace, does not find

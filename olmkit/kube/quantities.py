@@ -1,4 +1,4 @@
-"""Resource quantities: `500m`, `1.5Gi`, `1e3`, and the one way Kubernetes writes each.
+"""Resource quantities such as `500m`, `1.5Gi`, `1e3`, and their canonical form.
 
 Kubernetes accepts many spellings of a quantity and writes one of them:
 the largest suffix that leaves a whole number, in the family (binary, decimal,

@@ -1,4 +1,4 @@
-"""Tar archives that come from elsewhere, read entry by entry within a budget.
+"""Read untrusted tar archives entry by entry, with limits.
 
 Go's `archive/tar` is the reader that clusters have, so what it refuses is refused
 here too: a damaged header in the middle, where `tarfile` sees the end of the
@@ -47,7 +47,7 @@ _DAMAGED = (
 
 
 class Hash(Protocol):
-    """What the bytes of an archive are given to, as `hashlib` has them."""
+    """A receiver of an archive's bytes, such as a hash of `hashlib`."""
 
     def update(self, data: bytes, /) -> None: ...
 
@@ -195,7 +195,7 @@ def _damaged(name: str, error: BaseException) -> InputError:
 
 
 class _Content(io.RawIOBase):
-    """The content of one entry, whose errors are ours wherever it is read."""
+    """The content of one entry, whose read errors become `InputError`."""
 
     def __init__(self, source: IO[bytes], name: str) -> None:
         self._source = source

@@ -1,4 +1,4 @@
-"""What images are made of: digests, descriptors, image manifests, indexes, configs.
+"""The parts of images: digests, descriptors, image manifests, indexes, configs.
 
 Values and their JSON, as the OCI image specification 1.1 and Docker's image
 manifest version 2 schema 2 write them. What comes from a registry or a file is
@@ -75,7 +75,7 @@ _EXTERNAL_TYPES = frozenset(
 
 @dataclass(frozen=True, slots=True, order=True)
 class Digest:
-    """The name of some bytes: `sha256:` and their hash in lower-case hexadecimal."""
+    """A digest: `sha256:` and the hash in lower-case hexadecimal."""
 
     algorithm: str
     encoded: str
@@ -111,7 +111,7 @@ class Digest:
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class Platform:
-    """Which machines an image runs on: `os/architecture[/variant]`."""
+    """The platform of an image: `os/architecture[/variant]`."""
 
     os: str
     architecture: str
@@ -143,7 +143,7 @@ class Platform:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Descriptor:
-    """What some bytes are, how many, and their digest: the way one content names another.
+    """A descriptor: media type, size and digest of content.
 
     `urls`: where else the bytes are; they are not read from there.
     """
@@ -240,7 +240,7 @@ class ImageIndex:
 
 @dataclass(frozen=True, slots=True)
 class ImageConfig:
-    """How an image runs, and what its layers are unpacked. Unknown fields stay in `value`."""
+    """The config of an image, with the digests of its unpacked layers; `value` has all fields."""
 
     value: Mapping[str, Any] = field(hash=False)
 

@@ -1,4 +1,4 @@
-"""The files of an image: its layers laid one over another, links followed inside it.
+"""The file system of an image: merged layers, with links resolved inside the image.
 
 Folders are kept as a tree of nodes and not as paths, so that removing a folder or
 following a link costs as much as there are folders on the way, whatever else the
@@ -26,7 +26,7 @@ _MAX_LINKS = 40  # what Linux follows in one path
 
 
 class _Node:
-    """A folder when it has `children`; else a file, a link, or something that was not kept."""
+    """A folder if it has `children`, else a file, a link, or an entry that was not kept."""
 
     __slots__ = ("children", "file", "layer", "link")
 
@@ -39,7 +39,7 @@ class _Node:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a path leads: the names on the way, and the node of each if it is there."""
+    """A resolved path: its names, and the node of each that exists."""
 
     names: list[str]
     nodes: list[_Node | None]
@@ -54,7 +54,7 @@ class _Place:
 
 
 class LayeredFiles:
-    """The files of an image while its layers are laid one over another, lowest first.
+    """The files of an image while its layers are merged, lowest first.
 
     The content of files is kept below `wanted` alone, since catalogs often are on the
     base image of a whole distribution; links are kept from everywhere. `also` are single files

@@ -1,4 +1,4 @@
-"""Images as values: made from nothing or from another one, never changed in place.
+"""Immutable images, built from scratch or from another image.
 
 An `Image` has its image manifest and config as they are stored, and the bytes of
 those layers that were made here; the others lie where the image came from. An

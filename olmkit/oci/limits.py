@@ -1,4 +1,4 @@
-"""How much is taken from images that come from elsewhere, and what of it is spent.
+"""Limits for untrusted images.
 
 A layer of a few kilobytes can unpack to gigabytes, name a folder in a folder in a
 folder ten thousand times, or lead from link to link. The work for an image is
@@ -18,7 +18,7 @@ MAX_DEPTH = MAX_PATH // 2  # a folder has a letter and a slash
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """The most that is read of one image."""
+    """The limits of one image."""
 
     file_size: int = 128 * 1024 * 1024
     total_size: int = 768 * 1024 * 1024  # of the files that are kept
@@ -33,7 +33,7 @@ class Limits:
 
 
 class ReadBudget:
-    """What is left of `limits` for one image; each method raises `InputError` when it is spent.
+    """The remaining budget of one image; each method raises `InputError` when exceeded.
 
     `name` is how messages call what is being read.
     """

@@ -1,4 +1,4 @@
-"""Where images go in a mirror, and under which names.
+"""The names of images in a mirror.
 
 The mirror keeps the repository of each image below a prefix and drops its registry:
 `quay.io/example/cog` is `mirror.example/prefix/example/cog`. So one rule for each registry
@@ -35,7 +35,7 @@ _TAG_OF_REFERRERS: Final = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MirrorRegistry:
-    """A registry with a prefix below which the mirror is; the prefix may be empty."""
+    """A registry and the prefix of the mirror in it, which may be empty."""
 
     registry: str
     prefix: str = ""

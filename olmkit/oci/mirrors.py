@@ -1,4 +1,4 @@
-"""Which places serve an image: `registries.conf`, as Podman and its kin read it.
+"""The sources of an image according to `registries.conf`, as in Podman and CRI-O.
 
 A rule is for all names that begin with its prefix; the longest prefix holds. Its
 mirrors are tried first, in order, then its location. Only version 2 of the file's
@@ -22,7 +22,7 @@ _PULLS = ("all", "digest-only", "tag-only")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mirror:
-    """A place that has copies; `pull` says for which references it is used."""
+    """A mirror; `pull` says for which references it is used."""
 
     location: str
     insecure: bool = False
@@ -31,7 +31,7 @@ class Mirror:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MirrorRule:
-    """What holds for names below `prefix`; without `location`, they lie where they say."""
+    """The rule for names with `prefix`; without `location`, their registry is used."""
 
     prefix: str
     location: str = ""
@@ -50,7 +50,7 @@ class MirrorRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MirrorPlace:
-    """Where an image may be had; `insecure`: its certificate or lack of one does not matter."""
+    """A source of an image; `insecure`: HTTP and invalid certificates are accepted."""
 
     reference: Reference
     insecure: bool = False

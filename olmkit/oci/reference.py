@@ -40,7 +40,7 @@ _LAYOUT_TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@+/-]*")
 
 @dataclass(eq=False)
 class InvalidReferenceError(ConfigurationError):
-    """A text is not an image reference; `reason` is what other tools say about it."""
+    """A text is not an image reference; `reason` is the message of other tools."""
 
     reason: str = ""
 

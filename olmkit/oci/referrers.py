@@ -1,4 +1,4 @@
-"""What refers to an image without being part of it: signatures, attestations, bills of materials.
+"""Referrers of an image: signatures, attestations, SBOMs.
 
 A registry finds it in two ways. By the OCI distribution specification 1.1, such a manifest
 names its `subject`, and the referrers API lists it; a registry without that API keeps the list
@@ -23,7 +23,7 @@ MAX_REFERRERS: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class Referrer:
-    """A manifest that refers to an image; `tag` is how it is found, empty by its subject."""
+    """A referrer of an image; `tag` is empty if it was found by its subject."""
 
     descriptor: Descriptor
     tag: str = ""
@@ -31,7 +31,7 @@ class Referrer:
 
 @runtime_checkable
 class Referring(Protocol):
-    """A store that knows what refers to its images."""
+    """A store that can list referrers."""
 
     async def referrers(self, subject: Digest) -> tuple[Descriptor, ...]:
         """Return the manifests whose subject is `subject`."""
@@ -47,7 +47,7 @@ class Referring(Protocol):
 
 
 class ReferringStore(ImageStore, Referring, Protocol):
-    """A store of images that knows what refers to them."""
+    """A store of images that can list their referrers."""
 
 
 def list_tag(subject: Digest) -> str:

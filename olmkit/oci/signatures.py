@@ -1,4 +1,4 @@
-"""Signatures of images as cosign stores them, as values: what is signed, and where it is kept.
+"""Signatures of images in cosign's format.
 
 A signature is over a short text, the payload, that names the digest of the image. It is a layer of
 an image manifest under the tag `sha256-….sig`; the signature of the text is an annotation
@@ -35,7 +35,7 @@ _NO_TIME: Final = "0001-01-01T00:00:00Z"
 
 @dataclass(frozen=True, slots=True)
 class SignedText:
-    """The bytes that were signed, the signature, and what they say."""
+    """The signed payload, its signature, and its decoded content."""
 
     signed: bytes
     signature: bytes
@@ -44,7 +44,7 @@ class SignedText:
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """What a signature is about: an image, and annotations of the signer."""
+    """The content of a signature: an image, and annotations of the signer."""
 
     digest: str
     annotations: Mapping[str, str]

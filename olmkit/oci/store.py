@@ -1,4 +1,4 @@
-"""Where images lie: the port that registries and layouts fulfil.
+"""The interface of image stores, which registries and layouts implement.
 
 A `ImageStore` is one repository: content by digest, and names for some of it. Content
 travels as chunks and is checked against its descriptor on the way, so that
@@ -55,7 +55,7 @@ class RegistryError(RemoteError):
 
 @dataclass(eq=False)
 class ContentError(RegistryError):
-    """What came is not what its descriptor says: another digest or another size."""
+    """Content does not match the digest or size of its descriptor."""
 
 
 class ImageStore(Protocol):
@@ -88,7 +88,7 @@ class ImageStore(Protocol):
 
 @runtime_checkable
 class Mounting(Protocol):
-    """A store that can take content from a neighbour without anyone carrying it."""
+    """A store that can mount content from another repository."""
 
     async def mount(self, descriptor: Descriptor, source: ImageStore) -> bool:
         """Return whether the content is here now, taken from `source`."""
@@ -96,7 +96,7 @@ class Mounting(Protocol):
 
 
 class MemoryStore:
-    """A store in memory; what it lacks may be in `base`."""
+    """A store in memory, on top of `base`."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Merging two schemas into one, as the reference generators flatten `allOf`.
+"""Merge two schemas like controller-gen, which flattens `allOf`.
 
 What both sides may say once is merged; what both say differently and cannot be
 merged (lengths, bounds, patterns …) goes into two entries of `allOf`, so that
@@ -32,7 +32,7 @@ _EQUAL_IS_ONE = frozenset(
 
 
 class TypesDifferError(Exception):
-    """Two schemas of different types cannot be one."""
+    """Two schemas of different types cannot be merged."""
 
 
 def merge(destination: Schema, source: Schema, *, is_same: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""What an API server has against the markers of kinds: names, columns, paths.
+"""Validate markers of kinds like the API server: names, columns, paths.
 
 As with schemas (`schema_checks`), the reference generators pass it on.
 """

@@ -55,7 +55,7 @@ _ROOT_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What may differ between projects. `max_description` counts bytes; 0 drops all.
+    """The settings of a project. `max_description` is in bytes; 0 drops descriptions.
 
     `preserve_unknown_fields` is written into the CRD as it is, for CRDs that were v1beta1 once.
     `is_strict`: what an API server would refuse is an error. It is none for Go sources, of
@@ -77,7 +77,7 @@ class Options:
 
 @dataclass(slots=True)
 class SchemaBuilder:
-    """Builds the schemas of one project; each declared type is worked out once."""
+    """Builds the schemas of one project, each declared type once."""
 
     sources: Sources
     findings: Findings

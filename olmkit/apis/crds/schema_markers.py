@@ -1,4 +1,4 @@
-"""What each marker does to the schema it is on, and where it does not fit.
+"""Apply markers to schemas.
 
 One small function a marker or family. Checks look at the schema as it is when
 the marker's turn comes, so `Type` goes first and can make others fit.
@@ -18,7 +18,7 @@ from olmkit.apis.markers.table import ITEMS, VALIDATION
 
 
 class DoesNotFitError(Exception):
-    """A marker that cannot be on this schema; the text says why."""
+    """A marker is not valid on this schema; the message says why."""
 
 
 Effect = Callable[[Schema, Marker], None]

@@ -1,4 +1,4 @@
-"""Where in the sources a part of a kind's schema was said.
+"""Find the place in the sources of a part of a kind's schema.
 
 A schema is judged when all of it is there, and its author wants to read of a line
 of his: the marker or the limit that gave the keyword, else the field that it is on.

@@ -119,7 +119,7 @@ def grouped(comments: Iterable[GoComment], code_line: int) -> Iterator[GoGroup]:
 
 @dataclass(frozen=True, slots=True)
 class Above:
-    """What is above a declaration: its documentation, the group above that, the others."""
+    """The comments above a declaration: its documentation, the group above, and others."""
 
     doc: GoGroup | None
     near: GoGroup | None

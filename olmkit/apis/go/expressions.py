@@ -1,4 +1,4 @@
-"""Go type declarations: from nodes of a parsed file to values."""
+"""Convert nodes of Go type declarations to values."""
 
 from __future__ import annotations
 

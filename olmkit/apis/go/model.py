@@ -50,7 +50,7 @@ class StructBody:
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """What no schema has a form for; `what` says it with its article: `a channel`."""
+    """A type without a schema; `what` is its name with an article: `a channel`."""
 
     what: str
 

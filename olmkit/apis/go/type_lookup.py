@@ -1,4 +1,4 @@
-"""What Go type expressions mean: names looked up, in the model that schemas are made of.
+"""Resolve Go type expressions to the model of types.
 
 Which form a type has, and what markers of a field may see of it, follows the
 reference generator. A type without a form is a finding with what to write instead.

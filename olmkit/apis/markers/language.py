@@ -29,7 +29,7 @@ PREFIXES = ("kubebuilder:", "k8s:", "operator-sdk:", "olmkit:")
 
 
 class MarkerLevel(StrEnum):
-    """What a marker may be on."""
+    """The levels of markers."""
 
     PACKAGE = "package"
     TYPE = "type"
@@ -47,7 +47,7 @@ class Argument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarkerDefinition:
-    """One marker: its name, where it may be, and what it takes.
+    """The definition of a marker: its name, levels and arguments.
 
     `is_used` is False for markers of other generators, which are known so that
     there is no warning about them. `drops_comment`: text from the first `#` on is
@@ -87,7 +87,7 @@ class Comment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Marker:
-    """A marker that was read. `value` is its anonymous value, `arguments` the named ones."""
+    """A parsed marker. `value` is its anonymous value, `arguments` the named ones."""
 
     definition: MarkerDefinition
     comment: Comment

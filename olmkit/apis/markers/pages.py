@@ -1,4 +1,4 @@
-"""Every marker in words, and every finding about types and markers: for the reference pages.
+"""Descriptions of all markers and findings for the reference pages.
 
 They come from the tables that the reader uses, so they cannot differ; `olmkit
 generate --list-markers` prints the one of markers.

@@ -1,4 +1,4 @@
-"""Values inside a marker: from text to plain data, by the declared type.
+"""Parse the values of markers by their declared types.
 
 Tokens are those of Go's scanner, because markers were born in Go comments and
 their texts are copied between the languages. Two oddities of the reference are

@@ -1,4 +1,4 @@
-"""What sort of class a class is: a model, a kind, an enumeration, a mixin, or none of these.
+"""Classify classes: a model, a kind, an enumeration, a mixin, or none of these.
 
 Told by base classes and decorators, near or far; those of other libraries are known
 by their dotted names.

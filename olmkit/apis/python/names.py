@@ -1,4 +1,4 @@
-"""What the names in a Python module mean, derived from its source.
+"""Resolve the names in a Python module from its source.
 
 Imports, classes and simple assignments at module level are looked at, inside
 `if`, `try` and `with` too; what `else` or `except` has instead of something counts

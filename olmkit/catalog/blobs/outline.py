@@ -90,9 +90,7 @@ class BundleOutline:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeprecationOutline:
-    """One entry of an `olm.deprecations` blob: the schema and name of its reference, and the
-    message.
-    """
+    """One entry of `olm.deprecations`: the schema and name of its subject, and the message."""
 
     schema: str
     name: str

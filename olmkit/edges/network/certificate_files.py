@@ -28,7 +28,7 @@ class Pair(NamedTuple):
 
 
 class CertificateRenewals:
-    """Notices that the files have another content.
+    """Detects changes of the files.
 
     Kubernetes swaps a symbolic link, so contents are compared.
     """

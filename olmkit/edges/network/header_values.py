@@ -1,4 +1,4 @@
-"""The values of HTTP headers (RFC 9110): lists, numbers, dates. None of them is trusted."""
+"""Parse values of untrusted HTTP headers (RFC 9110): lists, numbers, dates."""
 
 from __future__ import annotations
 

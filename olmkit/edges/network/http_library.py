@@ -1,4 +1,4 @@
-"""The HTTP library, imported without the authorities that this system trusts.
+"""Import the HTTP library without loading the CA certificates of the system.
 
 aiohttp makes two TLS contexts when it is imported, and reads all the system's authorities for each:
 a fifth of the time of its import, and 2 MB. Most processes need none of them: their registry is on
@@ -18,7 +18,7 @@ __all__ = ["aiohttp"]
 
 
 class _Later(ssl.SSLContext):
-    """A context that reads the system's authorities before it is used."""
+    """A TLS context that loads the system's CA certificates on first use."""
 
     def wrap_bio(self, *given: Any, **named: Any) -> ssl.SSLObject:
         _read(self)

@@ -29,7 +29,7 @@ _MAX_LOGGED = 120  # characters of what a client sent
 
 
 class _FaultsOfClients(logging.Filter):
-    """Logs in one line, at debug level, what is not HTTP and what was not read to its end.
+    """Logs invalid and incomplete requests on one line, at debug level.
 
     aiohttp logs each with a traceback, so that any client could fill the log.
     """

@@ -1,4 +1,4 @@
-"""A server on loopback that takes JSON values: what processes next to this one report."""
+"""A server on loopback that receives JSON values from local processes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LARGEST = 64 * 1024  # bytes of a value
 
 
 class JsonInbox:
-    """A runnable: `POST` to `path` gives `take` the value.
+    """A runnable that calls `take` with the value of each `POST` to `path`.
 
     A `ValueError` of `take` is the answer 400 with its message. A port that another process uses is
     a warning: nothing is taken then.

@@ -1,4 +1,4 @@
-"""How slowly a server may send its answer and take what it is sent.
+"""The minimum transfer rates of responses and requests.
 
 The time-out between two bytes does not end an exchange with a server that sends one
 byte now and then, or that stops to read. No line in use is as slow as these limits.
@@ -16,11 +16,11 @@ LEAST_RATE = 1000  # bytes per second; modems of the nineties had some thousands
 
 
 class TooSlow(Exception):  # noqa: N818 - a signal between these modules, never shown
-    """Less came in a whole window of waiting than the slowest line carries."""
+    """The transfer rate was below the minimum for a whole window."""
 
 
 class Pace:
-    """Measures what comes while we wait for it; what the receiver does with it takes no time.
+    """Measures the transfer rate, without the time in which the receiver processes data.
 
     Windows are in seconds.
     """
@@ -46,7 +46,7 @@ class Pace:
 
 
 class Deadline:
-    """The time until an answer begins, which each piece of the request extends."""
+    """The time limit until a response begins, which each sent chunk extends."""
 
     def __init__(self, window: float) -> None:
         self._window = window

@@ -1,4 +1,4 @@
-"""Which proxy a host is reached through, by the variables that curl and Go also read.
+"""Choose the proxy for a host by the environment variables of curl and Go.
 
 The rules are Go's, since the lists of a cluster are written for programs in Go: OLM puts
 the cluster's own into every operator, with whole networks in `NO_PROXY` such as the one

@@ -1,4 +1,4 @@
-"""HTTP as a client: the one place that knows time-outs, retries, TLS and proxies.
+"""The HTTP client, with time-outs, retries, TLS and proxies.
 
 Requests and answers are plain values and chunks; the HTTP library's types stay
 here. Secrets never reach a message: URLs are redacted once, here, and headers
@@ -45,7 +45,7 @@ TEMPORARY_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebOptions:
-    """How the outside is reached; the environment is what `http_proxy` and such are read from."""
+    """The network settings; `http_proxy` and others are read from the environment."""
 
     plain_http: bool = False
     ca_file: str | None = None
@@ -65,21 +65,21 @@ class WebOptions:
 
 @dataclass(eq=False)
 class UnreachableError(RemoteError):
-    """Nothing answers at this address."""
+    """No server responds at this address."""
 
 
 @dataclass(eq=False)
 class NotEncryptedError(RemoteError):
-    """Who answers does not use TLS."""
+    """The server does not use TLS."""
 
 
 @dataclass(eq=False)
 class SlowError(RemoteError):
-    """Who answers takes longer than any line explains."""
+    """The server is too slow."""
 
 
 class Reply:
-    """An answer whose body is still to be read; `window` is for how long it may be silent."""
+    """A response whose body was not read; `window` is the time limit without data."""
 
     def __init__(self, response: aiohttp.ClientResponse, url: URL, window: float) -> None:
         self._response = response

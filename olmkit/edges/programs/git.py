@@ -1,4 +1,4 @@
-"""What git knows of a checkout: the files that differ from a base, the folders of a commit."""
+"""Read a checkout with git: the files that differ from a base, the folders of a commit."""
 
 from __future__ import annotations
 

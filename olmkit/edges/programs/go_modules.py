@@ -1,4 +1,4 @@
-"""Where the packages lie that a Go project imports: `vendor`, folders, the module cache.
+"""Find the packages that a Go project imports: in `vendor`, folders, the module cache.
 
 Folders are those of a workspace (`go.work`) and those that `go.mod` puts in a module's place.
 

@@ -1,4 +1,4 @@
-"""The helm program, versions 3 and 4: one process for each thing that is done to a release.
+"""Run the helm program, versions 3 and 4: one process for each action on a release.
 
 Values go through a file that only this user can read, never through the command line. A process
 that takes too long, or whose caller is cancelled, gets SIGTERM, on which Helm writes the state of
@@ -38,7 +38,7 @@ class HelmError(RemoteError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChartSource:
-    """A folder or a packed chart, its name, and the digest of its files."""
+    """A chart folder or archive, its name, and the digest of its files."""
 
     path: Path
     name: str
@@ -47,7 +47,7 @@ class ChartSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inputs:
-    """What a release is made from; `overrides` are strings, as `--set-string` reads them.
+    """The input of a release; `overrides` are strings, as for `--set-string`.
 
     `label` is stored with the release as `label_name`.
     """
@@ -61,7 +61,7 @@ class Inputs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Helm:
-    """The program, as which user it works, and how long a call may take (seconds).
+    """The helm program, its cluster credentials, and the time limit of a call in seconds.
 
     `environment` is that of the process; `home` is a folder for what helm caches.
     """

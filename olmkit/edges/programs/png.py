@@ -1,4 +1,4 @@
-"""Pictures in PNG, made by a program of this machine from SVG."""
+"""Convert SVG to PNG with a program of this machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A process in the foreground: its words are ours, and so are the signals and its end.
+"""Run a process in the foreground with olmkit's output and signals.
 
 The process gets its own group, so that an interrupt from the terminal reaches
 it once, through us, and not a second time behind our back: many programs take a
@@ -48,7 +48,7 @@ def run(command: Sequence[str], *, folder: Path, environment: Mapping[str, str])
 
 
 class TooMuchOutputError(Exception):
-    """A process writes more than it is allowed to."""
+    """The output of a process exceeds its limit."""
 
 
 async def converse(process: asyncio.subprocess.Process, sent: bytes = b"", *, limit: int) -> bytes:
@@ -86,7 +86,7 @@ async def ended(process: asyncio.subprocess.Process) -> None:
 
 
 class _Signals:
-    """Passes signals on to a process; those that come before it has begun, too."""
+    """Forwards signals to a process, including those received before it started."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None

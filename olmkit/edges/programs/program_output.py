@@ -1,4 +1,4 @@
-"""What a program of the user prints, such as one that generates a catalog."""
+"""Read the output of a user's program, for example one that generates a catalog."""
 
 from __future__ import annotations
 

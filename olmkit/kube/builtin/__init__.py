@@ -1,4 +1,4 @@
-"""Kubernetes' own types: whether an object fits them, and how they write it.
+"""Kubernetes' built-in types: validation and serialization of objects.
 
 CustomResourceDefinitions are in `kube.crds`.
 """

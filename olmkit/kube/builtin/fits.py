@@ -1,4 +1,4 @@
-"""Whether a value surely fits its Kubernetes type: the quick answer to a frequent question.
+"""A fast check whether a value certainly fits its Kubernetes type.
 
 Schemas in CRDs are large and nearly always right, so that most of the time of
 `olmkit.kube.builtin.typed.read` would be spent on finding nothing. Here a value is only
@@ -66,7 +66,7 @@ def _is_narrow(number: int) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Plan:
-    """What may be at a place: a scalar, a list of something, a mapping, or one of several."""
+    """The type of a value: a scalar, a list, a mapping, or one of several."""
 
     scalar: frozenset[type] = frozenset()
     items: _Plan | None = None

@@ -1,4 +1,4 @@
-"""Objects as Kubernetes' own types would write them.
+"""Serialize objects like Kubernetes' Go types.
 
 Tools that read an object into typed structures and write it again leave out
 empty optional fields, write required ones even when they are empty, and spell
@@ -23,7 +23,7 @@ Key = str | int
 
 
 class BuiltinTypeError(ValueError):
-    """A value has a type that Kubernetes refuses."""
+    """A value has a type that Kubernetes rejects."""
 
     def __init__(self, message: str, keys: tuple[Key, ...]) -> None:
         super().__init__(message)

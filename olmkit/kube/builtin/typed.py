@@ -1,4 +1,4 @@
-"""Where an object does not fit its Kubernetes type, and what a lenient reader takes from it.
+"""Find differences between an object and its Kubernetes type, and decode it leniently.
 
 Tools written in Go read objects into typed structures: keys match without
 regard to case, truth values and numbers pass for text, null is the same as

@@ -1,4 +1,4 @@
-"""Which fields a validation rule of a CRD reads that its schema does not have.
+"""Find fields in validation rules of CRDs that the schema does not have.
 
 The API server gives rules the types of the schema, and refuses one that selects a
 field which is not there: the most frequent fault of rules. What has no schema
@@ -38,7 +38,7 @@ def unknown(rule: Expr, schema: Any, *, is_object: bool = False) -> Iterator[Exp
 
 
 class _Walk:
-    """Goes over an expression and knows the schemas of its parts, None where there is none."""
+    """Walks an expression with the schemas of its parts, or None if unknown."""
 
     def faults(self, expr: Expr, scope: _Scope) -> Iterator[Expr]:
         match expr.op:

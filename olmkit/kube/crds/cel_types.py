@@ -1,4 +1,4 @@
-"""The types in validation rules of CRDs: what does not go together is refused by the API server.
+"""Type-check validation rules of CRDs like the API server.
 
 Rules get the types of the schema that they are on. Without a compiler of Kubernetes' own library,
 results of its functions are dynamic, and so is what has no type; the estimated cost of a rule is
@@ -187,7 +187,7 @@ _OBJECT = re.compile(r"object#\d+")
 
 
 class _Types:
-    """The types of schemas, made when a rule needs them.
+    """The CEL types of schemas, created on demand.
 
     Each object has its own type; `objects` has their fields.
     """
@@ -224,7 +224,7 @@ class _Types:
 
 
 class _Fields(dict[str, Type]):
-    """The types of an object's fields by the names that rules use, each made once."""
+    """The CEL types of an object's fields by their names in rules, created on demand."""
 
     def __init__(self, types: _Types, schemas: Mapping[str, Any]) -> None:
         super().__init__()

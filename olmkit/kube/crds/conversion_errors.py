@@ -1,4 +1,4 @@
-"""What the API server refuses in the conversion of a CustomResourceDefinition.
+"""Validate the conversion of a CRD like the API server.
 
 A webhook is reached through a service or a URL, and speaks versions of ConversionReview;
 without one there is neither.

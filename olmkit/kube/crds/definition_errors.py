@@ -1,4 +1,4 @@
-"""What the API server refuses in a CustomResourceDefinition, field by field.
+"""Validate a CRD like the API server, field by field.
 
 Schemas and conversion have their own modules. Names and limits are those of the
 validation in `k8s.io/apiextensions-apiserver`; v1 and v1beta1 are judged in their internal

@@ -1,4 +1,4 @@
-"""What Kubernetes says about a field that it refuses.
+"""Field errors with the messages of Kubernetes.
 
 The words are those of the API server, because people search for them. A
 `FieldError` has the keys of the field, so that a caller that knows the document can
@@ -42,7 +42,7 @@ _VALUE = (
 
 
 class FieldError(NamedTuple):
-    """One refusal: where, and in the API server's words why."""
+    """One field error with the API server's message."""
 
     keys: tuple[Key, ...]
     message: str

@@ -1,4 +1,4 @@
-"""Paths of columns and of the scale subresource: whether the schema has the field they point to.
+"""Check whether paths of columns and of the scale subresource exist in the schema.
 
 The API server takes any path: a column stays empty, and `kubectl scale` fails when it is used.
 Only what is certain counts: a filter, an index or a wildcard is passed over, and nothing is said

@@ -1,4 +1,4 @@
-"""Selectable fields of a CRD: whether a path leads to a value that the API server can select by.
+"""Check the paths of selectable fields of a CRD.
 
 As the API server's `ValidFieldPath` without array notation: a dot and a name for each field, which
 the schema has by name or as a key of a mapping (k8s.io/apiextensions-apiserver 1.30 and later).

@@ -1,4 +1,4 @@
-"""Schemas of CRDs: whether they can be read, and whether the API server takes them.
+"""Validate schemas of CRDs like the API server.
 
 A schema of `apiextensions.k8s.io/v1` must be structural: every field has a type,
 what is inside `allOf` and its like only narrows what is outside, and a

@@ -1,4 +1,4 @@
-"""Where a forked play writes: each event is a line of JSON, with what was printed before it."""
+"""The output of a forked play: each event is a line of JSON, with the text printed before it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LONGEST = 700_000  # characters of an event
 
 
 class EventStream(io.TextIOBase):
-    """Takes the place of the standard output and of the error output."""
+    """Replaces standard output and standard error."""
 
     def __init__(self, descriptor: int) -> None:
         super().__init__()

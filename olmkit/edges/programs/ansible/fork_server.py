@@ -1,4 +1,4 @@
-"""A process that forks others, each for one piece of work with its own variables and output.
+"""A process that forks a child for each run, with its own variables and output.
 
 What is imported before is there at once in all of them. Both sides send lines of JSON over a
 socket. A request has a file descriptor with it, which becomes the output:
@@ -58,7 +58,7 @@ def serve(channel: socket.socket, work: Work) -> None:
 
 
 class _Child:
-    """A process by the name of its run; `ending` is when it is killed."""
+    """A child process; `ending` is the time when it is killed."""
 
     def __init__(self, ident: str) -> None:
         self.ident = ident

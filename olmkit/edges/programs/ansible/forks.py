@@ -1,4 +1,4 @@
-"""Runs that are forked from a process which has Ansible imported: they start at once.
+"""Runs that are forked from a process with Ansible imported, so that they start quickly.
 
 That process starts with the first run, and again after it has ended. What ran then has failed.
 """
@@ -32,7 +32,7 @@ _LOG = "fork-server.log"
 
 @dataclass(slots=True, kw_only=True)
 class ForkRunner:
-    """`command` starts the process that forks; the number of its socket is added.
+    """Forks runs; `command` starts the fork server, with the number of its socket added.
 
     `folder` is private; what it prints is there. `inventory` and `skips_facts` are as in
     `AnsibleRunner`.
@@ -121,14 +121,14 @@ def _play(run: Run) -> Path:
 
 @dataclass(eq=False, slots=True)
 class _Forked:
-    """A run; `ended` gets its exit code."""
+    """A run; `ended` receives its exit code."""
 
     ended: asyncio.Future[int]
     pid: int | None = None
 
 
 class _Server:
-    """The other side of `fork_server`."""
+    """The client of `fork_server`."""
 
     def __init__(
         self, command: Sequence[str], environment: Mapping[str, str], folder: Path

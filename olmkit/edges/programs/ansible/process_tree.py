@@ -1,4 +1,4 @@
-"""A process and what it has started, also in other sessions.
+"""A process and its descendants, also in other sessions.
 
 Without `/proc` that is the process alone.
 """
@@ -16,7 +16,7 @@ _ROUNDS = 10  # a process may start another one while the list is made
 
 
 class ProcessMark(NamedTuple):
-    """A process; when it has begun shows that its number is not used again."""
+    """A process; its start time shows whether its ID was reused."""
 
     pid: int
     begun: str

@@ -1,4 +1,4 @@
-"""One run of Ansible: what runs, and the files that it reads and leaves, in a private folder.
+"""One run of Ansible, with its input and output files in a private folder.
 
 Values go through files that only this user can read.
 """
@@ -38,7 +38,7 @@ Take = Callable[[bytes], None]
 
 @dataclass(eq=False)
 class RunError(OlmkitError):
-    """The run did not come to its end."""
+    """The run did not finish."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ class RunContent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """One run: what, with which two files of variables, and how.
+    """One run: its content, its two files of variables, and its settings.
 
     `folder` is that of the object, `ident` names this run in it, `temporary` goes away with it;
     `timeout` in seconds, 0: none. `arguments` go to ansible-playbook.

@@ -1,4 +1,4 @@
-"""CRD → CRD: what a new CustomResourceDefinition means for the old one and its objects.
+"""Compare two versions of a CRD, and find the effects on its objects.
 
 Both API versions are read. `is_safe` of each change says what crdify makes of it with the
 configuration of OLM v1; `is_refused` what the API server refuses in an update whatever objects

@@ -1,4 +1,4 @@
-"""The keywords of a schema, and what each of them says about values.
+"""The keywords of a schema, and the values that they allow.
 
 Pure judgements of one schema or of two values of one keyword; comparing whole schemas is in
 `schemas`.

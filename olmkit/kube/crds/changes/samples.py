@@ -1,4 +1,4 @@
-"""Small values that a schema accepts and another one does not: the proof of a change.
+"""Find small values that one schema accepts and another one rejects.
 
 Candidates are made from both schemas and kept only if `instances` finds nothing against them in
 the old schema and something in the new one. There may be none: patterns, rules in CEL and
@@ -264,7 +264,7 @@ def _sizes(old: Schema, new: Schema, suffix: str) -> list[int]:
 
 
 class _distinct:  # noqa: N801 - a function with a memory
-    """Lists of a size with different items, as far as the schema of the items allows it."""
+    """Lists of a given size with different items, if the schema allows that."""
 
     def __init__(self, items: Schema, least: Any) -> None:
         kinds = _kinds(items)

@@ -12,7 +12,7 @@ Keys = tuple[Key, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaChange:
-    """A keyword that is not as before.
+    """A changed keyword.
 
     `keys` lead to it from the root of the schema: of the new schema, or of the old one if the
     keyword is gone. `field` leads to the values that it is about, `[]` for items of a list and

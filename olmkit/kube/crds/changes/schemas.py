@@ -1,4 +1,4 @@
-"""Schema → schema: every keyword that changed, and what the change means for objects.
+"""Compare two schemas: every changed keyword, and its effect on objects.
 
 A change that is not marked as refusing keeps every valid object valid; the comparison errs on
 the other side where it cannot know (patterns, rules in CEL, alternatives). What crdify accepts is
@@ -52,7 +52,7 @@ def of_served_pair(older: Schema, newer: Schema) -> tuple[SchemaChange, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _At:
-    """Where the walk is.
+    """The current position of the walk.
 
     `is_whole`: crdify compares what is around it as one value. `is_virtual`: one of the two
     schemas is not at this place, so that crdify does not compare them. `is_guarded`: alternatives
