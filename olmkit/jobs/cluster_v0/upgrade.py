@@ -229,7 +229,10 @@ async def _go(
         nonlocal is_announced
         if announce is not None and not is_announced and install_plan.of_csv(seen.plans, target):
             found = await upgrade_plan.planned(reader, seen, target)
-            notes = () if found else (f"the permissions of `{target}` cannot be read in advance",)
+            unread = () if found else (f"the permissions of `{target}` cannot be read in advance",)
+            subscription = seen.subscription(package)
+            also = upgrade_plan.along(seen, subscription, target) if subscription else ()
+            notes = (*unread, *also)
             announce(upgrade_plan.plan_of(before, package, hop.before, (target,), found, notes))
             is_announced = True
         if not cluster_wait.is_approval(explanation):

@@ -80,7 +80,7 @@ async def plan(reader: ClusterObjects, options: UpgradeOptions, access: Access) 
     chosen = text(kinds.status(subscription).get("currentCSV"))
     pending: tuple[str, ...] = (chosen,) if chosen not in ("", before) else ()
     brings = await planned(reader, seen, chosen) if pending else None
-    along = _along(seen, subscription, chosen) if pending else ()
+    also = along(seen, subscription, chosen) if pending else ()
     source = _source(seen, subscription, options)
     try:
         shelf = await _read(source, access)
@@ -89,7 +89,7 @@ async def plan(reader: ClusterObjects, options: UpgradeOptions, access: Access) 
             raise  # the upgrade itself would stop here too
         note = f"the catalog cannot be read from here, so later hops are not known: {error.message}"
         ailing = await _ailing(reader, seen, key.package, before)
-        return plan_of(seen, key.package, before, pending, brings, (*ailing, *along, note))
+        return plan_of(seen, key.package, before, pending, brings, (*ailing, *also, note))
     channel = _channel(shelf.catalog, key)
     hops = _hops(channel, seen, before, pending, options.to)
     notes: tuple[str, ...] = ()
@@ -106,7 +106,7 @@ async def plan(reader: ClusterObjects, options: UpgradeOptions, access: Access) 
         except InputError as error:
             raise (as_olm_approves(error, subscription) if before else error) from None
         notes += await fit.notes(reader, seen, first.manifests, before)
-    notes = (*await _ailing(reader, seen, key.package, before), *along, *notes)
+    notes = (*await _ailing(reader, seen, key.package, before), *also, *notes)
     made = plan_of(seen, key.package, before, hops, brings, notes)
     return replace(made, is_known=True, pinned=shelf.pinned)
 
@@ -132,7 +132,7 @@ async def _unfit(
     return ()
 
 
-def _along(seen: ClusterState, subscription: Manifest, chosen: str) -> tuple[str, ...]:
+def along(seen: ClusterState, subscription: Manifest, chosen: str) -> tuple[str, ...]:
     """A note on what the InstallPlan that waits for approval installs too."""
     made = seen.plan(kinds.plan_name(subscription))
     others = [name for name in kinds.plan_csvs(made or {}) if name != chosen]

@@ -60,7 +60,11 @@ def _explain(snapshot: ClusterState, package: str, target: str) -> Explanation:
     trouble = plans.of_plan(subscription, plan)
     if target and csv is not None and target not in kinds.plan_csvs(plan):
         trouble = None  # that plan installs the version after the one that is meant
-    if csv is not None and kinds.phase(csv) == "Succeeded" and _is_over(snapshot, csv, trouble):
+    if (
+        csv is not None
+        and kinds.phase(csv) == "Succeeded"
+        and _is_over(snapshot, csv, plan, trouble)
+    ):
         return _ready(snapshot, subscription, csv, top)
     links = [top] if plan is None else [top, explanation.link(plan, _plan_state(plan))]
     finding = groups.account(snapshot) or trouble or _csv_finding(snapshot, csv)
@@ -85,13 +89,18 @@ def _explain(snapshot: ClusterState, package: str, target: str) -> Explanation:
     return finding.below(*links)
 
 
-def _is_over(snapshot: ClusterState, csv: Manifest, trouble: Diagnosis | None) -> bool:
+def _is_over(
+    snapshot: ClusterState, csv: Manifest, plan: Manifest | None, trouble: Diagnosis | None
+) -> bool:
     """Return whether a plan's trouble means nothing once its CSV has succeeded.
 
     A plan may fail at a CRD, and the CSV succeed next to the old one. A webhook of the CSV itself
     that was late once is no longer a problem; another one that converts its objects still is.
+    A plan for several operators may fail at what another one brings.
     """
     if trouble is None or trouble.cause == "needs-approval":
+        return True
+    if len(kinds.plan_csvs(plan)) > 1 and not _is_about(plan, csv):
         return True
     if trouble.cause != "conversion-webhook-away":
         return False
@@ -99,6 +108,13 @@ def _is_over(snapshot: ClusterState, csv: Manifest, trouble: Diagnosis | None) -
         f"//{service}.{snapshot.namespace}.svc" in trouble.message
         for service in kinds.webhook_services(csv)
     )
+
+
+def _is_about(plan: Manifest | None, csv: Manifest) -> bool:
+    """Return whether the failure of a plan names a CSV, or a CRD that it owns."""
+    failed = kinds.condition(plan, "Installed", value="False") if plan is not None else None
+    words = kinds.message(plan) + text((failed or {}).get("message"))
+    return any(name in words for name in (objects.name(csv), *kinds.owned_crds(csv)))
 
 
 def _not_installed(snapshot: ClusterState, package: str) -> Explanation:

@@ -47,6 +47,13 @@ def test_an_upgrade_is_done_when_nothing_is_missing(seen: ClusterState, missing:
     assert (missing in found, bool(found)) == (True, bool(missing))
 
 
+def test_a_plan_for_several_operators_is_not_waited_for() -> None:
+    seen = state(csv(NEW, "Succeeded"), plan="Installing")
+    seen.plans[0]["spec"]["clusterServiceVersionNames"].append("db.v1")
+
+    assert not upgrade_wait._missing(seen, "cache", NEW)  # noqa: SLF001
+
+
 def test_a_catalogs_pod_with_another_image_than_its_tag_is_outdated() -> None:
     source = made("CatalogSource", "shelf", spec={"image": "r/shelf:latest"})
     pod = made("Pod", "shelf-x", status={

@@ -325,6 +325,24 @@ def test_a_failed_plan_says_why(message: str, cause: str) -> None:
     assert explain(seen, "cache").cause == cause
 
 
+@pytest.mark.parametrize(
+    ("crd", "cause"),
+    [("others.example.com", "healthy"), ("own.example.com", "crd-rejects-objects")],
+)
+def test_a_plan_that_fails_at_another_operator_is_not_this_ones(crd: str, cause: str) -> None:
+    words = f'error validating existing CRs against new CRD\'s schema for "{crd}": no'
+    failed = [condition("Installed", words, status="False")]
+    own = csv(CSV, "Succeeded")
+    own["spec"] = {"customresourcedefinitions": {"owned": [{"name": "own.example.com"}]}}
+    seen = cluster(
+        subscription(currentCSV=CSV, installedCSV=CSV, **REF),
+        own,
+        plan("Failed", CSV, "db.v1.0.0", conditions=failed),
+    )
+
+    assert explain(seen, "cache").cause == cause
+
+
 def test_the_object_that_a_new_crd_refuses_comes_first() -> None:
     words = (
         'error validating existing CRs against new CRD\'s schema for "things.example.com": error '
