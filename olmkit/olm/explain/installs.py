@@ -153,12 +153,15 @@ def _ready(
     waiting = [
         other
         for other in snapshot.plans
-        if kinds.phase(other) == "RequiresApproval" and name not in kinds.plan_csvs(other)
+        if kinds.phase(other) == "RequiresApproval"
+        and name not in kinds.plan_csvs(other)
+        and _is_for(other, subscription)
     ]
-    if waiting or (plan is not None and kinds.phase(plan) == "RequiresApproval"):
+    package = kinds.subscription_key(subscription).package
+    own = kinds.phase(plan) == "RequiresApproval" and _is_for(plan, subscription)
+    if waiting or own:
         other = waiting[-1] if waiting else plan
         names = ", ".join(kinds.plan_csvs(other))
-        package = kinds.subscription_key(subscription).package
         return Explanation(
             readiness=Readiness.READY,
             cause="upgrade-needs-approval",
@@ -172,6 +175,15 @@ def _ready(
         message=words,
         hint=kinds.deprecation(subscription),
         chain=chain,
+    )
+
+
+def _is_for(plan: Manifest | None, subscription: Manifest) -> bool:
+    """Return whether an InstallPlan installs what a Subscription requests, and not only others."""
+    package = kinds.subscription_key(subscription).package
+    current = text(kinds.status(subscription).get("currentCSV"))
+    return any(
+        name == current or kinds.package_named_in(name) == package for name in kinds.plan_csvs(plan)
     )
 
 

@@ -343,6 +343,22 @@ def test_a_plan_that_fails_at_another_operator_is_not_this_ones(crd: str, cause:
     assert explain(seen, "cache").cause == cause
 
 
+@pytest.mark.parametrize(
+    ("waits", "cause"), [("db.v2.0.0", "healthy"), ("cache.v3.0.0", "upgrade-needs-approval")]
+)
+def test_an_upgrade_of_another_operator_is_not_this_ones(waits: str, cause: str) -> None:
+    waiting = plan("RequiresApproval", waits)
+    waiting["metadata"]["name"] = "install-2"
+    seen = cluster(
+        subscription(currentCSV=CSV, installedCSV=CSV, **REF),
+        csv(CSV, "Succeeded"),
+        plan("Complete", CSV),
+        waiting,
+    )
+
+    assert explain(seen, "cache").cause == cause
+
+
 def test_the_object_that_a_new_crd_refuses_comes_first() -> None:
     words = (
         'error validating existing CRs against new CRD\'s schema for "things.example.com": error '
