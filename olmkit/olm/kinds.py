@@ -150,16 +150,30 @@ def plan_csvs(plan: Any) -> tuple[str, ...]:
     return tuple(map(str, sequence(spec(plan).get("clusterServiceVersionNames"))))
 
 
+def required_packages(csv: Manifest) -> tuple[str, ...]:
+    """Return the packages that a CSV needs, as OLM noted them in it."""
+    return tuple(
+        text(mapping(one.get("value")).get("packageName"))
+        for one in _noted(csv)
+        if one.get("type") == "olm.package.required"
+    )
+
+
 def package(csv: Manifest) -> str:
     """Return the package that a CSV is of: as OLM noted in it, or its name without the version."""
+    for one in _noted(csv):
+        if one.get("type") == "olm.package":
+            return text(mapping(one.get("value")).get("packageName"))
+    return package_named_in(objects.name(csv))
+
+
+def _noted(csv: Manifest) -> list[Mapping[str, Any]]:
+    """Return the properties of the bundle that OLM noted in its CSV."""
     try:
         noted = json.loads(objects.annotations_of(csv).get(_PROPERTIES, ""))
     except (ValueError, RecursionError):
         noted = None
-    for one in sequence(mapping(noted).get("properties")):
-        if mapping(one).get("type") == "olm.package":
-            return text(mapping(mapping(one).get("value")).get("packageName"))
-    return package_named_in(objects.name(csv))
+    return [mapping(one) for one in sequence(mapping(noted).get("properties"))]
 
 
 def package_named_in(csv: str) -> str:

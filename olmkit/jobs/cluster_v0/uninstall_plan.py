@@ -186,6 +186,7 @@ async def removal(
         stays=(
             *_stays(options, crds, shared, listing, operators if keeps else None),
             *_dependencies(seen, subscription),
+            *_needing(seen, options.package, csvs),
             *_waiting(seen, subscription),
             *(() if options.keep_ours else _in_use(seen, options.package, subscription)),
         ),
@@ -211,6 +212,13 @@ def _stays(
         yield f"the CRD {name} with its objects: {owner} needs it"
     if operators is not None:
         yield f"the Operator {objects.name(operators)}: OLM keeps it as long as a CRD exists"
+
+
+def _needing(seen: ClusterState, package: str, csvs: list[Manifest]) -> Iterator[str]:
+    """The operators of the namespace whose dependency is removed."""
+    for csv in seen.own_csvs():
+        if csv not in csvs and package in kinds.required_packages(csv):
+            yield f"the {explanation.subject(csv)}, which needs {package}: OLM may install it again"
 
 
 def _waiting(seen: ClusterState, subscription: Manifest | None) -> Iterator[str]:

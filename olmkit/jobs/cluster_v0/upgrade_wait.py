@@ -150,7 +150,7 @@ def _missing(seen: ClusterState, package: str, target: str) -> str:
     if current == target and installed != target:
         return f"the Subscription still names `{installed}` as installed"
     plan = seen.plan(kinds.plan_name(subscription or {}))
-    # A plan for several operators goes on with the others, whatever becomes of them.
+    # A plan for several operators continues with the others, whatever becomes of them.
     if plan is not None and kinds.plan_csvs(plan) == (target,) and kinds.phase(plan) != "Complete":
         return f"{explanation.subject(plan)} is {kinds.phase(plan) or 'new'}"
     return ""

@@ -429,6 +429,26 @@ def test_what_olm_installs_too_is_in_the_plan_and_decides_on_the_mode(
     run(story)
 
 
+def test_uninstall_names_what_needs_the_operator() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            await installed(reader)
+            needs = {"type": "olm.package.required", "value": {"packageName": "cache"}}
+            other = made("ClusterServiceVersion", "app.v1.0.0", spec={})
+            noted = json.dumps({"properties": [needs]})
+            other["metadata"]["annotations"] = {"operatorframework.io/properties": noted}
+            server.put("clusterserviceversions", other)
+            plan = await uninstall_plan.plan(
+                reader, UninstallOptions(namespace="apps", package="cache")
+            )
+            assert (
+                "the ClusterServiceVersion apps/app.v1.0.0, which needs cache: OLM may install it "
+                "again"
+            ) in plan.stays
+
+    run(story)
+
+
 def test_a_plan_for_several_operators_is_named_by_upgrade_and_uninstall() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, server, _):
