@@ -169,7 +169,7 @@ async def removal(
         operands=listing.found if options.delete_operands else (),
         unattended=unattended,
         subscriptions=(subscription,) if subscription else (),
-        plans=tuple(_unfinished(seen, csvs)),
+        plans=tuple(_unfinished(seen, options.package, csvs)),
         shared_plans=tuple(_shared(seen, options.package, csvs)),
         csvs=tuple(csvs),
         leftovers=(
@@ -369,7 +369,7 @@ def _csvs(seen: ClusterState, package: str, subscription: Manifest | None) -> li
     return found
 
 
-def _unfinished(seen: ClusterState, csvs: list[Manifest]) -> list[Manifest]:
+def _unfinished(seen: ClusterState, package: str, csvs: list[Manifest]) -> list[Manifest]:
     """Return the unfinished InstallPlans that install nothing else.
 
     OLM would create the CSV again if it is deleted before its plan is complete.
@@ -380,7 +380,10 @@ def _unfinished(seen: ClusterState, csvs: list[Manifest]) -> list[Manifest]:
         for plan in seen.plans
         if kinds.phase(plan) != "Complete"
         and kinds.plan_csvs(plan)
-        and names.issuperset(kinds.plan_csvs(plan))
+        and all(
+            name in names or kinds.package_named_in(name) == package
+            for name in kinds.plan_csvs(plan)
+        )
     ]
 
 

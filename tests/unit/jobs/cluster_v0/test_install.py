@@ -429,6 +429,22 @@ def test_what_olm_installs_too_is_in_the_plan_and_decides_on_the_mode(
     run(story)
 
 
+def test_a_plan_for_the_next_version_goes_with_the_operator() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            await installed(reader)
+            for name, csv in (("next", "cache.v2.0.0"), ("other", "db.v2.0.0")):
+                spec = {"clusterServiceVersionNames": [csv], "approved": False}
+                status = {"phase": "RequiresApproval"}
+                server.put("installplans", made("InstallPlan", name, spec=spec, status=status))
+            plan = await uninstall_plan.plan(
+                reader, UninstallOptions(namespace="apps", package="cache")
+            )
+            assert [one["metadata"]["name"] for one in plan.plans] == ["next"]
+
+    run(story)
+
+
 def test_uninstall_names_what_needs_the_operator() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, server, _):
