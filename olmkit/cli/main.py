@@ -1,4 +1,4 @@
-"""The program: commands by their names, and the end of every error.
+"""The main program: the groups of commands, and the handling of errors.
 
 A command's module is imported when the command is named, so that every small command stays
 quick.
@@ -26,7 +26,7 @@ from olmkit.cli.table import COMMANDS, EPILOG, GROUPS, MAX_WIDTH, SECTIONS, SUMM
 
 
 class LazyGroup(click.Group):
-    """A group that knows its commands by name and imports them when they are requested."""
+    """A group that imports its commands on request."""
 
     def __init__(self, prefix: str = "", **settings: object) -> None:
         super().__init__(**settings)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Where the program starts: its help and its version without the library of the command line.
+"""The entry point: help and version without importing the command-line library.
 
 That library takes longer to import than the interpreter takes to start, and the help of olmkit
 itself is what people type most. All else is the work of `olmkit.cli.main`. A test compares the

@@ -1,4 +1,4 @@
-"""The table of commands: where each is, and its one-line summary.
+"""The table of commands: the module and the one-line summary of each.
 
 A test compares the summaries with the commands' own help. Nothing is imported for the table, so
 that the help of olmkit itself comes at once.
@@ -19,7 +19,7 @@ MAX_WIDTH = 100
 
 
 class CommandEntry:
-    """Where a command lives (`module:attribute`), and its summary."""
+    """The location of a command (`module:attribute`), and its summary."""
 
     __slots__ = ("summary", "target")
 

@@ -1,4 +1,4 @@
-"""The kinds of what belongs to an object: changes of such objects wake it."""
+"""Watch the kinds of dependents, whose changes cause a reconcile of their owner."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Dependents:
-    """Watches kinds, each once and as metadata alone.
+    """Watches each kind once, with metadata only.
 
     `patience` is how long the first list of a kind may take, in seconds;
     `cluster_scoped` is whether annotations of objects without a namespace count.

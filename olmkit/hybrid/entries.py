@@ -1,4 +1,4 @@
-"""Entries of a `watches.yaml`, whatever runs them: keys, values, and what is wrong with them.
+"""Common parts of the entries of a `watches.yaml`: keys, values and findings.
 
 Keys match without regard to case, as in helm-operator and ansible-operator, which read them through
 Go's JSON decoder; an unknown key is a warning here.
@@ -36,7 +36,7 @@ Read = Callable[[Any, Mapping[str, str]], Any]
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A key of entries: how it is read, which attribute it becomes, and what people read of it."""
+    """A key of entries: its reader, its attribute and its description."""
 
     key: str
     read: Read
@@ -46,7 +46,7 @@ class Field:
 
 
 class Watch(Protocol):
-    """What all entries have."""
+    """The common fields of entries."""
 
     @property
     def gvk(self) -> GVK:
@@ -62,7 +62,7 @@ W = TypeVar("W", bound=Watch)
 
 @dataclass(frozen=True, slots=True)
 class Reading(Generic[W]):
-    """The entries without faults, and what was found."""
+    """The valid entries and the findings."""
 
     entries: tuple[W, ...]
     findings: tuple[Diagnostic, ...]
@@ -70,7 +70,7 @@ class Reading(Generic[W]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form(Generic[W]):
-    """How entries look: `fields` by key, `required` groups of keys of which one must be there.
+    """The form of entries: `fields` by key, and `required` groups with one key each.
 
     `make` gets the kind, the place, and the values that were found by their keys.
     """

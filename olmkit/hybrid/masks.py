@@ -1,4 +1,4 @@
-"""What Secrets hold, kept out of texts: status, logs, events, what runs leave on the disk."""
+"""Mask the values of Secrets in status, logs, events and files of runs."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ async def described(given: Flags, environment: Mapping[str, str], home: Path) ->
 
 @dataclass(frozen=True, slots=True)
 class MixedOperator:
-    """The parts by what runs their entries."""
+    """The operator's parts by runner."""
 
     parts: tuple[Described, ...]
 

@@ -1,4 +1,4 @@
-"""Which object another one belongs to, in annotations: where no owner reference may be.
+"""Ownership in annotations, for objects that cannot have an owner reference.
 
 The two annotations are those of operator-lib, which Helm and Ansible operators have always written.
 """

@@ -1,4 +1,4 @@
-"""The program of an operator that a `watches.yaml` describes, whatever runs its entries.
+"""The common program of operators with a `watches.yaml`.
 
 It accepts the flags of the operators that such projects were written for, so that their manifests
 need no change. Those that mean nothing here are accepted without effect.
@@ -37,7 +37,7 @@ W = TypeVar("W", bound=Watch)
 
 
 class EntryReconciler(Protocol):
-    """What looks at the objects of one entry."""
+    """The reconciler of one entry."""
 
     @property
     def watch(self) -> Watch:
@@ -51,7 +51,7 @@ class EntryReconciler(Protocol):
 
 
 class Described(Protocol):
-    """What flags and files describe."""
+    """The operator that flags and files describe."""
 
     def add_controllers(self, manager: Manager) -> None:
         """Put the controllers into a manager."""
@@ -68,7 +68,7 @@ class Described(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """What differs between the kinds of operators.
+    """The parts that differ between Helm and Ansible operators.
 
     `describe` gets flags, environment and a private folder; it raises `ConfigurationError` and
     `InputError`. `period`, in seconds, is how often each object is looked at; None where that

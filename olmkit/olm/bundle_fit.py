@@ -1,4 +1,4 @@
-"""What of a bundle a cluster would refuse, before OLM is requested to install it.
+"""Check whether a cluster would reject objects of a bundle, before OLM installs it.
 
 A pure judgement of a bundle's manifests and of facts about the cluster. Every refusal is
 certain: what is found here, OLM or the API server refuses too, and some of it after the old
@@ -32,7 +32,7 @@ _NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class BundleRefusal:
-    """Why a bundle does not fit: the name of the cause that `why` would give, and a message."""
+    """The reason why a cluster rejects a bundle: the cause as in `why`, and a message."""
 
     cause: str
     message: str
@@ -41,7 +41,7 @@ class BundleRefusal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterFacts:
-    """What the checks look at. `version` is None when it is not known.
+    """The input of the checks. `version` is None if unknown.
 
     `crds` are those of the bundle and those that it requires, as they are in the cluster;
     `instances` the objects by CRD and version. `unconverted` are the CRDs whose objects cannot be

@@ -1,4 +1,4 @@
-"""A catalog server on Kubernetes that several pods share, as values.
+"""The objects of a catalog server with several pods.
 
 A CatalogSource with `spec.image` has one pod, which OLM replaces. Here a Deployment serves
 instead, and the CatalogSource names its Service: a new catalog is rolled out without a moment
@@ -34,7 +34,7 @@ _QUANTITY = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:m|[kMGT]|[KMGT]i)?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FurtherCatalog:
-    """Another catalog that the same pods serve: its name, and an image like the first."""
+    """Another catalog of the same pods: its name and its image."""
 
     name: str
     image: str
@@ -42,7 +42,7 @@ class FurtherCatalog:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogDeployment:
-    """What is deployed: an image that serves its catalog on port 50051, and how many pods.
+    """The deployment: an image that serves its catalog on port 50051, and the number of pods.
 
     Each of `further` is a container more, with the next ports and a CatalogSource. `http_port` is
     that of the HTTP API, `metrics_port` that of metrics; the two may be equal. `tls_secret` names

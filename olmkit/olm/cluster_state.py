@@ -1,4 +1,4 @@
-"""What is in the cluster around one namespace, read at one moment.
+"""A snapshot of the cluster around one namespace.
 
 A job fills it, `explain` reads it, and golden tests are made of it. It also says which
 logs would tell more.

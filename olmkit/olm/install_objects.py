@@ -31,7 +31,7 @@ MAX_CATALOG = 1024 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubscribedCatalog:
-    """Which catalog a Subscription takes from.
+    """The catalog of a Subscription.
 
     `image` is one that serves itself, or, with `folder`, one that only holds files there;
     `address` is a server that runs already. With none of them, the catalog is there.
@@ -87,7 +87,7 @@ class Mode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstallRequest:
-    """What shall be installed where. `starting_csv` only with manual approval."""
+    """The requested install. `starting_csv` needs manual approval."""
 
     package: str
     namespace: str

@@ -1,4 +1,4 @@
-"""What an InstallPlan brings: the ClusterServiceVersion among its steps.
+"""Read the manifests in the steps of an InstallPlan.
 
 A step holds its manifest; of a bundle that was unpacked it names the ConfigMap instead that
 holds the bundle's files, each compressed, next to the catalog that offers it.

@@ -1,4 +1,4 @@
-"""The kinds of OLM v0, and what is read from their objects again and again.
+"""The kinds of OLM v0, and accessors for their objects.
 
 Functions are lenient, as those of `olmkit.kube.objects`: what is missing counts as
 empty.
@@ -42,7 +42,7 @@ PROGRAMS = ("olm-operator", "catalog-operator")
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionKey:
-    """What a Subscription requests."""
+    """The request of a Subscription."""
 
     package: str
     channel: str

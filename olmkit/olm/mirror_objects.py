@@ -1,4 +1,4 @@
-"""Objects that make a cluster use a mirror for its images, and where its catalogs are.
+"""The objects that make a cluster use a mirror for images and catalogs.
 
 OpenShift takes an ImageDigestMirrorSet and an ImageTagMirrorSet (`config.openshift.io/v1`), and up
 to release 4.12 an ImageContentSourcePolicy (`operator.openshift.io/v1alpha1`), which it does not
@@ -41,7 +41,7 @@ class MirroredCatalog:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MirrorFilesOptions:
-    """How the files are written.
+    """The formats of the files.
 
     `namespace` is that of CatalogSources. `content_source_policy` is for OpenShift up to 4.12,
     `plain_http` for a mirror without TLS.

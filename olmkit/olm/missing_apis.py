@@ -1,4 +1,4 @@
-"""APIs that a bundle needs and the cluster does not serve: why, and what to do about it.
+"""Explain APIs that a bundle needs and the cluster does not serve.
 
 Kubernetes removed some versions of its APIs; no operator brings them back. Others come with
 a newer release of Kubernetes, all the rest with the CRDs of an operator.

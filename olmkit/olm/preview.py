@@ -1,4 +1,4 @@
-"""What a bundle will bring, before anything is written: objects and permissions, in words.
+"""A preview of a bundle's objects and permissions, before anything is written.
 
 The permissions of a CSV are those that its service accounts get: in the namespaces that
 are watched, and in the whole cluster. Some of them deserve to stand out.
@@ -19,7 +19,7 @@ from olmkit.olm import kinds
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preview:
-    """What is known of the bundle that OLM will install.
+    """The known contents of the bundle that OLM will install.
 
     `manifests` are all its objects, the CSV among them, as far as they were read.
     """

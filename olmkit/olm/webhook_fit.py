@@ -1,4 +1,4 @@
-"""What of a CSV's conversion webhooks OLM v0 refuses while it installs the CSV, again and again.
+"""Check a CSV's conversion webhooks, which OLM v0 checks repeatedly during the install.
 
 OLM creates the Deployment, fails at the webhook, calls the installation bad and begins again,
 without an end: what it reports changes all the time. All of it follows from the CSV alone.
@@ -21,7 +21,7 @@ _CONVERSION = "ConversionWebhook"
 
 @dataclass(frozen=True, slots=True)
 class WebhookRefusal:
-    """Why OLM does not install a CSV with this webhook, and what corrects it."""
+    """The reason why OLM does not install a CSV with this webhook, and a fix."""
 
     message: str
     hint: str

@@ -1,4 +1,4 @@
-"""A Helm chart made of the manifests of an overlay: objects in, a tree of files out.
+"""Generate a Helm chart from the manifests of an overlay.
 
 Each object becomes one template. The namespace of the operator becomes the namespace of the
 release; the image, the replicas, the resources and the placement of the operator become values;
@@ -93,7 +93,7 @@ def is_generated(data: bytes) -> bool:
 
 @dataclass(slots=True)
 class _Parts:
-    """Text of templates that goes where a marker is in the dumped YAML."""
+    """Template text that replaces markers in the dumped YAML."""
 
     marker: str
     inline: list[str] = field(default_factory=list)

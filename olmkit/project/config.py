@@ -268,7 +268,7 @@ def changed(settings: Settings, text: str) -> Settings:
 
 @dataclass(slots=True)
 class _Reader:
-    """Reads the PROJECT file and collects what is wrong with it."""
+    """Reads the PROJECT file and collects its errors."""
 
     document: Document
     errors: list[Diagnostic] = field(default_factory=list)
@@ -442,7 +442,7 @@ def parse_settings(
 
 
 class _WrongTypeError(TypeError):
-    """What a setting must be, and is not."""
+    """An invalid setting."""
 
 
 def _setting(kind: str, said: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The image of an operator as a plan: which base, which layers, how it starts.
+"""The plan of an operator's image: base, layers, entry point.
 
 The image is the base, a layer with the packages that the operator needs, and on
 top of it a layer with the operator's own code, so that a change of code makes
@@ -61,7 +61,7 @@ _OLDEST = {"manylinux": 5, "musllinux": 0}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Application:
-    """What `pyproject.toml` says of the operator; `packages` are folders below the project."""
+    """The operator's settings in `pyproject.toml`; `packages` are folders of the project."""
 
     name: str
     version: str
@@ -79,7 +79,7 @@ class Application:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImagePlan:
-    """All that decides how the image looks; `lock` is the file with exact versions, if any."""
+    """The inputs of the image; `lock` is the lock file, if any."""
 
     application: Application
     base: str

@@ -1,4 +1,4 @@
-"""Options of controller-gen in a Makefile, so that a Go project is generated as its authors do.
+"""Read the options of controller-gen in the Makefile of a Go project.
 
 Recipe lines that run it are looked at, with simple variables put in. What cannot be
 read from the text (shell, functions, other folders) is left out, never guessed.

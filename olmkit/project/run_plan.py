@@ -1,4 +1,4 @@
-"""Running a project's operator on this machine: which words, which variables.
+"""Plan a run of the operator on this machine: arguments and environment variables.
 
 What the Deployment of the manager would give its container, the process gets
 too, as far as it makes sense outside a pod: variables with a plain value, not
@@ -23,7 +23,7 @@ _MANAGER = "manager"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPlan:
-    """What is run: the words, and the variables next to those that are there already."""
+    """The command and the additional environment variables."""
 
     command: tuple[str, ...]
     environment: Mapping[str, str]

@@ -1,4 +1,4 @@
-"""What an image consists of, for scanners: a CycloneDX document of its packages.
+"""Write an SBOM of an image in the CycloneDX format.
 
 Python packages are read from their own metadata. Equal packages give equal bytes:
 its serial number comes from them and its time is given.

@@ -1,4 +1,4 @@
-"""The options that say what a bundle is for: versions, and files that are not in it."""
+"""The options with facts about a bundle: versions, and additional files."""
 
 from __future__ import annotations
 

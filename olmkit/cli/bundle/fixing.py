@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Repairs(NamedTuple):
-    """What is to happen with findings: fix them, show how, or keep them as the baseline."""
+    """The action on findings: fix them, show the fixes, or write them to the baseline."""
 
     fix: bool
     diff: bool

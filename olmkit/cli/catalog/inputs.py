@@ -1,4 +1,4 @@
-"""Getting at the catalogs that a command names: folders as they are, images pulled first."""
+"""Read the catalogs of a command: local folders, or images that are pulled first."""
 
 from __future__ import annotations
 

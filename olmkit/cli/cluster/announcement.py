@@ -1,4 +1,4 @@
-"""What is said before anything is written: what comes, with which permissions, and where."""
+"""The announcement before a change: the bundle, its permissions and the namespaces."""
 
 from __future__ import annotations
 

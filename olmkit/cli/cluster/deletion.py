@@ -1,4 +1,4 @@
-"""Deleting objects of a cluster: confirmed before, and reported after, with what stays.
+"""Confirm and report the deletion of objects, and list those that stay.
 
 Yes comes by flag, by answer, or not at all. What is still there when the time is over
 is the cluster's doing, and the exit code says so.

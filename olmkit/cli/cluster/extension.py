@@ -1,4 +1,4 @@
-"""The commands of the cluster for OLM v1: what `--olm v1` does instead."""
+"""The cluster commands for OLM v1, with `--olm v1`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every command uses: options in groups, terminal, output forms, exit codes.
+"""Common parts of commands: groups of options, terminal, output formats, exit codes.
 
 No command is here, and nothing that only one group of commands needs.
 """

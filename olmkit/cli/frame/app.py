@@ -1,4 +1,4 @@
-"""What every command has in hand: its terminal, its output form, its project folder.
+"""The context of a command: its terminal, its output format, its project folder.
 
 `command` makes a click command with the options that mean the same everywhere
 and passes an `App` as the first argument. A command's function parses, builds,

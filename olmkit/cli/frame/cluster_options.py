@@ -1,4 +1,4 @@
-"""The options of every command that talks to a cluster, gathered into one `Target`.
+"""The options of every command that uses a cluster, collected in a `Target`.
 
 Which kubeconfig, which context, which namespace: the flags, then kubectl's variables,
 then what the kubeconfig says.
@@ -157,7 +157,7 @@ else:
 
 
 class DurationType(_DurationBase):
-    """`90s`, `5m`, `1h`, or whole seconds."""
+    """A duration on the command line: `90s`, `5m`, `1h`, or whole seconds."""
 
     name = "duration"
 

@@ -8,7 +8,7 @@ from olmkit.base.diagnostics import InputError, OlmkitError, RemoteError
 
 
 class Exit(IntEnum):
-    """What the exit code of the program says."""
+    """The exit codes of the program."""
 
     DONE = 0
     NO = 1  # done, and the answer is no

@@ -1,4 +1,4 @@
-"""The state of an operator, as text and as JSON, and what the exit code says of it.
+"""The state of an operator as text, as JSON and as exit code.
 
 The cause comes first, then the way to it from what was requested, then what to do.
 """

@@ -1,4 +1,4 @@
-"""Options that go together: several are put onto a command at once."""
+"""Add groups of options to commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was probably meant by the name of a command that does not exist.
+"""Suggestions for commands that do not exist.
 
 Names that users of opm, operator-sdk and other command lines know, the same name in another
 group, and names that are nearly right.

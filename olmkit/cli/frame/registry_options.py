@@ -1,4 +1,4 @@
-"""The options of every command that pulls or pushes, gathered into one `Access`.
+"""The options of every command that pulls or pushes, collected in an `Access`.
 
 They mean the same everywhere, each has its variable, and credentials come from
 where Docker and Podman keep them.
@@ -27,7 +27,7 @@ else:
 
 
 class PlatformType(_PlatformBase):
-    """`os/architecture[/variant]`."""
+    """A platform on the command line: `os/architecture[/variant]`."""
 
     name = "platform"
 

@@ -1,4 +1,4 @@
-"""Findings in the forms that other programs read: SARIF, JUnit, GitHub's annotations, and more.
+"""Findings in formats of other programs: SARIF, JUnit, GitHub annotations, and more.
 
 One function a format, each from values to a string.
 """

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelectionOptions:
-    """What the options say; `read` makes a selection of it."""
+    """The values of the options; `read` parses them into a selection."""
 
     words: tuple[str, ...] = ()
     config: Path | None = None

@@ -34,14 +34,14 @@ _PAINT = re.compile(r"(\x1b\[(?:1|2|31|32|33|34|36|0)(?:;(?:1|2))?m)")
 
 
 class Progress(Protocol):
-    """What a job may report while it works."""
+    """The progress reports of a job."""
 
     def advance(self, step: str, amount: int = 1) -> None:
         """`amount` more is done; `step` names what."""
 
 
 class Terminal:
-    """Where words go: `out` for results, `err` for everything else."""
+    """The output streams: `out` for results, `err` for everything else."""
 
     def __init__(
         self,

@@ -25,7 +25,7 @@ FORMATS = ("text", "concise", "json", "sarif", "github", "gitlab", "junit", "jso
 
 
 class Checks(NamedTuple):
-    """What ran: the profile, its suites of rules, and what could not run here."""
+    """The scope of a check: the profile, its suites of rules, and checks that did not run."""
 
     profile: str
     suites: Sequence[str]

@@ -1,4 +1,4 @@
-"""A line on a terminal that says that a command still works, when it has printed nothing so far.
+"""A progress line on a terminal for a command that has not printed anything yet.
 
 A timer of the system shows it, not a thread: workers that are started by fork have neither, and a
 child process does not inherit it. Commands that show their own progress print before it is due.
@@ -20,7 +20,7 @@ _CLEAR = b"\r\x1b[K"
 
 
 class Waiting:
-    """The line of one command; `stop` is called before anything is printed."""
+    """The progress line of one command; call `stop` before printing anything."""
 
     def __init__(self, err: TextIO, label: str) -> None:
         self._err = err

@@ -1,4 +1,4 @@
-"""What the commands of the hub share: how clusters know the catalog, and what is pulled."""
+"""Common options of the hub commands: the catalog in clusters, and pulled bundles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the scaffolding commands share: how a kind is named, and how they report what they did."""
+"""Common parts of the scaffolding commands: options of kinds, and reports."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ _BOUNDS = (0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600, 1800)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnsibleEntry:
-    """An entry with what it names on the disk, and what the environment says of its kind."""
+    """An entry with its files on disk and the environment's settings for its kind."""
 
     watch: AnsibleWatch
     content: RunContent
@@ -52,7 +52,7 @@ class AnsibleEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnsibleOperator:
-    """What all entries have in common; `metrics_port` 0: plays report no metrics."""
+    """The common settings of all entries; `metrics_port` 0: no metrics of plays."""
 
     entries: Sequence[AnsibleEntry]
     runner: Runner

@@ -1,4 +1,4 @@
-"""Requests of a run to the API server: what they are for, and the owner of what they create.
+"""Parse a run's requests to the API server, and add owner references to created objects.
 
 An owner reference where Kubernetes allows one, else annotations. Set on what is created and on what
 is applied, since an apply may create.
@@ -21,7 +21,7 @@ _JSON = "application/json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiPath:
-    """What a path of the API names; empty where it does not say."""
+    """The parts of an API path; empty if missing."""
 
     group: str
     version: str

@@ -31,7 +31,7 @@ _ORDERS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(slots=True)
 class PlayMetrics:
-    """Puts them into `registry`; `clock` gives seconds since 1970."""
+    """Adds the metrics to `registry`; `clock` returns seconds since 1970."""
 
     registry: Registry
     clock: Callable[[], float] = time.time

@@ -1,4 +1,4 @@
-"""One kind for whose objects Ansible runs: a role or a playbook, each run in its own process.
+"""Reconcile objects of one kind by running a role or a playbook in a separate process.
 
 Events are read to the end of the run, also after the play said when to run again: its later
 failures count, and its status is written.
@@ -43,7 +43,7 @@ _SAID = 20  # lines of a run that did not come to its end
 
 
 class FailedRunError(OlmkitError):
-    """The run failed; the object comes back with growing pauses."""
+    """The run failed; the object is retried with back-off."""
 
 
 Observe = Callable[[bool, float], None]
@@ -52,7 +52,7 @@ Observe = Callable[[bool, float], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSettings:
-    """What holds for all runs of a kind; times in seconds.
+    """The settings of all runs of a kind; times in seconds.
 
     `folder` is for what runs leave; `log_events` is `tasks`, `everything` or `nothing`.
     `logs_output`: the whole output of a run is one more line of the log when it has ended.

@@ -1,4 +1,4 @@
-"""What one run may do at the API server, and what is learnt from it.
+"""The access of one run to the API server, and the kinds and values found in its requests.
 
 Objects that it creates get their owner, and their kinds are watched, before they are there. The
 values of Secrets that it reads or writes are remembered, so that they can be masked in what it
@@ -30,7 +30,7 @@ WatchKind = Callable[[GVK], Awaitable[None]]
 
 @dataclass(slots=True, kw_only=True)
 class RunAccess:
-    """Fulfils `run_proxy.Access` for one run; kinds in `unwatched` are not watched."""
+    """Implements `run_proxy.Access` for one run; kinds in `unwatched` are not watched."""
 
     owner: Manifest
     sets_owner: bool = True

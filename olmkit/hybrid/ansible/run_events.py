@@ -1,4 +1,4 @@
-"""What a run of Ansible says while it works, one JSON object a line, and what came of it.
+"""The events of an Ansible run, one JSON object on each line, and its outcome.
 
 The events are those of ansible-runner. Only the host `localhost` counts for the result, as in
 ansible-operator. A failure that the play ignores or rescues is none.
@@ -26,7 +26,7 @@ _LONG = 4000  # characters of one
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """One event: its type, what it is about, and when."""
+    """One event: its type, its data and its time."""
 
     type: str
     created: str = ""
@@ -46,7 +46,7 @@ class Event:
 
 @dataclass(slots=True)
 class Outcome:
-    """What came of a run; `requeue_after` in seconds, None when the play did not say."""
+    """The outcome of a run; `requeue_after` in seconds, None if the play did not set it."""
 
     failures: list[str] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)

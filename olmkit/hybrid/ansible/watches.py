@@ -23,7 +23,7 @@ DEFAULT_ARTIFACTS = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnsibleFinalizer:
-    """What runs before the finalizer `name` is removed; no content: that of the entry."""
+    """The content that runs before the finalizer `name` is removed, by default the entry's."""
 
     name: str
     role: str = ""
@@ -33,7 +33,7 @@ class AnsibleFinalizer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnsibleWatch:
-    """One entry; times in seconds, None: that of the process.
+    """One entry; times in seconds; None: the default of the process.
 
     `timeout` limits a run; 0: without limit. The playbook wins where there is a role too.
     """

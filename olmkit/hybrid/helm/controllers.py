@@ -30,7 +30,7 @@ from olmkit.runtime.work.controller import ControllerSettings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HelmOperator:
-    """What all entries have in common; `period` in seconds."""
+    """The common settings of all entries; `period` in seconds."""
 
     entries: Sequence[tuple[HelmWatch, ChartSource]]
     helm: Helm

@@ -1,4 +1,4 @@
-"""Objects of a release next to those in the cluster: ownership, and what differs."""
+"""Compare the objects of a release with those in the cluster: ownership and drift."""
 
 from __future__ import annotations
 

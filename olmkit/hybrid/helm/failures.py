@@ -1,4 +1,4 @@
-"""Releases that failed: what failed with some input is not tried with it again at once.
+"""Back-off for releases that failed with the same input.
 
 A release that fails runs hooks and makes objects each time. So the pause grows from 15 seconds
 to an hour, whatever wakes the object; a change of its spec is another input, and is tried at once.
@@ -22,7 +22,7 @@ class _Failure:
 
 @dataclass(slots=True)
 class Failures:
-    """By the UID of the object; `clock` gives seconds that never go back."""
+    """Failures by the UID of the object; `clock` is monotonic, in seconds."""
 
     clock: Callable[[], float]
     _found: dict[str, _Failure] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""One kind whose objects are releases of a chart: install, upgrade, correct drift, uninstall.
+"""Reconcile objects of one kind as releases: install, upgrade, correct drift, uninstall.
 
 A pass reads the newest revision from its Secret and compares what it was made from with what it
 should be made from. So nothing is rendered while nothing has changed, and a chart with random
@@ -43,7 +43,7 @@ WatchKinds = Callable[[frozenset[GVK]], Awaitable[None]]
 
 @dataclass(slots=True, kw_only=True)
 class HelmReconciler:
-    """`period` in seconds: how often an object is looked at that nothing wakes.
+    """The settings; `period` is the seconds between reconciles without an event.
 
     `hides_overrides` masks override values in events. `now` is the time as conditions write it.
     """

@@ -30,7 +30,7 @@ _GZIP = 31
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Release:
-    """One revision. `input` is what `digest` gave when it was made; empty when another made it.
+    """One revision. `input` is the `digest` of its input; empty if created by other tools.
 
     `owners` are the UIDs of what its Secret belongs to.
     """

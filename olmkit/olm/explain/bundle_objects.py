@@ -1,4 +1,4 @@
-"""Why the API server refuses an object of a bundle, or OLM's change of one that is there.
+"""Explain why the API server rejects an object of a bundle, or a change of an existing one.
 
 OLM creates the objects of a bundle that are not its CRDs or RBAC as they are, and updates those
 that exist: what another owner has created, and what cannot be changed, stops an InstallPlan.

@@ -1,4 +1,4 @@
-"""Why a catalog is not ready, and why it gives no answer to a Subscription.
+"""Explain why a catalog is not ready, or does not meet a Subscription.
 
 A catalog that OLM cannot speak to stops every resolution of the namespaces that see it,
 also of Subscriptions to other catalogs. The words of the resolver are taken apart by the

@@ -1,4 +1,4 @@
-"""The message of OLM's resolver as facts that contradict each other.
+"""Parse the message of OLM's resolver into contradicting facts.
 
 OLM joins the constraints of a conflict with commas, sorted. The facts here are in the same words as
 those of `olmkit.olm.resolver.report`, which reads the catalogs themselves; this message

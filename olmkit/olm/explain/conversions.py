@@ -1,4 +1,4 @@
-"""Conversion webhooks that do not answer: which objects cannot be read, and what to do."""
+"""Explain conversion webhooks that do not respond: the affected objects and a hint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a ClusterServiceVersion is not Succeeded.
+"""Explain why a ClusterServiceVersion is not in the phase Succeeded.
 
 Its phase and reason say where to look: at its requirements, at the OperatorGroup, at
 another owner of its CRDs, or at its Deployments.

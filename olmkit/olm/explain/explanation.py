@@ -1,4 +1,4 @@
-"""The state of an install, and why: the values that `explain` gives.
+"""The result of `explain`: the state of an install, and the reasons.
 
 The chain goes from what was requested down to the cause: Subscription,
 InstallPlan, Job or CSV, Deployment, Pod. The message is the cause in one line.
@@ -32,7 +32,7 @@ class Readiness(StrEnum):
 
 
 class FaultOrigin(StrEnum):
-    """Whether the material does not allow it, or the world said no."""
+    """Whether the input or the environment is the cause."""
 
     MATERIAL = "material"
     WORLD = "world"
@@ -69,7 +69,7 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """What one object says of why it does not continue, before it is in a chain."""
+    """The diagnosis of one object, before it is part of a chain."""
 
     cause: str
     message: str

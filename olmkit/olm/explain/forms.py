@@ -1,4 +1,4 @@
-"""How OLM v0 writes what went wrong: the forms of its messages, each of them once.
+"""Patterns of OLM v0's error messages.
 
 OLM puts texts for people into conditions. `catalogs` finds the cause in them, `constraints` the
 facts that contradict each other, `plans` what an InstallPlan stops at. All of them read the forms
@@ -87,7 +87,7 @@ NOT_FOUND: Final = ("not found on the cluster", "resource not found installing")
 
 
 class RefusedCrd(NamedTuple):
-    """Why OLM does not replace a CustomResourceDefinition: cause, message and hint of `why`."""
+    """The reason why OLM does not replace a CRD: cause, message and hint of `why`."""
 
     cause: str
     message: str

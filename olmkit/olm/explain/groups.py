@@ -1,4 +1,4 @@
-"""What is wrong with the OperatorGroup of a namespace, of which OLM reports little or nothing."""
+"""Explain problems with OperatorGroups, about which OLM reports little or nothing."""
 
 from __future__ import annotations
 

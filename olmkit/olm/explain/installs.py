@@ -1,4 +1,4 @@
-"""Why an operator does not get installed, or that it is: from the Subscription down.
+"""Explain the state of an install, from the Subscription down.
 
 A pure function over what is in the cluster. It follows the way that OLM goes
 (OperatorGroup, catalog, resolution, unpacking, InstallPlan, CSV, Deployment, pod) and

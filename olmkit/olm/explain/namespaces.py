@@ -1,4 +1,4 @@
-"""A namespace that is being deleted: the API server creates nothing in it until it is gone."""
+"""Explain a terminating namespace, in which the API server creates nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why an InstallPlan is not complete: it waits for approval, or OLM cannot create what it holds."""
+"""Explain why an InstallPlan is not complete: it waits for approval, or a step fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why the API server refuses an object: quota, limits, security, webhooks, names that are missing.
+"""Explain why the API server rejects an object: quota, limits, security, webhooks, missing names.
 
 The messages are those of Kubernetes' admission plugins and of its validation. The name that the
 server gives to a pod changes with each attempt, so that it is left out: the same refusal is the
@@ -45,7 +45,7 @@ _RESTRICTED = ("allowPrivilegeEscalation", "unrestricted capabilities", "runAsNo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiServerRefusal:
-    """What a message of the API server means. `message` is one clause without its subject.
+    """The meaning of an API server message. `message` is one clause without its subject.
 
     `is_known` is False when it is the server's own message, cut to a line.
     """
@@ -59,7 +59,7 @@ class ApiServerRefusal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """Where an object was refused, and where its template is changed."""
+    """The place where an object was rejected, and where to change its template."""
 
     namespace: str
     template: TemplatePlace = field(default_factory=TemplatePlace)

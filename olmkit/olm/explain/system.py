@@ -1,4 +1,4 @@
-"""Why OLM v0 itself does not run: its two programs, without which nothing moves.
+"""Explain why OLM v0 itself does not run.
 
 OLM can also run outside of the cluster, as hosted control planes have it. Then there are no
 Deployments, and nothing is known of it.

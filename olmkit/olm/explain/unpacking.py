@@ -1,4 +1,4 @@
-"""Why the bundles of a namespace are not unpacked yet: the Jobs that OLM runs for them.
+"""Explain why bundles are not unpacked, from OLM's unpack Jobs.
 
 OLM unpacks a bundle with a Job in the namespace of the catalog, and does not write for whom.
 Several namespaces can take from one catalog, so a Job counts only when it can be the one
@@ -44,7 +44,7 @@ _POD_PREFIX = 57
 
 @dataclass(frozen=True, slots=True)
 class Jobs:
-    """The unpack Jobs that a namespace waits for. `is_clear`: no others can be meant."""
+    """The unpack Jobs of a namespace. `is_clear`: they are unambiguous."""
 
     found: tuple[Manifest, ...]
     is_clear: bool = True

@@ -1,4 +1,4 @@
-"""What may be selected in a resolution: bundles with what they need, in order of preference.
+"""The candidates of a resolution: bundles with their requirements, in order of preference.
 
 Each Subscription has candidates, each requirement has providers; all of them together are
 the variables of the search. At most one bundle provides an API, and one is of a package.
@@ -31,7 +31,7 @@ Order = Callable[[Sequence[ResolverEntry]], Sequence[ResolverEntry]]
 
 @dataclass(slots=True)
 class Collected:
-    """Everything that one resolution has to choose from.
+    """All candidates of one resolution.
 
     `upgrades` says which CSV an entry would replace, `unmet` why a Subscription has no choice,
     `offers` what it may choose, the best first, and `needs` what meets each requirement, in the
@@ -54,7 +54,7 @@ class Collected:
 
 
 class Collector:
-    """Collects for one resolution; `existing` are the entries of what is installed."""
+    """Collects the candidates; `existing` are the installed entries."""
 
     def __init__(
         self, inputs: ResolverInput, existing: Sequence[ResolverEntry], linked: frozenset[str]

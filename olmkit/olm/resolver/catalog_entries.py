@@ -1,4 +1,4 @@
-"""A catalog as the entries that OLM v0 resolves with."""
+"""Convert a catalog to entries of the resolver."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What OLM v0 resolves in a namespace of a cluster, from a state of the cluster and its catalogs.
+"""Build the resolution input of a namespace from the state of the cluster and its catalogs.
 
 The catalogs themselves are not objects of the cluster: they are read elsewhere.
 """

@@ -1,4 +1,4 @@
-"""Why a selection cannot be: the few constraints of a problem that contradict each other.
+"""Find the few constraints of a problem that contradict each other.
 
 The search (`search`) answers as OLM does and keeps no reasons. Here the constraints are labelled,
 and a search that records which of them each conclusion came from gives a set that contradicts

@@ -1,4 +1,4 @@
-"""What is installed in a namespace, as the entries that OLM v0 resolves with."""
+"""Convert installed CSVs to entries of the resolver."""
 
 from __future__ import annotations
 

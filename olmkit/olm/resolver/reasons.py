@@ -1,4 +1,4 @@
-"""Why OLM v0 does not take what one would expect: the better candidates, each with a reason.
+"""Explain why OLM v0 does not choose better candidates.
 
 OLM itself says nothing when an upgrade cannot be: what is installed stays.
 """

@@ -1,4 +1,4 @@
-"""A contradiction in sentences: which bundle's which requirement excludes which.
+"""Describe a contradiction in sentences: which requirements exclude which bundles.
 
 Only this module knows English; `conflicts` gives the constraints. The order is that of a reader:
 from the bundle that is wanted along what it needs, then what excludes it.

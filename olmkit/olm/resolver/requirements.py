@@ -1,4 +1,4 @@
-"""What a bundle requires of other bundles: predicates over entries, as OLM v0 reads them.
+"""The requirements of a bundle as predicates over entries, as in OLM v0.
 
 The requirements are in properties. A compound constraint is about one bundle at a time:
 that which meets it meets all of it.
@@ -30,7 +30,7 @@ _ORDER: Final = ("gvk", "package", "all", "any", "not", "cel")
 
 
 class EntryPredicate(Protocol):
-    """Says of an entry whether it will do; its text is that of OLM's messages."""
+    """A predicate over entries; its text is that of OLM's messages."""
 
     def holds(self, entry: ResolverEntry) -> bool: ...
 
@@ -98,7 +98,7 @@ class Compound:
 
 @dataclass(frozen=True, slots=True)
 class CelRule:
-    """A rule in CEL over the properties of an entry; one that has no value does not hold."""
+    """A CEL rule over the properties of an entry; False if its evaluation fails."""
 
     expression: cel.Expr
     text: str

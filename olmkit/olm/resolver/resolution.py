@@ -1,4 +1,4 @@
-"""What OLM v0 resolves: the catalogs, installed operators and Subscriptions of a namespace.
+"""The input of a resolution: the catalogs, installed operators and Subscriptions of a namespace.
 
 One resolution is for one namespace, with all of its Subscriptions. An entry is a bundle in a
 channel; what is installed is an entry too, of a separate catalog (`@existing`).
@@ -18,7 +18,7 @@ EXISTING = "@existing"
 
 
 class ResolutionError(Exception):
-    """Why nothing in the namespace can be resolved; `kind` names the sort of error.
+    """The namespace cannot be resolved; `kind` is the kind of error.
 
     Such errors concern every Subscription, whatever they have to do with it.
     """
@@ -132,7 +132,7 @@ class Subscription:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolverInput:
-    """All that one resolution looks at."""
+    """The whole input of one resolution."""
 
     namespace: str
     global_namespace: str

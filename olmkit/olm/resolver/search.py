@@ -1,4 +1,4 @@
-"""The search for a selection that meets all constraints, with OLM's preferences.
+"""Search for a selection that meets all constraints, with OLM's preferences.
 
 Choices are made in the order in which they arise, each with its first candidate that does
 not contradict at once; when all are made and cannot be met, the last is undone. A choice
@@ -99,7 +99,7 @@ def _guess(
 
 
 class _State:
-    """What follows from what is assumed: unit propagation, and a full search on request."""
+    """The state of the search: unit propagation, and a full search on request."""
 
     def __init__(self, problem: SearchProblem) -> None:
         size = len(problem.choices)

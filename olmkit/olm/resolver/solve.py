@@ -1,4 +1,4 @@
-"""What OLM v0 would install in a namespace, and what its Subscriptions would then say.
+"""Resolve a namespace like OLM v0: the installs and the changes of Subscriptions.
 
 The answers are OLM's own, chance included: where it goes by the order of its maps, every
 order is tried, and all the answers that it may give are given.
@@ -53,7 +53,7 @@ class GeneratedSubscription:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SolvedInstall:
-    """One answer. `moves` are the Subscriptions that move, with the CSV they move to.
+    """One result. `moves` are the changed Subscriptions with their new CSVs.
 
     `plan` is the approval of the InstallPlan; empty when there is none, since nothing moves.
     """
@@ -66,14 +66,14 @@ class SolvedInstall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unsatisfiable:
-    """Nothing is installed, because not all requirements can be met. `unmet`: OLM's own words."""
+    """Nothing is installed: the requirements cannot be met. `unmet` are OLM's messages."""
 
     unmet: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failed:
-    """Nothing can be resolved in the namespace; the errors as OLM puts them."""
+    """The namespace cannot be resolved; `errors` are OLM's messages."""
 
     kinds: tuple[str, ...]
     messages: tuple[str, ...]

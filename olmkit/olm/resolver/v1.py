@@ -1,4 +1,4 @@
-"""What OLM v1 would install for a ClusterExtension: one bundle of one catalog, or an error.
+"""Resolve a ClusterExtension like OLM v1: one bundle of one catalog, or an error.
 
 There is no solver: every catalog offers its best bundle, deprecated ones give way, and of
 several the catalog with the highest priority wins, if there is only one of these. What the
@@ -31,7 +31,7 @@ class ClusterCatalog:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenBundle:
-    """The bundle that OLM v1 takes, and the catalog that has it."""
+    """The bundle that OLM v1 chooses, and its catalog."""
 
     catalog: str
     bundle: Bundle

@@ -1,4 +1,4 @@
-"""ClusterCatalogs: whether they are served, and which of them a ClusterExtension reads."""
+"""The state of ClusterCatalogs, and those that a ClusterExtension reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What OLM v1 makes of a new CustomResourceDefinition next to the one in the cluster.
+"""Check CRD upgrades like OLM v1.
 
 OLM v1 compares the two before it writes anything and refuses what is not known to be safe,
 whatever objects there are; a ClusterExtension can turn that off.

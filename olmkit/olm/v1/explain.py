@@ -1,4 +1,4 @@
-"""The state of a ClusterExtension, and why: from its conditions down to the pods.
+"""Explain the state of a ClusterExtension, from its conditions down to the pods.
 
 `Installed=True` only says that OLM has applied the objects of a bundle. An operator is ready
 when its Deployments are available, too.

@@ -1,4 +1,4 @@
-"""What the messages of OLM v1 mean: cause, names and fix.
+"""Explain the messages of OLM v1: cause, names and fix.
 
 OLM v1 reports a failure as one text in the condition `Progressing`. Source of the texts:
 operator-controller, release 1.2.0 as it was observed, and the sources of release 1.11.0.

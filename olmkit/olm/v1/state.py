@@ -1,4 +1,4 @@
-"""What a cluster holds around one ClusterExtension, read at one moment.
+"""A snapshot of the cluster around one ClusterExtension.
 
 A job reads it, `explain` explains it, and a file of objects holds it.
 """

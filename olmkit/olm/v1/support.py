@@ -1,4 +1,4 @@
-"""Which bundles a release of OLM v1 installs, known before anything is written.
+"""Check whether a release of OLM v1 supports a bundle.
 
 Source: `rukpak/convert` of operator-controller 1.2.0, and the release notes of later ones.
 """

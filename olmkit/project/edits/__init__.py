@@ -1,4 +1,4 @@
-"""Edits of files that people wrote: YAML, Python and TOML, with comments and layout kept.
+"""Edit YAML, Python and TOML files, keeping comments and layout.
 
 What is edited in is decided by the callers.
 """

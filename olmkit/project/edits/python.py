@@ -1,4 +1,4 @@
-"""Python that people wrote, with an import or a statement put next to what they wrote.
+"""Insert imports and statements into Python files.
 
 The syntax tree says where; the text is changed by lines, so that comments and
 form stay. What is there already is not added again. The marker comments of the

@@ -1,4 +1,4 @@
-"""Lines of Python as formatters break them when a name makes them too long.
+"""Break long lines of Python like formatters do.
 
 Templates and statements are written for short names. What does not fit a line is broken
 inside its last brackets, or those of the parameters of a function: first to one line

@@ -1,4 +1,4 @@
-"""Fields of resources by path, and which of them mean what.
+"""Fields of resources by path, and their meaning.
 
 Kustomize knows the fields that hold labels, images or names of other objects
 by lists of paths: steps joined by `/`, lists walked through without saying so.
@@ -269,7 +269,7 @@ VARIABLES: tuple[FieldSpec, ...] = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lists:
-    """The field lists of an overlay: the usual ones, and what its configurations add."""
+    """The field lists of an overlay: the defaults and those of its configurations."""
 
     references: tuple[Reference, ...] = ()
     images: tuple[FieldSpec, ...] = ()

@@ -1,4 +1,4 @@
-"""ConfigMaps and Secrets that an overlay makes, and the hashes in their names.
+"""Generate ConfigMaps and Secrets of an overlay, with hashes in their names.
 
 A name ends in a hash of the content, so that pods which use it are rolled out
 again when it changes. The hash is kustomize's own; other tools compare it.

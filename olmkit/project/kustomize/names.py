@@ -1,4 +1,4 @@
-"""References between resources follow when names and namespaces change.
+"""Update references between resources when names and namespaces change.
 
 A field that names another object holds the name which that object had when the
 file was written. Once all names are final, each such field is looked up among

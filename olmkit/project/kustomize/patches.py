@@ -1,4 +1,4 @@
-"""Patches of an overlay: which resources they mean, and what they make of them.
+"""Apply the patches of an overlay.
 
 A list is a JSON patch, a mapping a strategic merge; either is in a file or in the
 kustomization itself.
@@ -27,7 +27,7 @@ from olmkit.project.kustomize.resources import (
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """One patch; without a target it says itself which resource it means."""
+    """One patch; without a target, it names its resource itself."""
 
     value: Any
     target: Selector | None

@@ -1,4 +1,4 @@
-"""Replacements: a value of one resource, put into fields of other resources."""
+"""Apply replacements, which copy a value to fields of other resources."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def idle_patch(at: Location) -> Diagnostic:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A name and a namespace that a resource has or had, and of which kind it was then."""
+    """A current or former identity of a resource: kind, name and namespace."""
 
     name: str
     namespace: str
@@ -145,7 +145,7 @@ _TARGET_KEYS = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selector:
-    """Which resources a patch or a replacement means; empty fields mean any.
+    """The selector of a patch or a replacement; empty fields match any resource.
 
     Fields are regular expressions that match as a whole, or texts that must be
     equal when `exact`.

@@ -1,4 +1,4 @@
-"""Which keys a kustomization has, and which of them are built here.
+"""The keys of a kustomization, and those that olmkit supports.
 
 What kustomize knows and we do not is refused with its place and a way out; what
 neither knows is a mistake. Source: kustomize's types `Kustomization`, version 5.8.

@@ -1,4 +1,4 @@
-"""What an overlay does to all its resources: names, labels, images, counts."""
+"""Apply the transformers of an overlay: names, labels, images, replicas."""
 
 from __future__ import annotations
 

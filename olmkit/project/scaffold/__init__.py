@@ -1,4 +1,4 @@
-"""Which files `init`, `create` and `edit` make or change.
+"""The files that `init`, `create` and `edit` create or change.
 
 The text of the files is in `project/templates`.
 """

@@ -1,4 +1,4 @@
-"""Which files `create api` makes or changes: types, reconciler, roles, sample.
+"""The files that `create api` creates or changes: types, reconciler, roles, sample.
 
 Source of names and places: version 3 of kubebuilder's project file and the layout of
 its go/v4 plugin. What a kind may be called is in `scaffold_kinds`, how its controller
@@ -32,7 +32,7 @@ _MAX_USER = 2**31 - 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeployImage:
-    """What the pods of a kind run; `port` 0 and `user` None leave it open."""
+    """The container of a kind's pods; `port` 0 and `user` None are not set."""
 
     image: str
     command: Sequence[str] = ()

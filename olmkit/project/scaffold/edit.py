@@ -1,4 +1,4 @@
-"""Which files `edit` changes: what a project is, without changing what its author wrote.
+"""The files that `edit` changes.
 
 A project that sees its own namespace alone has a Role, gets its namespace, and is
 installed into one; a project that sees all has a ClusterRole. The RBAC markers of its
@@ -30,7 +30,7 @@ _INSTALL_MODES = {"OwnNamespace": True, "AllNamespaces": False}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditRequest:
-    """What shall be different about a project; None leaves it as it is."""
+    """The requested changes of a project; None keeps a setting."""
 
     multigroup: bool | None = None
     namespaced: bool | None = None

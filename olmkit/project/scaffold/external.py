@@ -1,4 +1,4 @@
-"""Kinds that another owner defines: what they are, and which files `create api` makes for them.
+"""External kinds, and the files that `create api` creates for them.
 
 Kubernetes' own kinds are recognized by their group, those of other operators by the
 domain or the Go package that is said of them. Neither has types, a CRD, roles for

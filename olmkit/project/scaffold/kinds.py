@@ -1,4 +1,4 @@
-"""A kind as scaffolds know it: how it is requested, what its parts are called, what it may be.
+"""Requests for kinds, their names in a project, and their validation.
 
 Source of names and places: version 3 of kubebuilder's project file and the layout of its
 go/v4 plugin; `api/`, `reconcilers/` and `webhooks/` are the Python side of `api/`,
@@ -41,7 +41,7 @@ _WORD = re.compile(rb"[a-z_][a-z0-9_]*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindRequest:
-    """What every request says of its kind. `plural` empty is the regular one.
+    """The common fields of requests. The default `plural` is the regular one.
 
     What is said of `external` is that another owner defines the kind: the domain that follows
     its group (None: the project's), and the Go package of its types.
@@ -67,7 +67,7 @@ class KindRequest:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Where the parts of one kind lie, as modules and as files."""
+    """The modules and files of one kind."""
 
     folder: str
     package: str

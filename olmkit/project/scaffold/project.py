@@ -1,4 +1,4 @@
-"""Which files `init` makes, and what all scaffolds use: values in, a tree of files out.
+"""The files that `init` creates, and common parts of scaffolds.
 
 The expected files are derived from what exists, and compared by the code that
 writes. Files of people are edited next to what they wrote (`yaml_edits`,
@@ -70,7 +70,7 @@ class InitRequest:
 
 @dataclass(slots=True)
 class Draft:
-    """What a scaffold wants, over what is there: files by path, and notes for people."""
+    """The files of a scaffold on top of the existing ones, and notes for the user."""
 
     present: Tree
     wanted: dict[str, File | bytes] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Why pods do not get ready: images, containers, probes, scheduling, and what a pod names.
+"""Explain why pods are not ready: images, containers, probes, scheduling, missing objects.
 
 What created the Deployments and Jobs is not known here.
 """

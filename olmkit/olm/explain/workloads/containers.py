@@ -1,4 +1,4 @@
-"""Why a container of a pod does not run: it cannot start, ends, is killed, or is not ready.
+"""Explain why a container does not run: it cannot start, terminates, is killed, or is not ready.
 
 A container that ends again and again passes through three states: `terminated`, `waiting` with
 the reason `CrashLoopBackOff`, and `running`. The verdict is the same in all of them, since it

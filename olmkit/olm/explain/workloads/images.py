@@ -1,4 +1,4 @@
-"""Why an image cannot be pulled: what the registry or the way to it answers, and what to do."""
+"""Explain why an image cannot be pulled, from the error of the registry or the network."""
 
 from __future__ import annotations
 

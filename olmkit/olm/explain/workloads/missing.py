@@ -1,4 +1,4 @@
-"""What a pod names and is not in its namespace: ConfigMaps, Secrets, keys of them.
+"""Find ConfigMaps, Secrets and their keys that a pod needs and that do not exist.
 
 The kubelet writes it in the state of a container that uses it in its environment, and in an
 event when it is a volume.
@@ -29,7 +29,7 @@ _ROOT_CA = "kube-root-ca.crt"
 
 @dataclass(frozen=True, slots=True)
 class MissingObject:
-    """An object that is missing, or one of its keys when `key` is set. `user` is what uses it."""
+    """A missing object, or a missing key if `key` is set. `user` is the object that uses it."""
 
     kind: str
     name: str

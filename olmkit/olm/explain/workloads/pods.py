@@ -1,4 +1,4 @@
-"""Why pods, and the Deployments and Jobs that make them, do not get ready.
+"""Explain why pods, and the Deployments and Jobs that create them, are not ready.
 
 Pods say it in the states of their containers, the scheduler in a condition, the kubelet
 and the controllers in events; a container that ends says it in its log.

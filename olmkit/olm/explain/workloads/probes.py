@@ -1,4 +1,4 @@
-"""What fails a probe of a container: its definition, and the answer that the kubelet got.
+"""Explain a failed probe from its definition and the response that the kubelet got.
 
 The kubelet reports each failure as an event `Unhealthy` of the pod, and writes `Killing` when a
 liveness or startup probe has failed too often.

@@ -1,4 +1,4 @@
-"""Why no node takes a pod: the scheduler's message, in terms of what the pod requests.
+"""Explain why no node accepts a pod, from the scheduler's message and the pod's requests.
 
 The message counts the nodes by the first filter that rejected each of them. Source: the
 messages of the plugins of kube-scheduler.
@@ -30,7 +30,7 @@ _SPLIT = re.compile(r", (?=\d+ )")
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a group of nodes rejects a pod. `cluster` changes the cluster, `pod` the pod.
+    """The reason why a group of nodes rejects a pod, with fixes of the `cluster` and the `pod`.
 
     `config` is the field of a Subscription's `spec.config` that does what `pod` names.
     """

@@ -1,4 +1,4 @@
-"""Where the template of a pod is changed so that the change stays: hints name the place.
+"""Find the place where a pod template must be changed, for hints.
 
 OLM writes over changes of the Deployments that it has created; what a Subscription configures
 is added to them.
