@@ -1,4 +1,4 @@
-"""Values of `olm.constraint`: read as OLM's resolver reads them, and what it refuses of them.
+"""Parse values of `olm.constraint` like OLM's resolver, with its errors.
 
 A constraint is one of `gvk`, `package`, `cel`, `all`, `any` and `not`; the last three have a list
 of constraints. OLM decodes the value with Go's JSON (keys in any case, unknown keys refused), then
@@ -30,7 +30,7 @@ _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 class ConstraintStage(StrEnum):
-    """Who objects: OLM's decoder, OLM's conversion to predicates, or common sense alone."""
+    """The source of an error: OLM's decoder, OLM's conversion to predicates, or olmkit."""
 
     PARSE = "parse"
     CONVERT = "convert"

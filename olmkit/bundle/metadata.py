@@ -1,4 +1,4 @@
-"""The annotations of a bundle, and the Containerfile with the same words as labels.
+"""The annotations of a bundle, and the Containerfile with the same labels.
 
 Both are written from one ordered mapping. What an author has added to either
 file stays: further annotations and labels, and further lines of the

@@ -1,4 +1,4 @@
-"""What a registry+v1 bundle is: manifests, annotations, dependencies, properties.
+"""The model of a registry+v1 bundle: manifests, annotations, dependencies, properties.
 
 A `Bundle` is read from a `Tree` by `olmkit.bundle.layout`. It is lenient on
 purpose: what could not be read is kept as `UnreadableFile`, values of the wrong
@@ -326,7 +326,7 @@ class UnreadableFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bundle:
-    """A bundle as found; see the module's words on leniency.
+    """A bundle as read, possibly invalid.
 
     `root` is how the user names the bundle; it begins every place. Directories
     are relative to the bundle. `manifests` holds the first document of each file.

@@ -1,4 +1,4 @@
-"""The version of a cluster, and the bundles of a catalog that are not for it.
+"""Find the bundles of a catalog that do not support the version of a cluster.
 
 OLM v0 checks `minKubeVersion` when it installs: the ClusterServiceVersion stays pending on an older
 cluster. OLM v1 does not read it. OpenShift reads `olm.maxOpenShiftVersion`: while such a bundle is
@@ -53,7 +53,7 @@ class ClusterVersion:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """Why a bundle is not for a cluster; `stops_v0`: OLM v0 does not finish its installation."""
+    """Why a bundle does not support a cluster; `stops_v0`: OLM v0 cannot install it."""
 
     bundle: str
     reason: str

@@ -1,4 +1,4 @@
-"""A catalog as an image: its files below `/configs`, and the label that says so.
+"""Build catalog images: files below `/configs`, and the label with that path.
 
 The image carries data only, or a server as well. OLM v1 reads either as it is; for
 OLM v0 a CatalogSource names `/configs` of a data image in `extractContent`, and the
@@ -33,7 +33,7 @@ _CREATED_BY = "olmkit catalog build"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """How an image serves its catalog; `layers` go between its base and the catalog."""
+    """The server of a catalog image; `layers` are between the base and the catalog."""
 
     entrypoint: tuple[str, ...]
     command: tuple[str, ...]

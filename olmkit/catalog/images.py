@@ -18,7 +18,7 @@ from olmkit.kube.objects import Manifest, mapping, pod_spec, sequence, text
 
 
 class Role(StrEnum):
-    """What an image is to a bundle."""
+    """The role of an image in a bundle."""
 
     BUNDLE = "bundle"
     OPERATOR = "operator"

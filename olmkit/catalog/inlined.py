@@ -1,4 +1,4 @@
-"""The objects of a bundle that the catalog itself holds, as `olm.bundle.object`."""
+"""The objects of a bundle in the catalog itself, as `olm.bundle.object`."""
 
 from __future__ import annotations
 

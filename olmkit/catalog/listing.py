@@ -1,4 +1,4 @@
-"""Tables of what a catalog holds: packages, channels, bundles.
+"""Tables of the packages, channels and bundles of a catalog.
 
 The rows and their order are those of `opm alpha list`, whose text scripts read.
 """
@@ -20,7 +20,7 @@ from olmkit.kube.objects import text as text_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
-    """What is listed: names that fit a pattern with `*` and `?`, versions in a range.
+    """The filter of a list: name patterns with `*` and `?`, and a version range.
 
     Without patterns all names fit. `heads` and `deprecated` leave out what is not one.
     """

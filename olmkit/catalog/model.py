@@ -1,4 +1,4 @@
-"""What a catalog means: packages with channels, channels with entries, entries with bundles.
+"""The model of a catalog: packages with channels, channels with entries, entries with bundles.
 
 The model is built from anything that could be read, faulty or not, so that rules
 can report all faults at once. Where two blobs claim one name the first counts;
@@ -35,7 +35,7 @@ NO_VERSION = VersionRelease(Version(0, 0, 0))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bundle:
-    """A bundle of a package. `version` is None when there is none that reads."""
+    """A bundle of a package. `version` is None if it is missing or invalid."""
 
     name: str
     package: str
@@ -113,7 +113,7 @@ class Outlines:
 
 @dataclass(frozen=True)
 class Catalog:
-    """Packages by name, in the order of the files, and all that they were made of."""
+    """The packages by name, in the order of the files, and their blobs."""
 
     packages: Mapping[str, Package]
     outlines: Outlines = field(default=Outlines(), kw_only=True)

@@ -1,4 +1,4 @@
-"""The hub: pages that show what a catalog contains; what is shown, as values, and how it looks.
+"""The hub: pages about the contents of catalogs, as values and as HTML.
 
 Files are written and served by edges.
 """

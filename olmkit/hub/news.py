@@ -1,4 +1,4 @@
-"""What changed in a hub since an earlier build, by the `index.json` of that build.
+"""Find changes since an earlier build by its `index.json`.
 
 The dates in catalogs cannot be trusted, and no clock is read. So a change is what differs from
 the earlier list; changes that the earlier build had found follow the new ones.

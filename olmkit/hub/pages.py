@@ -1,4 +1,4 @@
-"""What the pages of the hub show, as values.
+"""The data of the hub's pages, as values.
 
 Texts are raw (Markdown, YAML, messages of publishers): who renders a page escapes, cleans and
 limits them. Each `href`, `icon` and `*_href` is relative to the first page and percent-encoded;
@@ -520,7 +520,7 @@ class Provider:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindPage:
-    """Who provides a kind."""
+    """The packages that provide a kind."""
 
     group: str
     kind: str

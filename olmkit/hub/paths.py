@@ -1,4 +1,4 @@
-"""Where pages are, relative to the first page. Only names that are safe become part of a path."""
+"""The paths of pages relative to the first page. Only safe names become part of a path."""
 
 from __future__ import annotations
 

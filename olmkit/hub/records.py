@@ -1,4 +1,4 @@
-"""What a catalog carries of one bundle: its CSV, as far as it is there, and its manifests."""
+"""The data of one bundle in a catalog: its CSV, as far as present, and its manifests."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ class Children:
         made = [await self._child(parent, typed.manifest_of(one)) for one in wanted]
         if self._removes and all(one.error is None for one in made):
             kept = {(one.gvk, one.key) for one in made}
-            made += [one async for one in self._unwanted(parent, kept)]
+            made += [one async for one in self._remove_unwanted(parent, kept)]
         return Family(tuple(made))
 
     async def _child(self, owner: Manifest, description: Manifest) -> Child:
@@ -155,12 +155,12 @@ class Children:
             key = _key(wanted)
             found = await self._find(gvk, key)
             if found is not None and not owners.is_controlled_by(found, owner):
-                return self._taken(owner, gvk, key)
-            if found is not None and self._is_so(found, wanted):
+                return self._report_taken(owner, gvk, key)
+            if found is not None and self._is_unchanged(found, wanted):
                 return Child(
                     gvk=gvk, key=key, change=Change.UNCHANGED, manifest=found, before=found
                 )
-            made, conflicts = await self._applied(found, wanted)
+            made, conflicts = await self._apply_child(found, wanted)
         except ClusterError as error:
             return Child(
                 gvk=gvk,
@@ -173,7 +173,7 @@ class Children:
             )
         self._remember(wanted, made)
         if found is None:
-            self._tell(owner, NORMAL, "Created", "Create", f"created {gvk.kind} {key.name}")
+            self._record_event(owner, NORMAL, "Created", "Create", f"created {gvk.kind} {key.name}")
             change = Change.CREATED
         else:
             same = _version(found) == _version(made)
@@ -183,7 +183,7 @@ class Children:
             gvk=gvk, key=key, change=change, manifest=made, before=found, conflicts=conflicts
         )
 
-    async def _applied(
+    async def _apply_child(
         self, found: Manifest | None, wanted: Manifest
     ) -> tuple[Manifest, Sequence[Cause]]:
         """Apply without force first, so that conflicts can be reported."""
@@ -224,7 +224,7 @@ class Children:
             found = None
         return found if found is not None else await self._client.direct.get(gvk, key)
 
-    def _is_so(self, found: Manifest, wanted: Manifest) -> bool:
+    def _is_unchanged(self, found: Manifest, wanted: Manifest) -> bool:
         digest = _digest(wanted)
         if _digest(found) != digest:
             return False
@@ -243,12 +243,12 @@ class Children:
         while len(self._normal) > _REMEMBERED:
             self._normal.popitem(last=False)
 
-    def _taken(self, owner: Manifest, gvk: GVK, key: Request) -> Child:
+    def _report_taken(self, owner: Manifest, gvk: GVK, key: Request) -> Child:
         words = f"a {gvk.kind} named {key.name} belongs to another owner"
-        self._tell(owner, WARNING, "NameTaken", "Create", words)
+        self._record_event(owner, WARNING, "NameTaken", "Create", words)
         return Child(gvk=gvk, key=key, change=Change.FAILED, error=NameTaken(words))
 
-    async def _unwanted(
+    async def _remove_unwanted(
         self, owner: Manifest, kept: set[tuple[GVK, Request]]
     ) -> AsyncIterator[Child]:
         """Remove the children that were applied before and are no longer described."""
@@ -263,19 +263,23 @@ class Children:
                 if (gvk, key) in kept or not is_ours or not owners.is_controlled_by(found, owner):
                     continue
                 if not objects.metadata(found).get("deletionTimestamp"):
-                    yield await self._removed(owner, gvk, key, found)
+                    yield await self._remove_child(owner, gvk, key, found)
 
-    async def _removed(self, owner: Manifest, gvk: GVK, key: Request, found: Manifest) -> Child:
+    async def _remove_child(
+        self, owner: Manifest, gvk: GVK, key: Request, found: Manifest
+    ) -> Child:
         uid = str(objects.metadata(found).get("uid"))
         self._normal.pop((gvk, key), None)
         try:
             await self._client.delete(gvk, key, uid=uid)
         except ClusterError as error:
             return Child(gvk=gvk, key=key, change=Change.FAILED, before=found, error=error)
-        self._tell(owner, NORMAL, "Removed", "Delete", f"removed {gvk.kind} {key.name}")
+        self._record_event(owner, NORMAL, "Removed", "Delete", f"removed {gvk.kind} {key.name}")
         return Child(gvk=gvk, key=key, change=Change.REMOVED, before=found)
 
-    def _tell(self, owner: Manifest, kind: str, reason: str, action: str, note: str) -> None:
+    def _record_event(
+        self, owner: Manifest, kind: str, reason: str, action: str, note: str
+    ) -> None:
         if self._recorder is not None:
             self._recorder.event(owner, kind, reason, action, note)
 

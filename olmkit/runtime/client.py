@@ -160,7 +160,7 @@ class Client(Following):
         the server writes nothing, so applying in every reconcile does not cause a loop. A typed
         object has only the fields that were set.
         """
-        return _as_given(obj, await super().apply(typed.manifest_of(obj), force=force))
+        return _in_given_form(obj, await super().apply(typed.manifest_of(obj), force=force))
 
     @overload
     async def apply_status(self, obj: Manifest, *, force: bool = True) -> Manifest: ...
@@ -170,7 +170,7 @@ class Client(Following):
 
     async def apply_status(self, obj: Manifest | K, *, force: bool = True) -> Manifest | K:
         """Apply the status subresource, under a separate field manager."""
-        return _as_given(obj, await super().apply_status(typed.with_status(obj), force=force))
+        return _in_given_form(obj, await super().apply_status(typed.with_status(obj), force=force))
 
     @overload
     async def create(self, obj: Manifest) -> Manifest: ...
@@ -183,7 +183,7 @@ class Client(Following):
 
         Raises `ValueError` for an object without a name (or `generateName`), kind or namespace.
         """
-        return _as_given(obj, await super().create(typed.manifest_of(obj)))
+        return _in_given_form(obj, await super().create(typed.manifest_of(obj)))
 
     @overload
     async def replace(self, obj: Manifest, *, subresource: str = "") -> Manifest: ...
@@ -193,7 +193,7 @@ class Client(Following):
 
     async def replace(self, obj: Manifest | K, *, subresource: str = "") -> Manifest | K:
         """Replace the whole object (PUT); raise `Conflict` if it changed since it was read."""
-        return _as_given(
+        return _in_given_form(
             obj, await super().replace(typed.manifest_of(obj), subresource=subresource)
         )
 
@@ -209,7 +209,7 @@ class Client(Following):
         No request is sent if the cache has this version of the object with the same status. Raises
         `ValueError` for a kind without a status subresource.
         """
-        return _as_given(obj, await super().update_status(typed.manifest_of(obj)))
+        return _in_given_form(obj, await super().update_status(typed.manifest_of(obj)))
 
     @overload
     async def patch(
@@ -230,7 +230,7 @@ class Client(Following):
         patched = await super().patch(
             typed.manifest_of(old), typed.manifest_of(new), subresource=subresource, locked=locked
         )
-        return _as_given(new, patched)
+        return _in_given_form(new, patched)
 
     async def delete(
         self,
@@ -299,7 +299,7 @@ class Client(Following):
         it changes the name.
         """
         made, written = await super().create_or_update(typed.manifest_of(obj), _on(obj, mutate))
-        return _as_given(obj, made), written
+        return _in_given_form(obj, made), written
 
     @overload
     async def create_or_patch(
@@ -318,10 +318,10 @@ class Client(Following):
         `Written` says which of the two changed.
         """
         made, written = await super().create_or_patch(typed.manifest_of(obj), _on(obj, mutate))
-        return _as_given(obj, made), written
+        return _in_given_form(obj, made), written
 
 
-def _as_given(given: Manifest | K, written: Manifest) -> Manifest | K:
+def _in_given_form(given: Manifest | K, written: Manifest) -> Manifest | K:
     """Return the response in the form in which the object was passed."""
     return written if isinstance(given, dict) else typed.read(type(given), written)
 

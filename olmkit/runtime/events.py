@@ -152,7 +152,7 @@ class EventRecorder:
             clock = asyncio.get_running_loop().time()
             if manifest is None or clock - self._tended >= 1.0:
                 self._tended = clock
-                await self._tend()
+                await self._write_due_series()
         while not self._queue.empty():
             await self._take(self._queue.get_nowait())
         for series in self._series.values():
@@ -223,7 +223,7 @@ class EventRecorder:
                 _, oldest = self._series.popitem(last=False)
                 await self._write(oldest)
 
-    async def _tend(self) -> None:
+    async def _write_due_series(self) -> None:
         """Write the series that are due; discard series that ended and buckets that are full."""
         clock = asyncio.get_running_loop().time()
         for key, series in list(self._series.items()):
@@ -254,12 +254,12 @@ class EventRecorder:
                 manifest: Manifest = msgspec.json.decode(series.event)
                 await self._create(resource, manifest | patch)
 
-        if await self._tries(change):
+        if await self._retry(change):
             series.written = series.count
             series.written_at = asyncio.get_running_loop().time()
 
     async def _send(self, manifest: Manifest) -> bool:
-        return await self._tries(lambda resource: self._create(resource, manifest))
+        return await self._retry(lambda resource: self._create(resource, manifest))
 
     async def _create(self, resource: Resource, manifest: Manifest) -> None:
         # The event exists: an earlier request succeeded, and only its response was lost.
@@ -267,7 +267,7 @@ class EventRecorder:
         with contextlib.suppress(AlreadyExists):
             await self.cluster.create(resource, body, namespace=manifest["metadata"]["namespace"])
 
-    async def _tries(self, work: Callable[[Resource], Any]) -> bool:
+    async def _retry(self, work: Callable[[Resource], Any]) -> bool:
         for tried in range(1, _TRIES + 1):
             try:
                 await work(await self.cluster.resource(self._api_version, "Event"))

@@ -49,7 +49,7 @@ class FactsFormatter(logging.Formatter):
         facts = _facts(record)
         error = record.exc_info[1] if record.exc_info else None
         if error is not None and not self._tracebacks:
-            facts.setdefault("error", _said(error))
+            facts.setdefault("error", _error_text(error))
         said = [f"{key}={_word(value)}" for key, value in facts.items()]
         return " ".join([super().formatMessage(record), *said])
 
@@ -79,7 +79,7 @@ class JsonFormatter(logging.Formatter):
         facts = _facts(record)
         error = record.exc_info[1] if record.exc_info else None
         if error is not None:
-            facts.setdefault("error", _said(error))
+            facts.setdefault("error", _error_text(error))
         for key, value in facts.items():
             line[f"{key}_" if key in _FIXED else key] = _plain(value)
         if record.exc_info and self._tracebacks:
@@ -124,7 +124,7 @@ def _plain(value: object) -> object:
     return str(value)
 
 
-def _said(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     """Return an error's message on one line, or its type if the message is empty."""
     return str(error) or type(error).__name__
 

@@ -338,7 +338,7 @@ class _Group:
         loop = asyncio.get_running_loop()
         told = set()
         for task, runnable in list(self._tasks.items()):
-            if isinstance(runnable, Stoppable) and _told(runnable):
+            if isinstance(runnable, Stoppable) and _request_stop(runnable):
                 told.add(task)
             else:
                 task.cancel()
@@ -441,7 +441,7 @@ def stop_on_signals(*managers: Manager) -> None:
         loop.add_signal_handler(number, told)
 
 
-def _told(runnable: Stoppable) -> bool:
+def _request_stop(runnable: Stoppable) -> bool:
     """Ask a runnable to stop; return False if that fails, so that the others still stop."""
     try:
         runnable.stop()

@@ -70,17 +70,17 @@ def _losses(
 ) -> Iterator[str]:
     before = schemas.with_defaults(sample, old)
     try:
-        between = _stored(forth(copy.deepcopy(before)), new)
+        between = _as_stored(forth(copy.deepcopy(before)), new)
         for fault in schemas.faults(between, new):
             yield f"`{there}` refuses `.{fault.field}`: {fault.message}"
-        after = _stored(back(copy.deepcopy(between)), old)
+        after = _as_stored(back(copy.deepcopy(between)), old)
     except CannotConvert as error:
         yield f"cannot convert: {error}"
         return
     yield from _missing(before, after, "")
 
 
-def _stored(manifest: Manifest, schema: Schema) -> Manifest:
+def _as_stored(manifest: Manifest, schema: Schema) -> Manifest:
     """Return an object as the API server would store it."""
     stored: Manifest = schemas.with_defaults(schemas.pruned(manifest, schema), schema)
     return stored
@@ -117,7 +117,9 @@ def _objects(schema: Schema) -> Iterator[Manifest]:
     }
     yield {"metadata": copy.deepcopy(dict(_METADATA)), **least}
     most = {
-        key: value for key, below in fields.items() if (value := _filled(below, 0)) is not _NOTHING
+        key: value
+        for key, below in fields.items()
+        if (value := _fill_value(below, 0)) is not _NOTHING
     }
     yield {"metadata": copy.deepcopy(dict(_METADATA)), **copy.deepcopy(most)}
     others = _with_other_values(most, {"properties": fields}, 0)
@@ -125,7 +127,7 @@ def _objects(schema: Schema) -> Iterator[Manifest]:
         yield {"metadata": copy.deepcopy(dict(_METADATA)), **other}
 
 
-def _filled(schema: Schema, depth: int) -> Any:
+def _fill_value(schema: Schema, depth: int) -> Any:
     """Return a value with all fields, none of them with its default; or `_NOTHING`."""
     if depth > _MOST_DEPTH:
         return _NOTHING
@@ -134,19 +136,19 @@ def _filled(schema: Schema, depth: int) -> Any:
         found = {
             key: value
             for key, below in properties.items()
-            if (value := _filled(below, depth + 1)) is not _NOTHING
+            if (value := _fill_value(below, depth + 1)) is not _NOTHING
         }
-        return _fitting(found, schema)
+        return _smallest_fitting(found, schema)
     values = schema.get("additionalProperties")
-    if isinstance(values, Mapping) and (value := _filled(values, depth + 1)) is not _NOTHING:
-        return _fitting({"key": value}, schema)
+    if isinstance(values, Mapping) and (value := _fill_value(values, depth + 1)) is not _NOTHING:
+        return _smallest_fitting({"key": value}, schema)
     items = schema.get("items")
-    if isinstance(items, Mapping) and (item := _filled(items, depth + 1)) is not _NOTHING:
-        return _fitting([item], schema)
+    if isinstance(items, Mapping) and (item := _fill_value(items, depth + 1)) is not _NOTHING:
+        return _smallest_fitting([item], schema)
     return next(_scalars(schema), _NOTHING)
 
 
-def _fitting(value: Any, schema: Schema) -> Any:
+def _smallest_fitting(value: Any, schema: Schema) -> Any:
     """Return the value, or the smallest valid one if the value does not fit the schema."""
     if samples.fits(value, schema):
         return value

@@ -15,7 +15,7 @@ GENERATIONS: Final = (V0, V1)
 
 
 class ChangeLevel(StrEnum):
-    """What a difference means for an upgrade; the worst first."""
+    """The effect of a difference on an upgrade, the most severe first."""
 
     BLOCKS = "blocks"
     WARNS = "warns"
@@ -23,7 +23,7 @@ class ChangeLevel(StrEnum):
 
 
 class Area(StrEnum):
-    """What a difference is about, in the order of reports."""
+    """The area of a difference, in the order of reports."""
 
     UPGRADE = "upgrade"
     CRDS = "CRDs"
@@ -45,7 +45,7 @@ _AREAS: Final = {area: index for index, area in enumerate(Area)}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BundleChange:
-    """What is different, and what it means.
+    """One difference and its effect.
 
     `olm`: the generations of OLM that refuse the upgrade or break, when `level` is `blocks`; else
     those for which the difference matters. `subject`: the object that it is about, `place`: the
@@ -84,7 +84,7 @@ class ComparedBundle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BundleDifference:
-    """All that changes from one bundle to the next, what blocks the upgrade first."""
+    """All changes between two bundles, blocking ones first."""
 
     old: ComparedBundle
     new: ComparedBundle

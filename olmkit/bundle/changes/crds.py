@@ -1,4 +1,4 @@
-"""CRDs of two bundles: what each generation of OLM makes of the changes.
+"""Compare the CRDs of two bundles by the rules of each generation of OLM.
 
 OLM v1 refuses what crdify does not accept (release 1.11 of operator-controller; `enforcement: None`
 turns that off). OLM v0 refuses a CRD that loses a stored version or that objects in the cluster do

@@ -1,4 +1,4 @@
-"""Bundle → bundle: all that changes, and whether OLM can upgrade from one to the other."""
+"""Compare two bundles, and decide whether OLM can upgrade from one to the other."""
 
 from __future__ import annotations
 

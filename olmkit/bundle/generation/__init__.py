@@ -1,4 +1,4 @@
-"""Manifests → the files of a bundle.
+"""Generate the files of a bundle from manifests.
 
 Bundles are read by `bundle.layout`; the CSV is described by `bundle.model`.
 """

@@ -1,4 +1,4 @@
-"""Sorting manifests into what a bundle makes of them.
+"""Group manifests by their part in a bundle.
 
 The same kind means something else in a bundle than in a cluster: a Deployment
 becomes part of the CSV, a custom resource an example, a webhook configuration

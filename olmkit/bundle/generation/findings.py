@@ -1,4 +1,4 @@
-"""What generating a bundle has to say.
+"""The findings of generating a bundle.
 
 Generation never drops or changes something of the author's in silence: each
 such act is one of these findings. They are not rules, since they are about what was

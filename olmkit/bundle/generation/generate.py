@@ -1,4 +1,4 @@
-"""From manifests and a base CSV to the files of a bundle.
+"""Generate the files of a bundle from manifests and a base CSV.
 
 What an author wrote in the base stays; what follows from the manifests is
 computed again on every run: permissions, deployments, owned APIs, webhooks,
@@ -77,7 +77,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GeneratedBundle:
-    """A bundle's objects by file name, and what is to be said about them."""
+    """The manifests of a bundle by file name, and findings."""
 
     csv: Manifest
     csv_file: str

@@ -1,4 +1,4 @@
-"""Permissions: from roles and bindings to what a CSV grants to service accounts.
+"""Convert roles and bindings to the permissions of a CSV.
 
 OLM creates the service accounts of a CSV with its own roles and bindings,
 so what is bound to the operator's accounts moves into the CSV, by binding:
@@ -30,7 +30,7 @@ class ServiceAccountRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountAccess:
-    """What moves into the CSV, and what stays a manifest of the bundle."""
+    """The permissions in the CSV, and the manifests that stay in the bundle."""
 
     service_accounts: tuple[str, ...]
     permissions: tuple[ServiceAccountRules, ...]

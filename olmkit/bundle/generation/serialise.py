@@ -1,4 +1,4 @@
-"""How a CSV and its neighbours are written.
+"""Serialize a CSV and other manifests of a bundle.
 
 OLM's tools read a CSV into typed structures and write it again, which leaves
 out what is empty and writes some empty structures. We write the same bytes from

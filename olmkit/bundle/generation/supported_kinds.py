@@ -1,4 +1,4 @@
-"""The kinds that a registry+v1 bundle may hold.
+"""The kinds that a registry+v1 bundle may contain.
 
 Readers match by the kind's name alone, whatever the API group, and each kind
 is known with or without a namespace; the values say which, as the readers have

@@ -1,4 +1,4 @@
-"""Webhooks: from configurations, services and CRDs to what a CSV describes.
+"""Convert webhook configurations, Services and CRDs to webhook definitions of a CSV.
 
 OLM creates the configuration, the service and the certificate of a webhook
 itself and wants to know which Deployment answers on which port. That is found

@@ -39,7 +39,7 @@ class Stage(NamedTuple):
 
 
 class Configuration(NamedTuple):
-    """The stages in order, and what holds for tests that do not say it."""
+    """The stages in order, and the defaults of tests."""
 
     stages: tuple[Stage, ...] = ()
     service_account: str = ""

@@ -48,7 +48,7 @@ _POD_SECURITY: Mapping[str, Any] = {
 
 
 class PodSettings(NamedTuple):
-    """How the pods of a run are made."""
+    """The settings of the pods of a run."""
 
     namespace: str
     service_account: str = "default"

@@ -1,4 +1,4 @@
-"""What a scorecard test reports: a JSON object on its standard output.
+"""Parse the results of scorecard tests, a JSON object on standard output.
 
 Source: `TestStatus` of `scorecard.operatorframework.io/v1alpha3`.
 """

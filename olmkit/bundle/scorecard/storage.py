@@ -1,4 +1,4 @@
-"""What a scorecard test has stored: a tar archive of a folder in its pod."""
+"""Read the stored files of a scorecard test from a tar archive."""
 
 from __future__ import annotations
 

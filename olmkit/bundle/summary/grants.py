@@ -1,4 +1,4 @@
-"""The permissions that a bundle brings, as rules and in words.
+"""The permissions that a bundle grants, as rules and as text.
 
 They are those of the service accounts of the CSV: in the namespaces that are watched, or in the
 whole cluster. Roles of the bundle count if a binding of the bundle binds them; others are for
@@ -65,7 +65,7 @@ class Grant:
 
 
 class GrantTarget(NamedTuple):
-    """What a permission is about. `url` instead of group and resource; `name` empty for all."""
+    """The object of a permission: `url`, or group and resource; an empty `name` means all."""
 
     scope: str
     group: str = ""

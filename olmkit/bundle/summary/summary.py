@@ -1,4 +1,4 @@
-"""A bundle in short: what it is, what it brings, and what it needs."""
+"""A summary of a bundle: identity, contents and requirements."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class PropertySummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BundleSummary:
-    """What a bundle contains. `size` is the bytes of its files, `reference` how it was named."""
+    """The contents of a bundle. `size` is in bytes, `reference` is the user's reference."""
 
     reference: str
     name: str

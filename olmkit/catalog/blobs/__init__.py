@@ -1,4 +1,4 @@
-"""The wire side of catalogs: blobs, their fields and properties, files of blobs.
+"""The written form of catalogs: blobs, their fields and properties, files of blobs.
 
 What blobs mean together (packages, channels, graphs) is in `catalog.model` and `catalog.graph`.
 """

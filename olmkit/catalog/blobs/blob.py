@@ -1,4 +1,4 @@
-"""One document of a catalog: what identifies it, its text, its fields, its place.
+"""One document of a catalog: its identity, text, fields and place.
 
 A `Blob` keeps JSON text rather than a value, so that a catalog in memory is about as
 large as on the disk; `value` and `fields` are made when requested. Whatever the
@@ -26,7 +26,7 @@ _SHOWN: Final = 120
 
 
 class Blob:
-    """One document of a catalog. Equal to another when the reference would keep the same bytes.
+    """One document of a catalog. Blobs are equal if `opm` would write the same bytes.
 
     `schema`, `package` and `name` are empty when absent; their keys match without regard to
     case, as all keys of the field's readers do. The text of one that is `rendered` is to be

@@ -1,4 +1,4 @@
-"""File-based catalogs as they are written: blobs, read from files and written to them.
+"""Read and write the files of file-based catalogs.
 
 Reading accepts what the reference accepts and loses what it loses, saying so.
 Writing gives the reference's bytes: packages sorted by name, in each the package,

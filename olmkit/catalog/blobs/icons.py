@@ -1,4 +1,4 @@
-"""Icons of packages: what kind of image some bytes are.
+"""Detect the image type of package icons.
 
 Recognised by the first bytes, as the tools of the field do, and SVG by its root
 element. The console of a cluster shows PNG, JPEG, GIF and SVG.
@@ -38,7 +38,7 @@ _SVG: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Icon:
-    """An icon without its data: the type it is said to be, the one it is, and its size."""
+    """An icon without its data: its declared type, its actual type, and its size."""
 
     media_type: str
     detected: str

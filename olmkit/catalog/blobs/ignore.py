@@ -1,4 +1,4 @@
-"""Which files of a folder are catalog files: all, but for what `.indexignore` files say.
+"""Select the catalog files of a folder: all except those in `.indexignore` files.
 
 The patterns are those of `.gitignore` with differences that users have come to
 rely on: lines are trimmed, a file is tested with each part of its path, and so a

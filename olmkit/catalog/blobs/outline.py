@@ -1,4 +1,4 @@
-"""Blobs of the four OLM schemas as values, without their bulk.
+"""Blobs of the four OLM schemas as values, without large data.
 
 An outline has what the model, the rules and the graph need of a blob, and knows
 where the blob is. Inlined manifests, icons and descriptions are left out: a
@@ -26,7 +26,7 @@ from olmkit.catalog.blobs.shapes import ABSENT
 
 
 class BlobPlace(Protocol):
-    """Where a blob is; in more detail on request."""
+    """The place of a blob, with details on request."""
 
     @property
     def path(self) -> str:
@@ -120,7 +120,7 @@ Outline = PackageOutline | ChannelOutline | BundleOutline | DeprecationsOutline 
 
 
 class Files:
-    """Files that are read again, in parts, when a place in them is needed."""
+    """Files that are read again in parts if a place in them is needed."""
 
     __slots__ = ("_document", "_tree", "_where")
 

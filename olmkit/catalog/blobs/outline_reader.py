@@ -1,4 +1,4 @@
-"""Outlines of a whole catalog, read file by file in little memory.
+"""Read the outlines of a whole catalog file by file, with little memory.
 
 What tools write (JSON objects one after the other, each with the fields it should
 have) is cut out of the stream and decoded straight into typed records. At anything
@@ -40,7 +40,7 @@ from olmkit.catalog.blobs.stream import Part
 
 
 class _OddError(Exception):
-    """The fast way does not know this form; the exact one will."""
+    """The fast reader does not support this form; the exact one does."""
 
 
 def load(
@@ -111,7 +111,7 @@ def _settled(blob: Blob, place: FilePlace) -> Outline:
 
 
 class _Lines:
-    """Counts lines from place to place, so that a file is gone through once."""
+    """Counts lines incrementally, so that a file is scanned once."""
 
     def __init__(self) -> None:
         self._offset = 0

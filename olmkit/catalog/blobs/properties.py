@@ -47,7 +47,7 @@ MAX_OPENSHIFT: Final = "olm.maxOpenShiftVersion"
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """One property that is kept: its type, and its value as JSON text."""
+    """An unparsed property: its type, and its value as JSON text."""
 
     type: str
     text: bytes
@@ -59,7 +59,7 @@ class Property:
 
 @dataclass(frozen=True, slots=True)
 class PackageIdentity:
-    """Which package a bundle says it is of, and which version; texts as written.
+    """The package and the version of a bundle, as written.
 
     `index` is the number of the property.
     """
@@ -72,7 +72,7 @@ class PackageIdentity:
 
 @dataclass(frozen=True, slots=True)
 class PackageRequirement:
-    """Another package that a bundle wants, in a range of versions."""
+    """A required package with a range of versions."""
 
     package: str
     version_range: str
@@ -81,7 +81,7 @@ class PackageRequirement:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A property that does not read: its number, the way to the place, Go's words."""
+    """An invalid property: its index, the path to the error, and Go's message."""
 
     index: int
     keys: tuple[Key, ...]
@@ -90,7 +90,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Properties:
-    """What the properties of one bundle say. `others` has all that is kept as text.
+    """The parsed properties of one bundle. `others` are unparsed.
 
     `order` has the types of all of them, one after the other, but for what is large.
     `min_kube_version` is that of the metadata of the CSV; empty where it says none.
@@ -121,7 +121,7 @@ class Properties:
 
 
 class BrokenTextError(ValueError):
-    """A value is not JSON text, which its reader has not noticed."""
+    """A value is not JSON text."""
 
 
 ValueText = bytes | msgspec.Raw | None

@@ -17,7 +17,7 @@ from olmkit.base.go import floats
 
 
 class ShapeError(Exception):
-    """A value that does not fit its shape; the text is that of Go, `keys` the way to it."""
+    """A value that does not fit its shape; the message is Go's, `keys` is the path to it."""
 
     def __init__(self, message: str, keys: tuple[str | int, ...]) -> None:
         super().__init__(message)
@@ -26,7 +26,7 @@ class ShapeError(Exception):
 
 
 class Absent:
-    """Means a field that is missing, where `null` would be a value."""
+    """Marks a missing field, since `null` is a value."""
 
     def __bool__(self) -> bool:
         return False
@@ -60,14 +60,14 @@ class Text(_Simple):
 
 
 class Anything(_Simple):
-    """Any JSON value, kept as it is."""
+    """Any JSON value, unchanged."""
 
     __slots__ = ()
     usual = "json.RawMessage"
 
 
 class Bytes(_Simple):
-    """Base64 text, kept in its one canonical spelling."""
+    """Base64 text in its canonical form."""
 
     __slots__ = ()
     usual = "[]uint8"
@@ -81,7 +81,7 @@ class Truth(_Simple):
 
 
 class TextMap(_Simple):
-    """Strings under names of the author's choice; None when absent."""
+    """A map of strings; None if absent."""
 
     __slots__ = ()
     usual = "map[string]string"
@@ -237,7 +237,7 @@ def _empty(shape: Shape) -> Any:
 
 
 class _Reader:
-    """Reads on after a wrong value and keeps the first error, as Go does."""
+    """Continues after an invalid value and keeps the first error, like Go."""
 
     def __init__(self) -> None:
         self.error: ShapeError | None = None

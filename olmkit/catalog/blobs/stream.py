@@ -1,4 +1,4 @@
-"""A file as a stream of blobs: how the readers of catalogs cut it into documents.
+"""Split a file into documents like the parsers of catalogs.
 
 A file may be concatenated JSON, YAML documents between `---` lines, or JSON that
 turns into YAML after the first object. What the field's readers lose on the way

@@ -1,4 +1,4 @@
-"""JSON text read into Go's types, raw parts kept as they were written.
+"""Decode JSON into Go's types, keeping raw parts unchanged.
 
 A property's value travels through catalogs as the text it had in its file: the
 order of its keys, its spelling of numbers and its escapes. So the readers here
@@ -21,7 +21,7 @@ from olmkit.catalog.blobs.shapes import fold
 
 
 class MisfitError(ValueError):
-    """A JSON value of another type than is due there."""
+    """A JSON value of a wrong type."""
 
 
 @dataclass(frozen=True, slots=True)

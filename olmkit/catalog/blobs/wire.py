@@ -1,4 +1,4 @@
-"""The four schemas of OLM as they are written: which fields, in which order, of which type.
+"""The fields of OLM's four schemas, with their order and types.
 
 What they mean is `olmkit.catalog.model`. A blob of any other schema has no shape
 and is kept as it is.

@@ -1,4 +1,4 @@
-"""A bundle as catalogs hold it: rendering, and migrating to newer forms.
+"""Render bundles for catalogs, and migrate them to newer forms.
 
 Generating and validating bundles is in `bundle` and `rules`.
 """

@@ -1,4 +1,4 @@
-"""What rendering has to say about a bundle.
+"""The findings of rendering a bundle.
 
 These are not rules, since they are not about what exists but about what a catalog
 would make of it: a part that is left out is a warning, a bundle that no catalog

@@ -1,4 +1,4 @@
-"""The first document of a file, as the readers of manifests find it.
+"""Find the first document of a file, like Kubernetes' YAML reader.
 
 They take the first JSON value of a file that begins with a brace, and else the
 YAML up to the first line that begins with three dashes; what follows does not

@@ -28,7 +28,7 @@ from olmkit.catalog.bundles.render import RenderedBundle
 
 
 class Level(StrEnum):
-    """Up to which step bundles are migrated."""
+    """The migration levels."""
 
     NONE = "none"
     CSV_METADATA = "bundle-object-to-csv-metadata"

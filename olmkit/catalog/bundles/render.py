@@ -72,7 +72,7 @@ class RelatedImage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenderedBundle:
-    """A bundle as it is in a catalog; the values of its properties are JSON text."""
+    """A rendered bundle; the values of its properties are JSON text."""
 
     name: str
     package: str

@@ -74,7 +74,7 @@ class Api:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceBundle:
-    """What a catalog takes from a bundle; `version` and `release` are empty when not given."""
+    """The data of a bundle for a catalog; `version` and `release` may be empty."""
 
     root: str
     name: str

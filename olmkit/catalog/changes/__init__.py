@@ -1,4 +1,4 @@
-"""Catalogs → other catalogs: additions, edits, filters, differences.
+"""Change catalogs: additions, edits, filters, differences.
 
 No disk here: the files are values, and jobs write them.
 """

@@ -1,4 +1,4 @@
-"""A new version of a package, put into a catalog.
+"""Add a new version of a package to a catalog.
 
 What the new version upgrades from is said, or read from its CSV, or else the head
 of the channel. Whether the result is a sound catalog is for the rules to say,
@@ -64,7 +64,7 @@ class NewEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Addition:
-    """The files with the new version in them, and where it is."""
+    """The files with the new version, and its place."""
 
     tree: Tree = field(repr=False)
     entries: tuple[NewEntry, ...]

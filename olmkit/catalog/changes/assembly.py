@@ -1,4 +1,4 @@
-"""The catalog of several bundles: what their annotations and CSVs say about packages and channels.
+"""Build a catalog from the annotations and CSVs of several bundles.
 
 Sources: the mode `replaces` of `opm index add`, which reads channels from annotations and edges
 from CSVs, and `initializer` of operator-registry, which reads channels from package manifests.
@@ -36,7 +36,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assembled:
-    """The blobs of the catalog, and what is not part of it."""
+    """The blobs of the catalog, and the bundles that are not part of it."""
 
     blobs: tuple[Blob, ...] = field(repr=False)
     diagnostics: tuple[Diagnostic, ...] = ()

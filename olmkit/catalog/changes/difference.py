@@ -1,4 +1,4 @@
-"""What has changed from one catalog to another: packages, channels, entries and bundles.
+"""Compare two catalogs: packages, channels, entries and bundles.
 
 Names identify things: what has another name is another thing. Of what is new or gone as a
 whole, the parts are not listed.
@@ -43,7 +43,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """One thing that differs. The most precise name says what it is.
+    """One difference. The most specific name identifies its subject.
 
     A bundle has no channel, an entry has one. `fields` are those that changed; of what is
     new, those that say something.

@@ -1,4 +1,4 @@
-"""Changing the blobs of a file so that the rest of it stays as its author wrote it.
+"""Change blobs in a file, and keep the rest of the file unchanged.
 
 A file that looks as we would write it is written again, and so keeps looking that
 way. In any other one only the lines of the new entry and of the new blobs appear;

@@ -20,7 +20,7 @@ from olmkit.catalog.model import Catalog, Channel, Entry, Package
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What is kept of a package: all channels when none are named; heads where no range is.
+    """The selection of a package: the default is all channels, and heads without a range.
 
     An empty `package` is for all packages of the catalog. `bundles`: exactly these. `is_full`:
     all versions. `default_channel` takes the place of one that is not kept.
@@ -36,7 +36,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """What is kept of one package: entries by channel. `extra` lie between versions wanted."""
+    """The selected entries of a package by channel. `extra` are between requested versions."""
 
     default_channel: str
     channels: Mapping[str, frozenset[str]]

@@ -1,4 +1,4 @@
-"""The include file of opm's catalog differences: what to take of a catalog.
+"""Read the include files of opm's catalog differences.
 
 Source: `opm alpha diff --include-file` of operator-registry 1.18 to 1.35. A file lists packages,
 which may have channels, and each may have versions, bundles or a range. `defaultChannel` is an

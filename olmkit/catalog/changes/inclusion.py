@@ -1,4 +1,4 @@
-"""A part of a catalog as opm's include files select it, with what it depends on.
+"""Select a part of a catalog like opm's include files, with its dependencies.
 
 Source: `alpha/declcfg/diff_include.go` and `diff.go` of operator-registry 1.24. Differences: a
 file that lists bundles and no versions takes these bundles and their upgrades, where opm took the
@@ -51,7 +51,7 @@ class Included:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inclusion:
-    """What to take, and whether also what it depends on."""
+    """The selected packages, and whether to include dependencies."""
 
     packages: tuple[Included, ...]
     dependencies: bool = True

@@ -1,4 +1,4 @@
-"""Index databases: catalogs in the SQLite form that came before file-based ones, read only.
+"""Read index databases, the older SQLite form of catalogs.
 
 What the tables hold is a value here; opening a file is `olmkit.edges.index_database`.
 """

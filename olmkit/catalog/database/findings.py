@@ -1,4 +1,4 @@
-"""What is said about an index database that becomes a file-based catalog."""
+"""The findings of converting an index database."""
 
 from __future__ import annotations
 

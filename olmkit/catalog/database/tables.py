@@ -1,4 +1,4 @@
-"""What the tables of an index database hold, as values.
+"""The rows of an index database as values.
 
 The form of these databases changed thirteen times. A part that a database is too old to have
 is None here; `olmkit.catalog.database.history` works it out from what is there. Columns that no

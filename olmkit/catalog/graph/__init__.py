@@ -1,4 +1,4 @@
-"""Upgrade graphs: which bundle can follow which, where upgrades lead, how a graph is drawn.
+"""Upgrade graphs: edges, upgrade paths, and drawings.
 
 Dependencies between packages are in `olm.resolver`.
 """

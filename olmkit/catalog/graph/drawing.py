@@ -1,4 +1,4 @@
-"""Upgrade graphs as text: Mermaid, DOT, and lines for people.
+"""Draw upgrade graphs as text: Mermaid, DOT, and plain lines.
 
 Mermaid's form is that of `opm alpha render-graph`, line by line, but for the numbers
 of links, which are counted here in the order of the text, as Mermaid counts them.
@@ -56,7 +56,7 @@ def mermaid(packages: Sequence[Package], *, v0: bool = False) -> str:
 
 @dataclass(slots=True)
 class _Drawn:
-    """What was drawn so far: nodes by style, the number of edges, those that are not followed."""
+    """The drawing so far: nodes by style, the number of edges, unfollowed edges."""
 
     nodes: dict[str, list[str]] = field(default_factory=dict)
     edges: int = 0

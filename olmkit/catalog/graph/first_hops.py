@@ -1,4 +1,4 @@
-"""The next upgrade from everything that may be installed, by either generation of OLM."""
+"""The next upgrade from each installable bundle, for both generations of OLM."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from olmkit.catalog.model import Catalog, Channel, Package
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FirstHop:
-    """The bundle that OLM installs next after another one. `olm`: which generations do so."""
+    """The next bundle after an installed one. `olm`: the generations that choose it."""
 
     package: str
     channel: str

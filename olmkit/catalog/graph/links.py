@@ -27,7 +27,7 @@ class EdgeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """An upgrade from `old`, which may be no entry of the channel, to the entry `new`."""
+    """An upgrade to the entry `new` from `old`, which may be missing in the channel."""
 
     old: str
     new: str
@@ -36,7 +36,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """The way down from a head by `replaces`.
+    """The path down from a head by `replaces`.
 
     `names` begins with the head; the last one may be no entry of the channel, and empty.
     `cycle` is the way from a name back to itself, empty when there is none.

@@ -1,4 +1,4 @@
-"""Why OLM v0 never selects a bundle, whatever a Subscription requests.
+"""Find bundles that OLM v0 never selects for any Subscription.
 
 Its resolver prohibits a bundle with the property `olm.deprecated`, and one that lists an API or a
 package twice, since at most one provider of each may be selected. `catalog path`, `catalog check`,

@@ -1,4 +1,4 @@
-"""Upgrade graphs as a picture in SVG.
+"""Draw upgrade graphs as SVG.
 
 A package is drawn like the history of a repository: a row for each bundle, newest at the
 top, and a vertical line for each channel with a dot where the channel has the bundle. What

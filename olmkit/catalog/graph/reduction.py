@@ -1,4 +1,4 @@
-"""The part of upgrade graphs that is not below a bundle.
+"""Reduce upgrade graphs to the part from a bundle on.
 
 Source: `--minimum-edge` of `opm alpha render-graph` of operator-registry 1.73.
 """

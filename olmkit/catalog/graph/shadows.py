@@ -1,4 +1,4 @@
-"""Entries that OLM v0 never upgrades to, although their channel leads to them.
+"""Find entries that OLM v0 never upgrades to although they are on an upgrade path.
 
 Another entry hides such an entry: it skips it, so that OLM never selects it, or it
 is nearer to the head and follows every version from which the entry would be the next.
@@ -17,7 +17,7 @@ from olmkit.catalog.model import Channel, Entry
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shadow:
-    """An entry that is never a step, and `by`: the entries that skip it, or that are taken instead.
+    """An entry that is never installed, and `by`: the entries that skip or precede it.
 
     `kinds`: how those follow the versions that lead to it; empty when they skip the entry itself.
     """

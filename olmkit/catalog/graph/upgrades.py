@@ -1,4 +1,4 @@
-"""Where upgrades lead: what OLM offers after a bundle, hop by hop to where it ends.
+"""Upgrade paths: the bundles that OLM offers after a bundle, hop by hop to the end.
 
 OLM v0 follows the one chain of `replaces` from a channel's head, leaves out what is skipped,
 and takes the entry nearest to the head that replaces or skips the installed bundle, or has
@@ -26,7 +26,7 @@ from olmkit.catalog.model import NO_VERSION, Bundle, Channel, Entry, Package
 
 
 class BrokenChannelError(InputError):
-    """Why OLM v0 cannot determine what is newest in a channel; it resolves nothing then.
+    """OLM v0 cannot determine the newest entry of a channel, and resolves nothing.
 
     `fault` is `no-head`, `several-heads`, `cycle` or `slash`.
     """
@@ -37,7 +37,7 @@ class BrokenChannelError(InputError):
 
 
 class Linked(Protocol):
-    """What has a place in the chain of a channel."""
+    """An element of a channel's chain."""
 
     @property
     def name(self) -> str: ...
@@ -51,7 +51,7 @@ L = TypeVar("L", bound=Linked)
 
 
 class End(StrEnum):
-    """How a way ends: at the newest, at something older that nothing follows, or never."""
+    """The end of a path: the newest entry, an older dead end, or a cycle."""
 
     NEWEST = "newest"
     STRANDED = "stranded"
@@ -60,7 +60,7 @@ class End(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What is installed. `version` is None when it is not known; it counts for skip ranges."""
+    """The installed bundle. `version`, which skip ranges need, is None if unknown."""
 
     name: str
     version: VersionRelease | None = None
@@ -68,7 +68,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """One upgrade: the entry that OLM takes, and by what it follows."""
+    """One upgrade: the chosen entry, and the kind of edge."""
 
     entry: Entry
     by: EdgeKind

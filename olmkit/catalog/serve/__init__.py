@@ -1,4 +1,4 @@
-"""What a served catalog answers: the index, the messages, the queries of `api.Registry`.
+"""The responses of a served catalog: index, messages, and queries of `api.Registry`.
 
 The servers themselves are in `edges.catalog`.
 """

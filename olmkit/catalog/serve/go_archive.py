@@ -1,4 +1,4 @@
-"""A folder as opm hashes it: the tar archive that Go's `archive/tar` writes, and FNV-1a.
+"""Hash a folder like opm: FNV-1a of the tar archive that Go's `archive/tar` writes.
 
 The bytes follow https://pkg.go.dev/archive/tar for headers without owner and time: USTAR where the
 name fits, else PAX.

@@ -24,7 +24,7 @@ class BadQueryError(ValueError):
 
 
 class Query(NamedTuple):
-    """What the requested blobs have; an empty string matches anything."""
+    """The filter of a query; an empty string matches anything."""
 
     schema: str = ""
     package: str = ""
@@ -39,7 +39,7 @@ class Span(NamedTuple):
 
 
 class Line(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """One blob: what it is found by, and the length of its line in bytes."""
+    """One blob: its query fields, and the length of its line in bytes."""
 
     schema: str
     package: str

@@ -1,4 +1,4 @@
-"""The questions of `api.Registry`, answered over an index.
+"""Answer the queries of `api.Registry` from an index.
 
 Answers are encoded messages; the edge only carries them. Order, texts and oddities
 are what clients of the field's own server see today: `replaces` and `skips` are
@@ -33,16 +33,16 @@ NAME_WORDS: Final = "^[a-zA-Z0-9][a-zA-Z0-9._-]*$"
 
 
 class NotFoundError(Exception):
-    """Nothing answers the question; the words are those that clients know."""
+    """A query has no result; the message is that of opm."""
 
 
 class BadQuestionError(Exception):
-    """The question itself is not allowed."""
+    """The query is invalid."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A record with what it belongs to."""
+    """A record with its parents."""
 
     package: PackageRecord
     channel: ChannelRecord

@@ -1,4 +1,4 @@
-"""From a valid catalog to what the registry API serves: an index and pieces.
+"""Build the index and the messages of the registry API from a valid catalog.
 
 One message is made for each bundle, whatever the number of its channels. Packages
 are taken one after the other and blobs are read one at a time, so that a catalog of

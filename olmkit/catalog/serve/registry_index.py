@@ -1,4 +1,4 @@
-"""A catalog as the registry API serves it: an index, and pieces of messages.
+"""The index of a served catalog, and the stored parts of messages.
 
 The index is small and lives in memory: names, edges, APIs, and where the pieces
 of each bundle's message lie. The pieces are large and lie wherever the reader

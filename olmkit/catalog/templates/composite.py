@@ -1,4 +1,4 @@
-"""Composite templates: one file says what is rendered, another into which catalogs.
+"""Composite templates: one file lists the components, another the target catalogs.
 
 Source: `alpha/template/composite` of operator-registry 1.43, the last release that has it. A
 contribution (`olm.composite`) names for each catalog an input and how to render it; the file of
@@ -92,7 +92,7 @@ class Component:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Catalog:
-    """Where a catalog is, and the builders that it permits."""
+    """The location of a catalog, and its allowed builders."""
 
     root: str
     builders: frozenset[str]

@@ -1,4 +1,4 @@
-"""The template of a catalog: what `render-template` makes the same catalog of.
+"""Convert a catalog to a template that renders the same catalog.
 
 Sources: `opm alpha convert-template` of operator-registry 1.73 for the basic and the substitutes
 template; the semver template has no converter there. A conversion that would lose something is

@@ -1,4 +1,4 @@
-"""What templates need to know of a rendered bundle: its identity, its version, its CSV."""
+"""The facts of a rendered bundle for templates: its identity, its version, its CSV."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The findings about templates, and the errors made of them."""
+"""The findings about templates, and their errors."""
 
 from __future__ import annotations
 

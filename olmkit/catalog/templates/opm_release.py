@@ -1,4 +1,4 @@
-"""Releases of opm whose semver templates give other catalogs than the current one.
+"""Releases of opm that render semver templates differently than the current one.
 
 Sources: `alpha/template/semver` of operator-registry 1.28 to 1.73. Edges: up to 1.36 and since 1.61
 as today; 1.37 to 1.60 link each channel on its own, and up to 1.56 a bundle also skips what it

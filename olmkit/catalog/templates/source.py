@@ -1,4 +1,4 @@
-"""A template as it is read: its kind, its fields, and the images that it names.
+"""Read a template: its kind, its fields and its images.
 
 Source: `opm alpha render-template` of operator-registry 1.73. Only the first document of a file
 counts. The kind comes from `schema` unless the caller names it. A basic template may also be a

@@ -79,7 +79,7 @@ def answer(request: bytes, services: Sequence[str], descriptors: Descriptors) ->
         case 5 | 6:
             body = _error(_NOT_FOUND, "there are no extensions here")
         case _:
-            body = _error(_UNIMPLEMENTED, "the request is of no known type")
+            body = _error(_UNIMPLEMENTED, "the type of the request is unknown")
     return message(2, request) + body
 
 

@@ -1,4 +1,4 @@
-"""The hub as a whole: all its pages, its files, and how they are built or made on request.
+"""The whole hub: its pages and files, built at once or on request.
 
 The pages of one package are in `hub.package`; files are written by `jobs.hub`.
 """

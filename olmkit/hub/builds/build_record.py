@@ -1,4 +1,4 @@
-"""What an earlier build wrote, and of what: the file `build.json` of a hub."""
+"""The record of an earlier build: the file `build.json` of a hub."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _Key = TypeVar("_Key")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackageRecord:
-    """What the files of a package were made of.
+    """The inputs of a package's files.
 
     `kinds` and `packages` are those whose providers its pages name.
     """

@@ -50,7 +50,7 @@ _UNKNOWN: Final = Moment()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """What all pages have in common.
+    """The common data of all pages.
 
     `base_url` is where the hub is published, with a slash at its end, or empty; `packed`: large
     texts are there a second time, compressed with gzip. `image_link` is the address of what is

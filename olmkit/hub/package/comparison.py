@@ -1,4 +1,4 @@
-"""What a version contains, as facts that can be compared with those of any other version.
+"""The contents of a version as facts that can be compared with those of other versions.
 
 `bundle diff` compares two bundles. A page cannot do that for each pair of 150 versions, so it gets
 the facts of each version and compares them itself: a fact that only the newer version has is

@@ -1,4 +1,4 @@
-"""What the annotations and free fields of a CSV say, read leniently: each field may be anything."""
+"""Read annotations and free-form fields of a CSV leniently."""
 
 from __future__ import annotations
 

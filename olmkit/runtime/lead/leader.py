@@ -148,7 +148,7 @@ class LeaseLock:
         try:
             holds = await self._try_once()
         except OlmkitError as error:
-            self._complain("lease not acquired", error)
+            self._log_error("lease not acquired", error)
             return False
         if holds or self.is_anothers:
             self._complaint = ""
@@ -252,12 +252,12 @@ class LeaseLock:
         try:
             lease = await self._cluster.replace(resource, self._lease | {"spec": spec})
         except ClusterError as error:
-            self._complain("lease not written", error)
+            self._log_error("lease not written", error)
             return False
         self._remember(lease)
         return True
 
-    def _complain(self, what: str, error: OlmkitError) -> None:
+    def _log_error(self, what: str, error: OlmkitError) -> None:
         """Log the error once, and mark the lease as not read."""
         self._lease = None
         if str(error) == self._complaint:
@@ -383,13 +383,13 @@ class ThreadedElector:
             telling = asyncio.create_task(recorder.run())
             try:
                 await self._acquire(lock)
-                self._tell(recorder, lock, "became leader")
+                self._record_event(recorder, lock, "became leader")
                 await self._renew(lock)
-                self._tell(recorder, lock, "stopped leading")
+                self._record_event(recorder, lock, "stopped leading")
                 self._lose()
             except asyncio.CancelledError:
                 if self._settings.release_on_cancel and self.is_leader:
-                    self._tell(recorder, lock, "stopped leading")
+                    self._record_event(recorder, lock, "stopped leading")
                     with contextlib.suppress(TimeoutError):  # it ends later, by itself
                         await asyncio.wait_for(lock.release(), _GIVING_BACK)
                 _call(self._on_change, False)
@@ -401,13 +401,13 @@ class ThreadedElector:
                     telling.cancel()
                     await asyncio.wait([telling])
 
-    def _tell(self, recorder: EventRecorder, lock: LeaseLock, what: str) -> None:
+    def _record_event(self, recorder: EventRecorder, lock: LeaseLock, what: str) -> None:
         """Record an Event on the Lease that says which replica led and when."""
         if lock.lease is not None:
             note = f"{self._settings.identity} {what}"
             recorder.event(lock.lease, NORMAL, "LeaderElection", "Elect", note)
 
-    def _notice(self, lock: LeaseLock) -> None:
+    def _report_leader(self, lock: LeaseLock) -> None:
         """Report the leader when it changes."""
         if lock.holder and lock.holder != self._leader:
             self._leader = lock.holder
@@ -458,7 +458,7 @@ class ThreadedElector:
             _LOG.warning("the API server did not answer the request for the lease")
             return False
         finally:
-            self._notice(lock)
+            self._report_leader(lock)
 
     def _lose(self) -> None:
         _call(self._on_change, False)

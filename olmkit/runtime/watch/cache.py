@@ -120,7 +120,7 @@ class Informer:
         self._synced = asyncio.Event()
         self._answered = asyncio.Event()  # the server returned the list or rejected the request
         facts = {"api_version": gvk.api_version, "kind": gvk.kind}
-        self._discovery = Contact(facts, changed=self._look)
+        self._discovery = Contact(facts, changed=self._wake_waiting)
         self.resource: Resource | None = None
 
     def add_index(self, name: str, indexer: Indexer) -> None:
@@ -196,7 +196,7 @@ class Informer:
                 chance=self._chance,
                 watch_seconds=self._settings.watch_seconds,
                 streaming=self._settings.streaming,
-                changed=self._look,
+                changed=self._wake_waiting,
             )
         async with asyncio.TaskGroup() as group:
             for reflector in self._reflectors.values():
@@ -204,7 +204,7 @@ class Informer:
             for reflector in self._reflectors.values():
                 await reflector.synced.wait()
             self._synced.set()
-            self._look()
+            self._wake_waiting()
             count = sum(len(part.store) for part in self._parts.values())
             _LOG.info("watch is synced", extra={"kind": str(self.gvk), "objects": count})
             if self._settings.resync_of(self.gvk) > 0:
@@ -293,7 +293,7 @@ class Informer:
         except Exception:
             _LOG.exception("handler failed", extra={"kind": self.gvk.kind})
 
-    def _look(self) -> None:
+    def _wake_waiting(self) -> None:
         """Wake the waiting tasks after an event."""
         if self.synced or self.refusal is not None:
             self._answered.set()

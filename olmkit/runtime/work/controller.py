@@ -328,12 +328,12 @@ class Controller:
         if self.gvk is not None:
             facts |= {"group": self.gvk.group, "kind": self.gvk.kind}
         if self._traces is None:
-            await self._passed(request, priority, facts, None)
+            await self._run_pass(request, priority, facts, None)
             return
         with self._traces.of_pass(self.name, facts) as span:
-            await self._passed(request, priority, facts | {"trace_id": span.trace_id}, span)
+            await self._run_pass(request, priority, facts | {"trace_id": span.trace_id}, span)
 
-    async def _passed(
+    async def _run_pass(
         self, request: Request, priority: int, facts: dict[str, str], span: PassSpan | None
     ) -> None:
         """Run one reconcile and handle its outcome."""
@@ -358,9 +358,9 @@ class Controller:
             self.metrics.seconds.observe(took)
             reconcile_facts.reset(token)
         if failure is None:
-            outcome = self._succeeded(request, priority, result)
+            outcome = self._handle_success(request, priority, result)
         else:
-            outcome = self._failed(request, priority, failure, facts, took)
+            outcome = self._handle_failure(request, priority, failure, facts, took)
         if span is not None:
             span.ended(outcome, failure)
         if failure is None and _LOG.isEnabledFor(logging.DEBUG):
@@ -409,7 +409,7 @@ class Controller:
                 await asyncio.shield(running)  # unless this is cancelled as well
             raise
 
-    def _succeeded(self, request: Request, priority: int, result: Result) -> str:
+    def _handle_success(self, request: Request, priority: int, result: Result) -> str:
         """Count a success and reset the limiter; return the outcome's name in metrics."""
         self.queue.forget(request)
         self._unanswered.forget(request)
@@ -421,7 +421,7 @@ class Controller:
         self.metrics.success.inc()
         return "success"
 
-    def _failed(
+    def _handle_failure(
         self,
         request: Request,
         priority: int,
