@@ -100,7 +100,7 @@ FAMILIES: Mapping[str, str] = {
     "UPG": "upgrades from an earlier state of a catalog",
     "SCD": "scorecard",
     "SUB": "submissions to the repositories of catalogs",
-    "BUG": "faults in olmkit",
+    "BUG": "bugs in olmkit",
 }
 
 

@@ -47,7 +47,7 @@ class Runs:
 
 
 def job_name(backup: Backup, at: datetime) -> str:
-    """The same for the same time: a backup that was started is never started again."""
+    """Return the same name for the same time, so that a backup never starts twice."""
     return f"{names.shortened(backup.metadata.name, 52)}-{int(at.timestamp()) // 60}"
 
 

@@ -62,10 +62,10 @@ class Due:
 
 
 def due(schedule: Schedule, *, since: datetime, now: datetime, deadline: timedelta) -> Due:
-    """What is due, when all times until `since` are done with.
+    """Return what is due, if all times until `since` are processed.
 
-    Of several times that passed while the operator was away, only the newest counts: it
-    backs up what the older ones would have.
+    If the operator missed several times, only the newest counts: its backup includes what the
+    older ones would have saved.
     """
     following = schedule.next_after(now)
     last = schedule.last_until(now)

@@ -48,7 +48,7 @@ class CouchDB:
         self._logins = 0
 
     async def __aenter__(self) -> Self:
-        # Cookies of a server that is named by its address are kept too.
+        # Also keep cookies of a server with an IP address as its name.
         jar = aiohttp.CookieJar(unsafe=True)
         self._http = aiohttp.ClientSession(timeout=_LIMITS, cookie_jar=jar)
         await self._open()

@@ -35,7 +35,7 @@ _SECRET_NAME = "spec.password.name"
 def add_controllers(manager: Manager, environment: Mapping[str, str], *, workers: int = 2) -> None:
     """Add the controllers to the manager; the environment is that of the pod."""
     database = CouchDB(settings(environment))
-    # Opened before the controllers, and closed after them; also in a replica that waits to lead.
+    # Opened before the controllers and closed after them, also in a replica that does not lead.
     manager.enter(database)
     manager.add_controller(
         ControllerBuilder()
@@ -53,7 +53,7 @@ def add_controllers(manager: Manager, environment: Mapping[str, str], *, workers
 
 
 def users_of_secrets(manager: Manager) -> Callable[[Snapshot], list[Request]]:
-    """Which users take their password from a Secret, by an index of the cache."""
+    """Return the users whose password is in a Secret, with an index of the cache."""
     manager.cache.add_index(DatabaseUser, _SECRET_NAME, _secret_name)
     users = manager.cache.informer(DatabaseUser)
 

@@ -47,7 +47,7 @@ class Greeting(CustomResource):
 
 
 def cache(environment: Mapping[str, str]) -> CacheSettings:
-    """ConfigMaps come from `platform` alone; other kinds as `WATCH_NAMESPACE` says."""
+    """Watch ConfigMaps only in `platform`, and other kinds as `WATCH_NAMESPACE` sets."""
     platform = KindScope(namespaces={TEXT.namespace: Scope()})
     settings = CacheSettings(kinds={CONFIG_MAP: platform})
     return settings.watching(parse_namespaces(environment.get("WATCH_NAMESPACE")))
@@ -71,7 +71,7 @@ class GreetingReconciler:
 
 
 def all_greetings(manager: Manager) -> Callable[[Snapshot], list[Request]]:
-    """A change of the text concerns every greeting that this operator watches."""
+    """Return all watched greetings, because a change of the text affects all of them."""
     greetings = manager.cache.informer(Greeting)
 
     def concerned(config_map: Snapshot) -> list[Request]:

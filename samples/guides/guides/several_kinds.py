@@ -60,7 +60,7 @@ class Shelf(CustomResource):
 
 
 def shelves_of(shop: Shop) -> list[Manifest]:
-    """The shelves that a shop has; a kind of this operator is a child like any other."""
+    """Return the shelves of a shop; children can be of a kind of this operator."""
     return [
         {
             "apiVersion": Shelf.gvk.api_version,
@@ -76,7 +76,7 @@ def shelves_of(shop: Shop) -> list[Manifest]:
 
 
 class ShopReconciler:
-    """Keeps the shelves of a shop, and counts those that are filled."""
+    """Keeps the shelves of a shop, and counts the filled ones."""
 
     def __init__(self, client: Client) -> None:
         self._client = client

@@ -52,7 +52,7 @@ def shard_of(uid: str, shards: int) -> str:
 
 
 class Assigner:
-    """Gives each object without a shard one, once: more shards later move nothing."""
+    """Assigns a shard to each object that has none. More shards later move no objects."""
 
     def __init__(self, client: Client, shards: int) -> None:
         self._client = client
@@ -84,7 +84,7 @@ class TenantReconciler:
 
 
 def operator(environment: Mapping[str, str]) -> Operator:
-    """The process of the shard `SHARD`; without that variable, the one that assigns shards.
+    """Return the process of the shard `SHARD`; without it, the process that assigns shards.
 
     Raises `ConfigurationError` when `SHARDS` is not a number.
     """
@@ -102,7 +102,7 @@ def operator(environment: Mapping[str, str]) -> Operator:
             controller = builder.build(Assigner(manager.client, int(shards)))
         manager.add_controller(controller)
 
-    # Each shard has its own leader: replicas of one shard wait for each other alone.
+    # Each shard has its own leader, so replicas wait only for others of the same shard.
     lock = f"tenants-{shard or 'assigner'}.guides.example.com"
     cache = CacheSettings(kinds={Tenant.gvk: mine})
     return Operator(name="tenants", lock=lock, cache=cache, add_controllers=add_controllers)

@@ -80,7 +80,7 @@ class BackupReconciler:
         return await self._follow(backup, schedule, now)
 
     async def _follow(self, backup: Backup, schedule: Schedule, now: datetime) -> Result:
-        """Start what is due, remove what is old, and say what there is."""
+        """Start what is due, delete old Jobs, and update the status."""
         jobs = await self._jobs(backup)
         deadline = timedelta(seconds=backup.spec.starting_deadline_seconds)
         what = due(schedule, since=decisions.done_until(backup), now=now, deadline=deadline)
@@ -98,7 +98,7 @@ class BackupReconciler:
             await self._delete(job)
         status = decisions.status_from(backup, runs, now, due=what, started=started)
         await self._write(backup, status)
-        # When a backup waits for the end of another one, that Job's event wakes us.
+        # If a backup waits for the end of another one, the event of that Job triggers a pass.
         return Result(requeue_after=max(1.0, (what.next - now).total_seconds()))
 
     def _without_missed(self, backup: Backup, what: Due) -> Due:

@@ -41,7 +41,7 @@ class BucketReconciler:
         return Result()
 
     async def _taken_over(self, bucket: Bucket) -> Bucket:
-        """The object with our finalizer, and without what kopf wrote on it."""
+        """Return the object with our finalizer, and without the data of kopf."""
         taken = bucket.model_copy(deep=True)
         taken.metadata.annotations.pop(KOPF_ANNOTATION, None)
         taken.metadata.finalizers = [
@@ -51,7 +51,7 @@ class BucketReconciler:
         return await self._client.patch(bucket, taken, locked=True)
 
     async def _remove(self, bucket: Bucket, key: str) -> None:
-        """Remove the bucket from the store, and let the object go; also one that kopf had."""
+        """Remove the bucket from the store, and remove our finalizer and that of kopf."""
         ours = {FINALIZER, KOPF_FINALIZER}
         if not ours & set(bucket.metadata.finalizers):
             return
