@@ -223,7 +223,7 @@ def count(value: Any, _: Mapping[str, str]) -> int:
 
 KIND_FIELDS = (
     Field("group", text, "", "", "API group of the kind; empty for kinds such as Secret"),
-    Field("version", text, "", "required", "its version"),
+    Field("version", text, "", "required", "API version of the kind"),
     Field("kind", text, "", "required", "the kind whose objects are reconciled"),
 )
 """The keys that name the kind of an entry."""

@@ -3,7 +3,7 @@
 `command` has the arguments of `olmkit` (quoted as for a shell), `input/` is the
 folder it runs in, `stdin` its standard input; `expected/` has `stdout`, `stderr`,
 `exit`, and below `files/` every file that the run wrote or changed. `base` names folders of
-`tests/golden/bases`, one a line: inputs that cases share, copied before `input/`. `listed` has
+`tests/golden/bases`, one per line: inputs that cases share, copied before `input/`. `listed` has
 patterns of written files of which only the names are compared, in `expected/listing`.
 `make golden` rewrites `expected/`.
 """

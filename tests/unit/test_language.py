@@ -48,6 +48,17 @@ PHRASES = {
     r"\b(?:where|as|how) (?:it|they) stands?\b": "where it is, its state",
     r"\b(?:is|are|was|were) made again\b": "is created again",
     r"\b(?:looks|look) after (?:it|them|its|the)\b": "manages",
+    r"\bas well as\b": "also, and",
+    r"\bwithout a word\b": "without a warning",
+    r"\bleads? nowhere\b": "is broken, refers to nothing",
+    r"\bgoes? (?:neither|with it)\b": "the field's verb",
+    r"\bwho wants\b|\byours to\b|\bnothing of yours\b|\bbehind your back\b": "you",
+    r"\b(?:one|each) an? (?:line|kind|page|module|group)\b": "one per line, for each kind",
+    r"\bthe whole of\b": "the whole",
+    r"\b(?:is|are) (?:had|let pass)\b": "is available, is accepted",
+    r"\b(?:takes?|puts?) it back\b": "reverts, restores",
+    r"\ba moment behind\b": "stale",
+    r"\blaid out by\b|\bat the first go\b|\bthe \w+ of before\b": "plain words",
 }
 
 

@@ -115,7 +115,7 @@ def command(
 
     `output`: it has `-o/--output text|json`; pass False when the command has an
     `-o` with another meaning. `project`: it has `-C/--project`. `example`: command
-    lines that the help shows, one a line.
+    lines that the help shows, one per line.
     """
 
     def decorate(function: Callable[..., Any]) -> click.Command:

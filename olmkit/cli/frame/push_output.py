@@ -50,7 +50,7 @@ def show(app: App, published: Published) -> None:
 
 
 def show_all(app: App, made: Sequence[Published]) -> None:
-    """Print the pinned reference of each, one a line, or all there is to know of all."""
+    """Print the pinned reference of each, one per line, or all there is to know of all."""
     app.emit(
         {"images": [_facts(published) for published in made]},
         text="\n".join(published.reference for published in made),

@@ -1,6 +1,6 @@
 """Serves catalogs over HTTP, as OLM v1 reads them from catalogd.
 
-`/catalogs/NAME/api/v1/all` gives all blobs, one a line; `…/metas` those that a query
+`/catalogs/NAME/api/v1/all` gives all blobs, one per line; `…/metas` those that a query
 requests. Answers have a strong `ETag` that depends on the content alone, so that several
 servers of one catalog agree. Requests that come before the catalog is read are held.
 

@@ -486,7 +486,7 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def _socket(address: tuple[Any, ...]) -> socket.socket:
-    """Return a socket that notices within a minute when its other end is gone without a word."""
+    """Return a socket that detects a lost peer within a minute."""
     family, kind, protocol, _, _ = address
     made = socket.socket(family=family, type=kind, proto=protocol)
     made.setblocking(False)

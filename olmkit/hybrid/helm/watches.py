@@ -86,23 +86,23 @@ FIELDS = (
         entries.text,
         "chart",
         "required",
-        "folder of a chart or a packed chart, relative to the working directory or to the file",
+        "directory of a chart or a packed chart, relative to the working directory or to the file",
     ),
     Field(
         "overrideValues",
         _overrides,
         "override_values",
         "`{}`",
-        "map of `a.b` to strings, which override the spec. `$X` and `${X}` are variables of the "
-        "environment, an unset one is empty. Then `{{ … }}` is filled in, once at the start, with "
-        "the functions of Helm's templates",
+        "map of `a.b` to strings, which override the spec. `$X` and `${X}` are environment "
+        "variables; a variable that is not set is empty. Then the operator expands `{{ … }}` once "
+        "at the start, with the functions of Helm's templates",
     ),
     Field(
         "watchDependentResources",
         entries.truth,
         "watches_dependents",
         "`true`",
-        "whether a change of what the chart created wakes the object",
+        "whether a change of an object that the chart created triggers a pass",
     ),
     Field("selector", entries.selector, "selector", "all", "label selector for the objects"),
     Field(
@@ -110,21 +110,21 @@ FIELDS = (
         entries.period,
         "reconcile_period",
         "`--reconcile-period`, `1m`",
-        "how often each object is looked at, such as `1m30s`; `0s` is the default",
+        "interval of passes over each object, such as `1m30s`; `0s` is the default",
     ),
     Field(
         "dryRunOption",
         _dry_run,
         "renders_on_server",
         "`client`",
-        "`server` renders on each pass, so that `lookup` in templates is followed",
+        "`server` renders on each pass, so that changed `lookup` results take effect",
     ),
     Field(
         "maxConcurrentReconciles",
         entries.count,
         "max_concurrent_reconciles",
-        "`--max-concurrent-reconciles`, the number of processors and at most 4",
-        "how many objects of this kind are worked on at the same time",
+        "`--max-concurrent-reconciles`: the number of processors, at most 4",
+        "number of objects of this kind that are reconciled in parallel",
     ),
 )
 """The keys of an entry, next to those of its kind."""

@@ -219,7 +219,7 @@ def _check_text(
     is_short = schema.get("type") == "string" and 0 < len(value) < 300
     if shape is not None and is_short and shape.match(value) is None:
         yield keys, f"is not of the format {schema['format']}"
-    # Patterns are Go's; those that Python reads otherwise, or may not end on, are let pass.
+    # Patterns are Go's; those that Python reads otherwise, or may not end on, are accepted.
     if isinstance(pattern, str) and len(value) < 300 and _is_plain(pattern):
         try:
             if re.search(pattern, value, re.ASCII) is None:

@@ -49,7 +49,7 @@ def operator_folder(operator: Operator) -> Iterator[Finding]:
 
 @rule("SUB031", "operator-names-differ", subject=SUBMISSION, suite=COMMUNITY_SUITE)
 def operator_names_differ(operator: Operator) -> Iterator[Finding]:
-    """The names of an operator's CSVs start differently.
+    """The CSVs of an operator have different name prefixes.
 
     Why: the part of the name before the first dot identifies the operator; the pipeline
     rejects a second name.

@@ -49,7 +49,7 @@ class Replica:
     process: subprocess.Popen[bytes]
 
     def kill(self) -> None:
-        """End it without a word, as a node that fails does."""
+        """End it without notice, like a failing node."""
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
 
