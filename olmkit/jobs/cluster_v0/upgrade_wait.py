@@ -24,6 +24,11 @@ from olmkit.olm.explain import explanation, unpacking
 from olmkit.olm.explain.explanation import Explanation, FaultOrigin, Readiness
 from olmkit.olm.explain.installs import explain
 
+# The lifetime of what OLM v0 has read of a catalog; a new connection ends it.
+_KEPT = (
+    "wait, as OLM reads a catalog at an address again after at most 30 minutes; restart the "
+    "catalog server to let OLM read it now"
+)
 _WORKING = ("", "Planning", "Installing")
 
 
@@ -102,7 +107,7 @@ class UpgradeWatch:
                 readiness=Readiness.WAITING,
                 cause="waiting",
                 message=f"OLM has not yet chosen `{wanted}`, which the catalog offers",
-                hint="",
+                hint=_KEPT if wanted and kinds.spec(source).get("address") else "",
             )
         return found
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 import pytest
 
+from olmkit.jobs.cluster.wait import Timeouts
 from olmkit.jobs.cluster_v0 import upgrade_plan, upgrade_wait
+from olmkit.jobs.cluster_v0.upgrade_plan import UpgradeOptions
 from olmkit.olm.cluster_state import ClusterState
 
 Manifest = dict[str, Any]
@@ -52,6 +55,36 @@ def test_a_plan_for_several_operators_is_not_waited_for() -> None:
     seen.plans[0]["spec"]["clusterServiceVersionNames"].append("db.v1")
 
     assert not upgrade_wait._missing(seen, "cache", NEW)  # noqa: SLF001
+
+
+@pytest.mark.parametrize(
+    ("spec", "hint"),
+    [
+        ({"address": "shelf:1"}, "wait, as OLM reads a catalog at an address"),
+        ({"image": "r/c"}, ""),
+    ],
+)
+def test_a_served_catalog_is_read_again_late(spec: Manifest, hint: str) -> None:
+    seen = state(csv(NEW, "Succeeded"))
+    seen.subscriptions[0]["spec"] |= {"source": "shelf", "sourceNamespace": "apps"}
+    status = {"connectionState": {"lastObservedState": "READY"}}
+    shelf = made("CatalogSource", "shelf", spec=spec, status=status)
+    group = made("OperatorGroup", "group", spec={})
+    seen = replace(seen, catalogs=(shelf,), groups=(group,))
+    plan = upgrade_plan.plan_of(seen, "cache", NEW, ("cache.v3",), None)
+    watch = upgrade_wait.UpgradeWatch(
+        cast("Any", None),
+        UpgradeOptions(namespace="apps", package="cache"),
+        plan,
+        report=[].append,
+        timeouts=Timeouts(),
+        deadline=0.0,
+    )
+
+    found = watch._why(seen, seen.subscriptions[0], "cache.v3")  # noqa: SLF001
+
+    assert found.message == "OLM has not yet chosen `cache.v3`, which the catalog offers"
+    assert (found.hint.startswith(hint), bool(found.hint)) == (True, bool(hint))
 
 
 def test_a_catalogs_pod_with_another_image_than_its_tag_is_outdated() -> None:
