@@ -10,8 +10,8 @@ MOST: Final = 160
 """Characters of one value in a message; an image reference with its digest fits."""
 _MOST_OF_MESSAGE: Final = 600
 _MOST_OF_HINT_PART: Final = 400
-# What quotes enclose, and what has no space in it.
-_LONG: Final = r"`[^`]{%d,}`|\"[^\"]{%d,}\"|[^\s`\"]{%d,}"
+# What quotes enclose, also without the closing one where a text was cut before; what has no space.
+_LONG: Final = r"`[^`]{%d,}(?:`|\Z)|\"[^\"]{%d,}\"|[^\s`\"]{%d,}"
 
 
 def shortened(text: str, limit: int = MOST) -> str:

@@ -18,4 +18,9 @@ def completion(app: App, shell: str) -> None:
     maker = get_completion_class(shell)
     if maker is None:
         raise click.UsageError(f"no completion for `{shell}`")
-    app.terminal.result(maker(root, {}, "olmkit", "_OLMKIT_COMPLETE").source(), exact=True)
+    source = maker(root, {}, "olmkit", "_OLMKIT_COMPLETE").source()
+    # Click's script for fish shows a description up to its first comma only.
+    source = source.replace(
+        '(string split "," $completion)', '(string split --max 1 "," $completion)'
+    )
+    app.terminal.result(source, exact=True)

@@ -26,6 +26,11 @@ def test_a_message_repeats_little_of_a_long_value(message: str) -> None:
     assert "x" * (texts.MOST + 1) not in texts.bounded_message(message)
 
 
+def test_value_that_was_cut_before_its_closing_quote_is_cut() -> None:
+    shown = texts.bounded_message("`" + "a b " * 250)
+    assert len(shown) == texts.MOST + 2
+
+
 def test_what_surrounds_a_long_value_stays() -> None:
     shown = texts.bounded_message(f"the name `{LONG}` is not valid")
     assert shown == f"the name `{'x' * (texts.MOST - 1)}…` is not valid"

@@ -337,6 +337,21 @@ def test_help_is_not_suggested_next_to_an_option() -> None:
     assert said.endswith("hint: did you mean `--channels`?")
 
 
+@pytest.mark.parametrize(
+    ("argument", "hint"),
+    [
+        ("--namespaced=false", "write `--no-namespaced`"),
+        ("--namespaced=true", "write `--namespaced`"),
+        ("--dry-run=false", "omit `--dry-run`"),
+    ],
+)
+def test_value_of_a_flag_is_a_hint(
+    argument: str, hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.run(["edit", argument]) == 2
+    assert capsys.readouterr().err.endswith(f"does not take a value\nhint: {hint}\n")
+
+
 def test_help_alone_is_not_a_suggestion() -> None:
     said = main.misuse_text("No such option '--repo'. Did you mean '--help'?", "olmkit init")
     assert said.endswith("`--repo`\nhint: `olmkit init --help` shows the usage")
