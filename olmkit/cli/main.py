@@ -276,20 +276,22 @@ def _misused(error: click.ClickException, arguments: Sequence[str]) -> int:
         named = other_names.command_of(arguments, [*COMMANDS, *GROUPS])
         command = context.command_path if context else f"olmkit {named}".strip()
         hint = _place_of_option(error, arguments) if command == "olmkit" else ""
-        hint = hint or _flag_of_value(error, context, arguments)
+        hint = hint or _flag_of_value(error, named, arguments)
         _tell(misuse_text(error.format_message(), command, hint))
     return Exit.USAGE
 
 
-def _flag_of_value(
-    error: click.ClickException, context: click.Context | None, arguments: Sequence[str]
-) -> str:
+def _flag_of_value(error: click.ClickException, path: str, arguments: Sequence[str]) -> str:
     """Return the hint for `--flag=false`, as kubebuilder's users type it; empty for others."""
-    if context is None or not isinstance(error, click.BadOptionUsage):
+    if path not in COMMANDS or not isinstance(error, click.BadOptionUsage):
         return ""
-    for flag in context.command.params:
+    module, _, attribute = COMMANDS[path].target.partition(":")
+    command: click.Command = getattr(importlib.import_module(module), attribute)
+    for flag in command.params:
         if not isinstance(flag, click.Option) or error.option_name not in flag.opts:
             continue
+        if not flag.is_flag:
+            return ""
         is_off = f"{error.option_name}=false" in arguments
         name = next(iter(flag.secondary_opts), "") if is_off else error.option_name
         return f"write `{name}`" if name else f"omit `{error.option_name}`"

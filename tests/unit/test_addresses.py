@@ -26,7 +26,6 @@ ELSEWHERE = {
     "cli/cluster/*.py": "unit/jobs/cluster_v0/test_install.py",
     "cli/project/explain.py": "unit/cli/test_explain.py",
     "cli/frame/*.py": "unit/cli/test_main.py",
-    "cli/completion.py": "unit/cli/test_main.py",
     "cli/doctor.py": "unit/jobs/test_doctor.py",
     "cli/*.py": "golden/test_golden.py",
     # Readers of sources: through the whole that they are part of.
