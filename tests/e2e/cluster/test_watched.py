@@ -273,6 +273,7 @@ def test_a_helm_operator_follows_its_objects_through_an_upgrade(
     package = "site-operator"
     place = maker.project(package, "--plugins", "helm")
     maker.kind(place, "Site", "--helm-chart", maker.chart())
+    maker.lock(place, "olmkit-runtime[helm]")
     catalog = maker.release(place, "0.0.1", "--helm", maker.helm)
     typist("install", package, "--catalog", catalog, "-n", namespace)
 
