@@ -129,7 +129,7 @@ root = click.version_option(
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run the program and end it with the exit code that the cause demands."""
+    """Run the program and exit with the exit code of the error."""
     if "_OLMKIT_COMPLETE" in os.environ:
         root.main(prog_name="olmkit", complete_var="_OLMKIT_COMPLETE")
     gc.set_threshold(_FEW_SEARCHES, *gc.get_threshold()[1:])

@@ -2,7 +2,7 @@
 
 A catalog may be larger than what a check of it should hold in memory, so its
 files are read one after the other, large ones in pieces. Every entry that is no
-folder counts, as it does for the field's own readers: a link to a folder, or to
+folder counts, as it does for `opm`: a link to a folder, or to
 nothing, is an entry that cannot be read.
 """
 

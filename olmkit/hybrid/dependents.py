@@ -52,7 +52,7 @@ class Dependents:
             await _synced(source, self.patience)
 
     def _annotated(self, snapshot: Snapshot) -> list[Request]:
-        """Return the object that annotations name, where no owner reference may."""
+        """Return the owner in annotations, for objects that cannot have an owner reference."""
         if not snapshot.metadata.namespace and not self.cluster_scoped:
             return []
         found = primaries.named(snapshot.metadata.annotations or {}, self.owner)

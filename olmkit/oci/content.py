@@ -82,7 +82,7 @@ class Digest:
 
     @staticmethod
     def parse(text: str) -> Digest:
-        """`algorithm:hex` as a digest; `InputError` with the words of the field's own library."""
+        """Parse `algorithm:hex`, or raise `InputError` with the message of Go's library."""
         algorithm, colon, encoded = text.partition(":")
         if not algorithm or not colon or not encoded:
             raise InputError("invalid checksum digest format")

@@ -1,4 +1,4 @@
-"""A catalog of one bundle, for trying it without publishing a catalog.
+"""A catalog of one bundle, to test the bundle without publishing a catalog.
 
 One package, one channel, one bundle, which replaces what is installed. A bundle from a
 folder carries its manifests; that of an image is unpacked by OLM from there.

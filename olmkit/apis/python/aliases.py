@@ -129,7 +129,7 @@ def _configuration(names: Names, module: Module, node: ast.ClassDef) -> Iterator
 
 
 def _assigned(names: Names, module: Module, value: ast.expr) -> ast.expr:
-    """Return the settings themselves, where a name refers to them."""
+    """Return the settings that a name refers to."""
     declared = names.declared(names.dotted(module, value))
     if declared is None:
         return value

@@ -1,7 +1,7 @@
 """Answer the queries of `api.Registry` from an index.
 
 Answers are encoded messages; the edge only carries them. Order, texts and oddities
-are what clients of the field's own server see today: `replaces` and `skips` are
+are what clients of `opm serve` see today: `replaces` and `skips` are
 absent where one bundle is requested and present in lists, and no request looks at
 skip ranges. Where that server picks at random, the first by name is taken.
 """

@@ -92,8 +92,8 @@ def registry_options(run: Callable[..., Any]) -> Callable[..., Any]:
 def target_options(run: Callable[..., Any]) -> Callable[..., Any]:
     """Options for a second registry; the function gets them as `target_access`.
 
-    Certificate authorities and credentials are those of the source unless given; what weakens
-    the transport is never taken over from it.
+    Certificate authorities and credentials are those of the source unless set; options that weaken
+    the transport security are never inherited.
     """
 
     @functools.wraps(run)

@@ -2,7 +2,7 @@
 
 The port opens at once and health is NOT_SERVING until the catalog is there, so that
 a port in use is reported in the first second, and a probe waits. Calls that come before
-are held until the catalog is read, since clients of the field's own server never see one
+are held until the catalog is read, since clients of `opm serve` never see one
 that is not. Requests and answers travel as bytes: a `Registry` gives encoded messages,
 and the protobuf library is never loaded.
 """
@@ -347,7 +347,7 @@ class CatalogServer:
         return enum(1, _SERVING if ready else _NOT_SERVING)
 
     async def _check(self, request: bytes, context: Any) -> bytes:
-        # Any name is answered, as the field's own server does: OLM requests `Registry`.
+        # Any name is answered, like in `opm serve`: OLM requests `Registry`.
         try:
             _one(request)
         except ValueError as error:
@@ -454,7 +454,7 @@ async def _refuse(error: Exception, context: Any) -> None:
     code = grpc.StatusCode
     match error:
         case NotFoundError():
-            # Not NOT_FOUND: clients of the field's own server see this code today.
+            # Not NOT_FOUND: clients of `opm serve` get this code.
             await context.abort(code.UNKNOWN, str(error))
         case BadQuestionError():
             await context.abort(code.INVALID_ARGUMENT, str(error))

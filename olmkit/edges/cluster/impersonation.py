@@ -12,7 +12,7 @@ from olmkit.kube.api import ImpersonatedUser
 
 
 def headers(identity: ImpersonatedUser) -> tuple[tuple[str, str], ...]:
-    """Raises `ConfigurationError` for an identity without user."""
+    """Return the impersonation headers, or raise `ConfigurationError` without a user."""
     if not identity.user:
         raise ConfigurationError("an identity to impersonate needs a user")
     found = [("Impersonate-User", identity.user)]

@@ -1,4 +1,4 @@
-"""A layout folder with the images of many repositories: what a mirror carries on a disk.
+"""A layout folder with the images of many repositories, for mirroring on disk.
 
 Each image has the name that it has in its registry, so that the folder alone says where
 everything belongs: `quay.io/example/cog@sha256:…`, or with its tag. Other programs that read

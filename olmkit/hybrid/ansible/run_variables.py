@@ -47,7 +47,7 @@ def reserved(variables: Variables) -> list[str]:
 
 
 def files(variables: Variables, trusted: Variables, *, is_unsafe: bool) -> tuple[bytes, bytes]:
-    """Return the files of the first and of the second; of equal names, `trusted` wins.
+    """Return the two files of variables; for equal names, `trusted` takes precedence.
 
     Raises `ValueError` for a value that JSON cannot hold.
     """

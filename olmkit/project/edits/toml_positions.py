@@ -17,7 +17,7 @@ _SAID = re.compile(r" \(at line (\d+), column (\d+)\)$")
 
 
 def find(text: str, path: str, *keys: str) -> Location:
-    """Return the place of a key in a text that can be read; the file alone when it is not there."""
+    """Return the place of a key in a valid text, or the file if the key is missing."""
     lines = text.splitlines(keepends=True)
     before = 0  # lines that can be read, and lack the key
     for count in range(1, len(lines) + 1):
