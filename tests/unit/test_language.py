@@ -47,8 +47,6 @@ PHRASES = {
     r"\b(?:time|hour) of birth\b": "time of creation",
     r"\b(?:where|as|how) (?:it|they) stands?\b": "where it is, its state",
     r"\b(?:is|are|was|were) made again\b": "is created again",
-    r"\bwithout a word\b": "silently, without an error",
-    r"\bleads? nowhere\b": "is broken, has no target",
     r"\bthe field's own\b": "the name of the tool, such as `opm`",
     r"\b(?:looks|look) after (?:it|them|its|the)\b": "manages",
     r"\bas well as\b": "also, and",
