@@ -16,6 +16,7 @@ from pathlib import Path
 
 from olmkit.edges.programs.ansible import process_tree, runs
 from olmkit.edges.programs.ansible.fork_server import GRACE
+from olmkit.edges.programs.ansible.process_tree import ProcessMark
 from olmkit.edges.programs.ansible.runs import Run, RunError, Take
 
 
@@ -31,14 +32,14 @@ class AnsibleRunner:
     environment: Mapping[str, str]
     inventory: Path | None = None
     skips_facts: bool = False
-    _running: set[int] = field(default_factory=set, init=False)
+    _running: dict[int, list[ProcessMark]] = field(default_factory=dict, init=False)
 
     async def run(self, run: Run, take: Take) -> None:
         """As `Runner` says."""
         await asyncio.to_thread(self._prepare, run)
         process = await self._start(run)
         assert process.stdout is not None  # noqa: S101 - it was started with a pipe
-        self._running.add(process.pid)
+        members = self._running.setdefault(process.pid, [])
         try:
             async with asyncio.timeout(run.timeout or None):
                 await runs.read_lines(process.stdout, take)
@@ -46,14 +47,14 @@ class AnsibleRunner:
         except TimeoutError:
             raise runs.too_late(run) from None
         finally:
-            await asyncio.shield(_end(process))
-            self._running.discard(process.pid)
+            await asyncio.shield(_end(process, members))
+            self._running.pop(process.pid, None)
         runs.check_end(code)
 
     def close(self) -> None:
         """As `Runner` says."""
         while self._running:
-            process_tree.kill(self._running.pop())
+            process_tree.kill(*self._running.popitem())
 
     def _prepare(self, run: Run) -> None:
         runs.prepare(run, self.environment, self.inventory)
@@ -85,9 +86,10 @@ class AnsibleRunner:
             raise RunError(f"cannot run `{words[0]}`: {words_}") from error
 
 
-async def _end(process: asyncio.subprocess.Process) -> None:
-    """End the process and what it started: its session may outlive it."""
-    known = process_tree.tree(process.pid) if process.returncode is None else []
+async def _end(process: asyncio.subprocess.Process, known: list[ProcessMark]) -> None:
+    """End the process and what it started: its session may outlive it, as may this call."""
+    if process.returncode is None:
+        known += process_tree.tree(process.pid)
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGTERM)
     if process.returncode is None:
