@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from olmkit.base.tree import File, Tree
-from olmkit.edges import disk
+from olmkit.edges import disk, paths
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Workspace:
         """Return whether a file or folder is there."""
         below = f"{path.rstrip('/')}/"
         is_pending = path in self.pending or any(one.startswith(below) for one in self.pending)
-        return is_pending or (self.folder / path).exists()
+        return is_pending or paths.exists(self.folder / path)
 
     def read(self, path: str, *, limit: int = disk.MAX_FILE_SIZE) -> bytes:
         """Return the bytes of one file; raises as `disk.read_file` does."""
@@ -48,10 +48,10 @@ class Workspace:
             found |= {path.relative_to(self.folder).as_posix() for path in disk.files_of(place)}
         yield from sorted(found)
 
-    def present(self, paths: Iterable[str]) -> Tree:
+    def present(self, wanted: Iterable[str]) -> Tree:
         """Return the existing files at these paths."""
         files: dict[str, File] = {}
-        for path in paths:
+        for path in wanted:
             place = self.folder / path
             if path in self.pending:
                 files[path] = self.pending[path]

@@ -134,12 +134,7 @@ def _watched(workspace: Workspace, project: Project) -> tuple[Diagnostic, ...]:
     data = _read_if_there(workspace, watched_files.FILE) if project.runners else None
     if data is None:
         return ()
-    folder = workspace.folder
-
-    def has(path: str) -> bool:
-        return paths.is_folder(folder / path) or paths.is_file(folder / path)
-
-    return watched_files.check(project, data, has, prefix=_prefix(folder))
+    return watched_files.check(project, data, workspace.has, prefix=_prefix(workspace.folder))
 
 
 def load_project(folder: Path, known: Tree | None = None) -> Project:
