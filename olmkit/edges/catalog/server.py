@@ -54,9 +54,8 @@ _MAX_RPCS: Final = 10_000
 _HOLD: Final = 120.0
 # Time for running calls to end after SIGTERM; a pod has 30 s in all.
 _GRACE = 5.0
-# Time for running calls to end on connections that are replaced, and between two tries to listen.
+# Time for running calls to end on connections that are replaced.
 _REPLACED = 60.0
-_AGAIN = 0.02
 _SERVING, _NOT_SERVING = 1, 2
 
 
@@ -138,8 +137,9 @@ class CatalogServer:
     def _new_server(self) -> Any:
         server = grpc.aio.server(
             maximum_concurrent_rpcs=_MAX_RPCS,
-            # Without this a second server could bind the same port and take half of the calls.
-            options=[("grpc.so_reuseport", 0), ("grpc.max_concurrent_streams", _MAX_STREAMS)],
+            # The server that replaces this one listens on its port before this one stops.
+            # `_try_address` refuses the port to another program of ours.
+            options=[("grpc.so_reuseport", 1), ("grpc.max_concurrent_streams", _MAX_STREAMS)],
         )
         server.add_generic_rpc_handlers(
             (
@@ -207,26 +207,16 @@ class CatalogServer:
         return bound
 
     async def reconnect(self) -> None:
-        """Let all clients connect again; calls that run end on the connections that they have.
+        """Make all clients connect again; running calls end on the connections that they have.
 
         OLM keeps what it has read of a catalog for half an hour, unless it has to connect again.
-        Raises `RemoteError` when another program has taken the port meanwhile.
+        The port is never closed. Raises `RemoteError` if it cannot be listened on again.
         """
-        old, self._server = self._server, self._new_server()
+        old, new = self._server, self._new_server()
+        await self._listen(new, *self._listens_at, self._tls)
+        self._server = new
         self._ending[old] = asyncio.ensure_future(old.stop(_REPLACED))
         self._ending[old].add_done_callback(lambda _: self._ending.pop(old, None))
-        host, port = self._listens_at
-        end = asyncio.get_running_loop().time() + _GRACE
-        while True:
-            try:
-                await self._listen(self._server, host, port, self._tls)
-            except RemoteError:  # the old one closes its socket a moment later
-                if asyncio.get_running_loop().time() >= end:
-                    raise
-                await asyncio.sleep(_AGAIN)
-                self._server = self._new_server()
-            else:
-                return
 
     def answer_from(self, registry: RegistryApi, check: Callable[[], None] = lambda: None) -> None:
         """Begin to answer; health is SERVING until `check` raises `OSError`."""

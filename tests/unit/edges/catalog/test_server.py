@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -378,3 +379,34 @@ def test_clients_connect_again_when_they_are_told_to_and_running_calls_end() -> 
         assert await watcher.read() == NOT_SERVING
 
     run(work)
+
+
+def test_no_connection_is_refused_while_clients_connect_again() -> None:
+    async def scenario() -> None:
+        server = CatalogServer()
+        port = await server.start("127.0.0.1", 0)
+        server.answer_from(registry())
+        done = asyncio.Event()
+
+        async def connect() -> int:
+            count = 0
+            while not done.is_set():
+                # One that waits at the moment of the change can be reset, never refused.
+                with contextlib.suppress(ConnectionResetError):
+                    _, writer = await asyncio.open_connection("127.0.0.1", port)
+                    writer.close()
+                    count += 1
+            return count
+
+        connecting = asyncio.ensure_future(connect())
+        for _ in range(20):
+            await server.reconnect()
+            await asyncio.sleep(0.01)
+        done.set()
+
+        assert await connecting > 20
+        with pytest.raises(RemoteError, match="taken"):
+            await CatalogServer().start("127.0.0.1", port)
+        await server.stop()
+
+    asyncio.run(scenario())
