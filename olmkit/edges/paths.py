@@ -6,35 +6,24 @@ Jobs call these functions, so that nothing outside of the edges touches the disk
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 
 def exists(path: Path) -> bool:
     """Return whether a file, a folder or anything else is there; links are followed."""
-    return _is(path.exists)
+    return path.exists()
 
 
 def is_file(path: Path) -> bool:
     """Return whether a regular file is there; links are followed."""
-    return _is(path.is_file)
+    return path.is_file()
 
 
 def is_folder(path: Path) -> bool:
     """Return whether a folder is there; links are followed."""
-    return _is(path.is_dir)
-
-
-def _is(check: Callable[[], bool]) -> bool:
-    """Return what a check of a path finds; nothing has a name that is too long for the system."""
-    try:
-        return check()
-    except OSError as error:  # before Python 3.12
-        if error.errno == errno.ENAMETOOLONG:
-            return False
-        raise
+    return path.is_dir()
 
 
 def is_link(path: Path) -> bool:

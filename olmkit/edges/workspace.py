@@ -6,6 +6,7 @@ known before either is carried out.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,7 +26,12 @@ class Workspace:
         """Return whether a file or folder is there."""
         below = f"{path.rstrip('/')}/"
         is_pending = path in self.pending or any(one.startswith(below) for one in self.pending)
-        return is_pending or paths.exists(self.folder / path)
+        try:
+            return is_pending or paths.exists(self.folder / path)
+        except OSError as error:  # a path in a file of the project can be anything
+            if error.errno == errno.ENAMETOOLONG:
+                return False
+            raise
 
     def read(self, path: str, *, limit: int = disk.MAX_FILE_SIZE) -> bytes:
         """Return the bytes of one file; raises as `disk.read_file` does."""

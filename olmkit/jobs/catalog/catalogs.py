@@ -150,7 +150,9 @@ def _files(reference: str, tree: Tree | None) -> Tree:
     if tree is not None:
         return tree
     folder = Path(reference)
-    if paths.is_folder(folder / "manifests") and paths.is_folder(folder / "metadata"):
+    # A catalog may have folders of any name, but `opm` reads no annotations in it either.
+    annotations = folder / "metadata/annotations.yaml"
+    if paths.is_folder(folder / "manifests") and paths.is_file(annotations):
         raise InputError(
             f"`{reference}` is a bundle, not a catalog",
             hint=f"validate it with `olmkit bundle validate {reference}`, or add it to a catalog "

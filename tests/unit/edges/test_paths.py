@@ -18,14 +18,6 @@ def test_a_path_without_anything_there(tmp_path: Path) -> None:
     assert paths.entries(missing) == []
 
 
-def test_nothing_has_a_name_that_is_too_long(tmp_path: Path) -> None:
-    long = tmp_path / ("a" * 10_000)
-
-    assert not paths.exists(long)
-    assert not paths.is_file(long)
-    assert not paths.is_folder(long)
-
-
 def test_entries_are_sorted_and_chosen_by_pattern(tmp_path: Path) -> None:
     for name in ("b.yaml", "a.yaml", ".c", "d.txt"):
         (tmp_path / name).write_text("")

@@ -31,6 +31,7 @@ def test_what_is_pending_counts_as_written(workspace: Workspace) -> None:
         "b",
         "b/new",
     ]
+    assert not workspace.has("a" * 10_000)
     assert workspace.read_if_there("c") is None
     assert workspace.present(["a/both", "a/old", "c"]) == Tree(
         {"a/both": b"after", "a/old": b"old"}

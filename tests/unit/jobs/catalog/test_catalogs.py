@@ -108,6 +108,7 @@ def test_an_empty_folder_is_an_empty_catalog(tmp_path: Path) -> None:
 def test_a_bundle_is_not_taken_for_a_catalog(tmp_path: Path) -> None:
     for name in ("manifests", "metadata"):
         (tmp_path / "bundle" / name).mkdir(parents=True)
+    (tmp_path / "bundle" / "metadata" / "annotations.yaml").write_text("annotations: {}")
     reference = str(tmp_path / "bundle")
     (result,) = job.validate([reference], ValidateOptions())
     assert result.error is not None
