@@ -56,7 +56,7 @@ SITUATIONS = (
            says="took longer than allowed",
            annotations={"operatorframework.io/bundle-unpack-timeout": "15s"}),
     Broken(name="dependency", package="needy", cause="missing-dependency",
-           says="needs an operator providing an API with group: missing.example.com"),
+           says="(`missing.example.com/v1`), which no catalog offers"),
     Broken(name="crd", package="strict", cause="crd-rejects-objects",
            says="would refuse existing objects"),
     Broken(name="crash", package="crashing", cause="container-crashes",
@@ -175,7 +175,7 @@ def catalog(cluster: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         *blobs(operator("strict", "1.0.0", busybox, group="strict.example.com"),
                crd("strict.example.com", minimum=5)),
         *blobs(operator("crashing", "1.0.0", busybox,
-                        command="echo starting; echo there is no database >&2; exit 3")),
+                        command="echo starting; sleep 0.2; echo there is no database >&2; exit 3")),
         *blobs(refused),
     ]  # fmt: skip
     folder = tmp_path_factory.mktemp("broken")

@@ -195,7 +195,7 @@ def test_what_a_plain_uninstall_leaves_goes_later_without_any_webhook(
     assert again.code == 1
     assert "`--delete-crds --delete-operands` removes that too" in again.err
     held = typist.try_(*words, *both, "--timeout", "20s", code=3)
-    assert "removes the finalizer `hub.example.com/cleanup`" in held.err
+    assert "finalizer `hub.example.com/cleanup` is removed, which `kubectl" in held.err
     typist(*words, *both, "--remove-finalizers")
     assert cluster.get("crd", "things.hub.example.com") is None
     assert cluster.get("operators.operators.coreos.com", f"hub.{namespace}") is None
