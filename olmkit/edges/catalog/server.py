@@ -54,8 +54,6 @@ _MAX_RPCS: Final = 10_000
 _HOLD: Final = 120.0
 # Time for running calls to end after SIGTERM; a pod has 30 s in all.
 _GRACE = 5.0
-# Time for running calls to end on connections that are replaced.
-_REPLACED = 60.0
 _SERVING, _NOT_SERVING = 1, 2
 
 
@@ -121,7 +119,13 @@ class CallObserver(Protocol):
 class CatalogServer:
     """One listening server; it answers after `answer_from` was called."""
 
-    def __init__(self, observer: CallObserver | None = None) -> None:
+    def __init__(
+        self, observer: CallObserver | None = None, *, connection_age: float | None = None
+    ) -> None:
+        """`connection_age`: seconds after which a client has to connect again; None for never.
+
+        Calls that run then end on the connection that they have.
+        """
         self._observer = observer
         self._registry: RegistryApi | None = None
         self._check_store: Callable[[], None] = lambda: None
@@ -129,19 +133,13 @@ class CatalogServer:
         self.lost = asyncio.Event()
         self._stopping = False
         self._changed = asyncio.Event()
-        self._listens_at = ("", 0)
-        self._tls: CertificateRenewals | None = None
-        self._ending: dict[Any, asyncio.Future[None]] = {}
-        self._server = self._new_server()
-
-    def _new_server(self) -> Any:
-        server = grpc.aio.server(
-            maximum_concurrent_rpcs=_MAX_RPCS,
-            # The server that replaces this one listens on its port before this one stops.
-            # `_try_address` refuses the port to another program of ours.
-            options=[("grpc.so_reuseport", 1), ("grpc.max_concurrent_streams", _MAX_STREAMS)],
-        )
-        server.add_generic_rpc_handlers(
+        # Without the first option a second server could bind the same port and take half of
+        # the calls.
+        options = [("grpc.so_reuseport", 0), ("grpc.max_concurrent_streams", _MAX_STREAMS)]
+        if connection_age is not None:
+            options.append(("grpc.max_connection_age_ms", round(connection_age * 1000)))
+        self._server = grpc.aio.server(maximum_concurrent_rpcs=_MAX_RPCS, options=options)
+        self._server.add_generic_rpc_handlers(
             (
                 _handlers(_API, self._registry_methods()),
                 _handlers(
@@ -176,7 +174,6 @@ class CatalogServer:
                 ),
             )
         )
-        return server
 
     async def start(self, host: str, port: int, tls: CertificateRenewals | None = None) -> int:
         """Listen; the port, which is a free one for 0. An empty `host` means all addresses.
@@ -186,37 +183,18 @@ class CatalogServer:
         are not a certificate and its key.
         """
         _try_address(host, port)
-        bound = await self._listen(self._server, host, port, tls)
-        self._listens_at, self._tls = (host, bound), tls
-        return bound
-
-    async def _listen(
-        self, server: Any, host: str, port: int, tls: CertificateRenewals | None
-    ) -> int:
         target = f"[{host}]" if ":" in host else host or "[::]"
         credentials = None if tls is None else _credentials(tls)
         try:
             bound: int = (
-                server.add_insecure_port(f"{target}:{port}")
+                self._server.add_insecure_port(f"{target}:{port}")
                 if credentials is None
-                else server.add_secure_port(f"{target}:{port}", credentials)
+                else self._server.add_secure_port(f"{target}:{port}", credentials)
             )
         except RuntimeError as error:
             raise RemoteError(f"cannot listen on `{address(host, port)}`") from error
-        await server.start()
+        await self._server.start()
         return bound
-
-    async def reconnect(self) -> None:
-        """Make all clients connect again; running calls end on the connections that they have.
-
-        OLM keeps what it has read of a catalog for half an hour, unless it has to connect again.
-        The port is never closed. Raises `RemoteError` if it cannot be listened on again.
-        """
-        old, new = self._server, self._new_server()
-        await self._listen(new, *self._listens_at, self._tls)
-        self._server = new
-        self._ending[old] = asyncio.ensure_future(old.stop(_REPLACED))
-        self._ending[old].add_done_callback(lambda _: self._ending.pop(old, None))
 
     def answer_from(self, registry: RegistryApi, check: Callable[[], None] = lambda: None) -> None:
         """Begin to answer; health is SERVING until `check` raises `OSError`."""
@@ -234,8 +212,7 @@ class CatalogServer:
         """Take no new calls, let running ones end, and end what then still runs."""
         self._stopping = True
         self._tell()
-        running = (self._server, *self._ending)
-        await asyncio.gather(*(server.stop(_GRACE) for server in running))
+        await self._server.stop(_GRACE)
 
     def _tell(self) -> None:
         self._changed.set()

@@ -41,6 +41,8 @@ _M_TRIM_THRESHOLD = -1
 _M_MMAP_THRESHOLD = -3
 _KEPT_PIECE = 4 * 1024 * 1024
 _KEPT = 8 * 1024 * 1024
+# Seconds. OLM keeps what it has read of a catalog for 30 minutes, or until it has to reconnect.
+_CONNECTION_AGE = 60.0
 
 
 async def serve(
@@ -183,7 +185,8 @@ async def _listening(
         servers = []
         for number, offer in enumerate(offers):
             server: CatalogServer = edge.CatalogServer(
-                None if metrics is None else metrics.of(offer.name)
+                None if metrics is None else metrics.of(offer.name),
+                connection_age=_CONNECTION_AGE if settings.reload else None,
             )
             stack.push_async_callback(server.stop)
             port = await server.start(settings.host, settings.port_of(number), grpc_tls)
@@ -327,7 +330,6 @@ async def _answer(
         else:
             service.reloaded(success=True)
             if not is_lost:
-                await service.server.reconnect()
                 ready(serving)
 
 
