@@ -165,6 +165,7 @@ MIDDLE: Final[Mapping[str, tuple[str, ...]]] = {
         "olmkit.base.tree",
         "olmkit.base.documents",
         "olmkit.base.versions",
+        "olmkit.base.findings",
         "olmkit.oci.reference",
         "olmkit.oci.image",
     ),

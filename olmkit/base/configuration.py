@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from olmkit.base import documents
-from olmkit.base.diagnostics import Diagnostic, InputError, Location, Severity
+from olmkit.base import documents, findings
+from olmkit.base.diagnostics import Diagnostic, InputError, Location
 from olmkit.base.documents import Document, Key
 
 Shape = Mapping[str, Any] | list[Any] | type
@@ -20,7 +20,6 @@ Shape = Mapping[str, Any] | list[Any] | type
 `object` takes any value, `str`, `bool` and `int` their own values only.
 """
 
-_NAMES: Final = {"CFG001": "unknown-key", "CFG002": "wrong-type", "CFG003": "repeated-key"}
 _TYPES: Final = {str: "a string", bool: "`true` or `false`", int: "a whole number"}
 
 
@@ -103,11 +102,4 @@ def _mapping(
 
 
 def _finding(code: str, message: str, at: Location, hint: str = "") -> Diagnostic:
-    return Diagnostic(
-        rule=code,
-        name=_NAMES[code],
-        severity=Severity.ERROR,
-        message=message,
-        at=at,
-        hint=hint,
-    )
+    return findings.create(code, message, at=at, hint=hint)

@@ -12,7 +12,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from olmkit.base.diagnostics import Diagnostic, InputError, Location, Severity
+from olmkit.base import findings
+from olmkit.base.diagnostics import InputError, Location
 from olmkit.base.json import reader as json_reader
 from olmkit.base.json.reader import JsonError
 from olmkit.base.yaml import fast as yaml_fast
@@ -506,11 +507,9 @@ def _input_error(problem: YamlError, data: bytes, path: str, start: int) -> Inpu
 
 
 def _error(at: Location, message: str, hint: str) -> InputError:
-    found = Diagnostic(
-        rule="DOC001",
-        name="syntax",
-        severity=Severity.ERROR,
-        message=message,
+    found = findings.create(
+        "DOC001",
+        message,
         at=at,
         hint=hint,
     )

@@ -13,8 +13,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from olmkit.base import documents
-from olmkit.base.diagnostics import Diagnostic, InputError, Location, Severity
+from olmkit.base import documents, findings
+from olmkit.base.diagnostics import InputError, Location
 from olmkit.base.documents import Document, Key
 from olmkit.base.tree import Tree
 from olmkit.bundle import model
@@ -180,11 +180,9 @@ def load_first(data: bytes, path: str) -> Document:
         raise InputError(
             f"{path}: the text is UTF-16, and manifests are UTF-8",
             diagnostics=(
-                Diagnostic(
-                    rule="DOC001",
-                    name="syntax",
-                    severity=Severity.ERROR,
-                    message="the text is UTF-16, and manifests are UTF-8",
+                findings.create(
+                    "DOC001",
+                    "the text is UTF-16, and manifests are UTF-8",
                     at=Location(path=path),
                     hint="save the file as UTF-8",
                 ),

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
-from olmkit.base import documents
+from olmkit.base import documents, findings
 from olmkit.base.diagnostics import Diagnostic, InputError, Location, Severity
 from olmkit.base.documents import Document
 from olmkit.base.go import durations
@@ -19,13 +19,6 @@ from olmkit.kube.labels import LabelSelector
 from olmkit.kube.objects import GVK
 
 FILE = "watches.yaml"
-_NAMES = {
-    "WCH001": "watches-shape",
-    "WCH002": "unknown-watch-key",
-    "WCH003": "incomplete-watch",
-    "WCH004": "watch-value",
-    "WCH005": "repeated-watch",
-}
 
 Choice = Callable[[frozenset[str]], bool]
 """Whether an entry with these keys, in lower case, is read."""
@@ -161,16 +154,13 @@ class _Reader(Generic[W]):
         self._say("WCH002", f"`{key}` is not read", self.document.at_key(index, key), hint)
 
     def _say(self, code: str, message: str, at: Location, hint: str = "") -> None:
-        severity = Severity.WARNING if code == "WCH002" else Severity.ERROR
-        self.findings.append(Diagnostic(code, _NAMES[code], severity, message, at=at, hint=hint))
+        self.findings.append(findings.create(code, message, at=at, hint=hint))
 
 
 def repeated(watch: Watch) -> Diagnostic:
     """Return the error for a second entry for a kind."""
-    return Diagnostic(
+    return findings.create(
         "WCH005",
-        _NAMES["WCH005"],
-        Severity.ERROR,
         f"`{watch.gvk.kind}` of `{watch.gvk.api_version}` is listed more than once",
         at=watch.at,
         hint="keep one entry for each kind",

@@ -12,13 +12,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
-from olmkit.base import names
+from olmkit.base import findings, names
 from olmkit.base.diagnostics import (
     ConfigurationError,
     Diagnostic,
     InputError,
     Location,
-    Severity,
 )
 from olmkit.project import ignores
 from olmkit.project.edits import toml_positions
@@ -364,28 +363,10 @@ class _Reader:
         return ""
 
     def _wrong(self, code: str, message: str, at: Location, hint: str = "") -> None:
-        self.errors.append(
-            Diagnostic(
-                rule=code,
-                name=_NAMES[code],
-                severity=Severity.ERROR,
-                message=message,
-                at=at,
-                hint=hint,
-            )
-        )
+        self.errors.append(findings.create(code, message, at=at, hint=hint))
 
 
 _OTHER_VERSION = "PRJ002"
-_NAMES = {
-    "PRJ001": "project-shape",
-    _OTHER_VERSION: "project-version",
-    "PRJ003": "project-name",
-    "PRJ004": "incomplete-resource",
-    "PRJ005": "unknown-setting",
-    "PRJ006": "setting-type",
-    "PRJ007": "toml-syntax",
-}
 
 
 def parse_settings(
@@ -404,12 +385,12 @@ def parse_settings(
         value: Any = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         words, at = toml_positions.of_error(error, path)
-        found = _setting_finding("PRJ007", f"the file is not TOML: {words}", at, Severity.ERROR)
+        found = findings.create("PRJ007", f"the file is not TOML: {words}", at=at)
         raise ConfigurationError(f"`{path}` is not TOML: {error}", "", (found,)) from None
     table = value.get("tool", {}).get("olmkit", {}) if isinstance(value.get("tool"), dict) else {}
     if not isinstance(table, dict):
         at = toml_positions.find(text, path, "tool", "olmkit")
-        found = _setting_finding("PRJ006", "`tool.olmkit` is not a table", at, Severity.ERROR)
+        found = findings.create("PRJ006", "`tool.olmkit` is not a table", at=at)
         raise ConfigurationError(found.message, "", (found,))
     known = {setting.name.replace("_", "-"): setting for setting in fields(Settings)}
     chosen: dict[str, Any] = {}
@@ -426,9 +407,7 @@ def parse_settings(
             )
             at = toml_positions.find(text, path, "tool", "olmkit", key)
             warnings.append(
-                _setting_finding(
-                    "PRJ005", f"`tool.olmkit.{key}` is not a setting", at, Severity.WARNING, hint
-                )
+                findings.create("PRJ005", f"`tool.olmkit.{key}` is not a setting", at=at, hint=hint)
             )
             continue
         try:
@@ -436,7 +415,7 @@ def parse_settings(
         except _WrongTypeError as error:
             at = toml_positions.find(text, path, "tool", "olmkit", key)
             message = f"`tool.olmkit.{key}` must be {error}"
-            found = _setting_finding("PRJ006", message, at, Severity.ERROR)
+            found = findings.create("PRJ006", message, at=at)
             raise ConfigurationError(message, "", (found,)) from None
     return Settings(**chosen), tuple(warnings)
 
@@ -465,16 +444,3 @@ def _setting(kind: str, said: Any) -> Any:
             return said
         words = "a text"
     raise _WrongTypeError(words)
-
-
-def _setting_finding(
-    code: str, message: str, at: Location, severity: Severity, hint: str = ""
-) -> Diagnostic:
-    return Diagnostic(
-        rule=code,
-        name=_NAMES[code],
-        severity=severity,
-        message=message,
-        at=at,
-        hint=hint,
-    )

@@ -10,8 +10,8 @@ import posixpath
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from olmkit.base import documents
-from olmkit.base.diagnostics import Diagnostic, InputError, Location, Severity
+from olmkit.base import documents, findings
+from olmkit.base.diagnostics import Diagnostic, InputError, Location
 from olmkit.base.documents import Document
 from olmkit.kube.objects import GVK
 from olmkit.project.config import Project
@@ -119,4 +119,4 @@ def _check_kind(
 
 
 def _warning(message: str, at: Location, hint: str) -> Diagnostic:
-    return Diagnostic("PRJ013", "watched-content", Severity.WARNING, message, at=at, hint=hint)
+    return findings.create("PRJ013", message, at=at, hint=hint)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeVar
 
+from olmkit.base import findings
 from olmkit.base.diagnostics import (
     ConfigurationError,
     Diagnostic,
@@ -404,8 +405,8 @@ def _run_one(
     entry: Rule, subject: Any, facts: Facts, severities: Mapping[str, Severity]
 ) -> Iterator[Diagnostic]:
     try:
-        findings = entry.check(subject, facts) if entry.wants_facts else entry.check(subject)
-        for number, finding in enumerate(findings):
+        found = entry.check(subject, facts) if entry.wants_facts else entry.check(subject)
+        for number, finding in enumerate(found):
             if number == MAX_FINDINGS:
                 yield Diagnostic(
                     rule=entry.code,
@@ -427,11 +428,9 @@ def _run_one(
                 related=finding.related,
             )
     except Exception as error:  # one faulty rule must not hide what others find
-        yield Diagnostic(
-            rule=CRASH,
-            name="rule-crashed",
-            severity=Severity.ERROR,
-            message=f"rule `{entry.code}` stopped with {type(error).__name__}: {_one_line(error)}",
+        yield findings.create(
+            CRASH,
+            f"rule `{entry.code}` stopped with {type(error).__name__}: {_one_line(error)}",
             hint="this is a bug in olmkit: report it with the bundle, "
             f"and continue with `--ignore {entry.code}`",
         )

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from olmkit.base import findings
+from olmkit.base.findings import Code
 from olmkit.base.tree import Tree
 from olmkit.rules import codes, engine
-from olmkit.rules.codes import Code
 from olmkit.rules.engine import Rule
 
 FOLDER: Final = "docs/reference/rules"
@@ -24,7 +25,7 @@ FAMILIES: Final[Mapping[str, str]] = {
     "SRV": "served catalogs",
 }
 # Sources that are files, not commands.
-_FILES: Final = (codes.CONFIGURATION, codes.PROJECT, codes.WATCHES, codes.DATABASE)
+_FILES: Final = (findings.CONFIGURATION, findings.PROJECT, findings.WATCHES, findings.DATABASE)
 
 
 def pages() -> Tree:

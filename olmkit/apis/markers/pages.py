@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from olmkit.apis.findings import RULES
 from olmkit.apis.markers.language import Argument
 from olmkit.apis.markers.table import REGISTRY
 from olmkit.apis.markers.values import MarkerListOf, MarkerMapOf, MarkerScalar, ValueType
+from olmkit.base.findings import CODES
 
 PAGE = "docs/reference/markers.md"
 FINDINGS_PAGE = "docs/reference/types.md"
@@ -127,7 +127,9 @@ def findings_page() -> str:
         "| --- | --- | --- | --- |",
     ]
     lines += [
-        f"| {rule.code} | {rule.name} | {rule.severity} | {rule.doc} |" for rule in RULES.values()
+        f"| {rule.code} | {rule.name} | {rule.severity} | {rule.doc} |"
+        for rule in CODES.values()
+        if rule.family == "API"
     ]
     return "\n".join(lines) + "\n"
 

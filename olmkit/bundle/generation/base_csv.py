@@ -11,10 +11,10 @@ import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from olmkit.base import names
+from olmkit.base import findings, names
 from olmkit.base.diagnostics import Diagnostic, Related
 from olmkit.base.documents import Document
-from olmkit.bundle.generation import findings
+from olmkit.bundle.generation.findings import refusal
 from olmkit.bundle.model import INSTALL_MODES, BundleObject, ClusterServiceVersion
 from olmkit.kube.objects import Manifest
 
@@ -38,7 +38,7 @@ def choose(
             note(_of_other_package(package, csvs[0]))
             return None
         if len(ours) > 1:
-            error = findings.refusal(
+            error = refusal(
                 f"the input has {len(ours)} ClusterServiceVersions of package `{package}`",
                 at=ours[1].at("metadata", "name"),
                 hint="keep the one that the bundle starts from",
@@ -48,7 +48,7 @@ def choose(
         return ClusterServiceVersion(ours[0].document)
     if stored is None:
         note(
-            findings.found(
+            findings.create(
                 "PRJ105",
                 f"there is no base ClusterServiceVersion of package `{package}`, {_BY_DEFAULT}",
                 hint=f"write `config/manifests/bases/{package}.clusterserviceversion.yaml`, "
@@ -58,7 +58,7 @@ def choose(
         return None
     csv = ClusterServiceVersion(stored)
     if csv.kind != "ClusterServiceVersion":
-        raise findings.refusal(
+        raise refusal(
             f"`{stored.path}` contains no ClusterServiceVersion",
             at=stored.at("kind"),
             hint="write `kind: ClusterServiceVersion`, or remove the file",
@@ -109,7 +109,7 @@ def _belongs(csv: BundleObject, package: str) -> bool:
 
 def _of_other_package(package: str, csv: BundleObject) -> Diagnostic:
     other = csv.name.partition(".")[0]
-    return findings.found(
+    return findings.create(
         "PRJ105",
         f"the ClusterServiceVersion `{csv.name}` is not one of package `{package}`, " + _BY_DEFAULT,
         at=csv.at("metadata", "name"),

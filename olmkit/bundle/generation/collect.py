@@ -11,9 +11,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from olmkit.base import findings
 from olmkit.base.diagnostics import Diagnostic
 from olmkit.base.documents import Document, Key
-from olmkit.bundle.generation import findings
+from olmkit.bundle.generation.findings import refusal
 from olmkit.bundle.model import BundleObject, CustomResourceDefinition
 from olmkit.kube import objects
 
@@ -70,7 +71,7 @@ def collect(documents: Iterable[Document]) -> CollectedObjects:
     if errors:
         first = errors[0]
         more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-        error = findings.refusal(f"{first.message}{more}", at=first.at, hint=first.hint)
+        error = refusal(f"{first.message}{more}", at=first.at, hint=first.hint)
         error.diagnostics = tuple(errors)
         raise error
     _split_custom_resources(collection)
@@ -96,7 +97,7 @@ def _resources(documents: Iterable[Document], notes: list[Diagnostic]) -> Iterat
             continue
         if not isinstance(value, dict):
             notes.append(
-                findings.found(
+                findings.create(
                     "PRJ104", "the document is not a Kubernetes object", at=document.at()
                 )
             )
@@ -105,7 +106,7 @@ def _resources(documents: Iterable[Document], notes: list[Diagnostic]) -> Iterat
         elif not objects.kind(value) or not objects.text(value.get("apiVersion")):
             missing = "kind" if not objects.kind(value) else "apiVersion"
             notes.append(
-                findings.found(
+                findings.create(
                     "PRJ104",
                     f"the document has no `{missing}` and is left out",
                     at=document.at(),
@@ -140,12 +141,12 @@ def _items(document: Document) -> Iterator[Document]:
 def _problem(resource: BundleObject) -> Diagnostic | None:
     metadata = resource.value.get("metadata")
     if metadata is not None and not isinstance(metadata, dict):
-        return findings.found("PRJ101", "`metadata` must be a mapping", at=resource.at("metadata"))
+        return findings.create("PRJ101", "`metadata` must be a mapping", at=resource.at("metadata"))
     if not resource.name:
         hint = "write `metadata.name`"
         if resource.metadata.get("generateName"):
             hint += "; a bundle cannot contain generated names"
-        return findings.found(
+        return findings.create(
             "PRJ101",
             f"the `{resource.kind}` has no name",
             at=resource.at("metadata"),
@@ -155,7 +156,7 @@ def _problem(resource: BundleObject) -> Diagnostic | None:
         "v1",
         "v1beta1",
     ):
-        return findings.found(
+        return findings.create(
             "PRJ101",
             f'unrecognized CustomResourceDefinition version "{resource.gvk.version}"',
             at=resource.at("apiVersion"),
@@ -166,7 +167,7 @@ def _problem(resource: BundleObject) -> Diagnostic | None:
 
 def _scorecard_problems(collection: CollectedObjects) -> Iterator[Diagnostic]:
     for extra in collection.scorecards[1:]:
-        yield findings.found(
+        yield findings.create(
             "PRJ101",
             "duplicate scorecard configurations in collector input",
             at=extra.at("metadata", "name"),

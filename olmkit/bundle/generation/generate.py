@@ -13,12 +13,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from olmkit.base import names
+from olmkit.base import findings, names
 from olmkit.base.diagnostics import ConfigurationError, Diagnostic, InputError, Location
 from olmkit.base.documents import Document
 from olmkit.base.versions import Version
-from olmkit.bundle.generation import base_csv, collect, findings, images, rbac, serialise, webhooks
+from olmkit.bundle.generation import base_csv, collect, images, rbac, serialise, webhooks
 from olmkit.bundle.generation.collect import CollectedObjects
+from olmkit.bundle.generation.findings import refusal
 from olmkit.bundle.generation.rbac import AccountAccess, ServiceAccountRules
 from olmkit.bundle.generation.supported_kinds import REPLACED_BY_OLM, SUPPORTED
 from olmkit.bundle.model import (
@@ -221,7 +222,7 @@ class _CsvBuilder:
         return serialise.csv_manifest(csv)
 
     def _note(self, code: str, message: str, **more: Any) -> None:
-        self.notes.append(findings.found(code, message, **more))
+        self.notes.append(findings.create(code, message, **more))
 
     def _from(self, path: str, source: str, resource: BundleObject | None = None) -> None:
         """A field comes from here, and not from the base; several objects may make one field."""
@@ -266,14 +267,14 @@ class _CsvBuilder:
             self._from("metadata.name", f"package and {self.request.version_from}")
             self._from("spec.version", self.request.version_from)
         elif base is not None and not base.version:
-            raise findings.refusal(
+            raise refusal(
                 "the bundle has no version: the base ClusterServiceVersion sets none",
                 at=base.at("spec"),
                 hint="pass `--version`, or write `spec.version`",
             )
         name = csv["metadata"]["name"]
         if not names.is_subdomain(name):
-            raise findings.refusal(
+            raise refusal(
                 f'metadata.name "{name}" is invalid',
                 at=base.at("metadata", "name") if base and not version else None,
                 hint="use lower-case letters, digits, `-` and `.` only; "
@@ -336,7 +337,7 @@ class _CsvBuilder:
             "add the rendered manager to the input, as `kustomize build config/manifests` prints it"
         )
         if spec.get("deployments") is None:
-            raise findings.refusal(
+            raise refusal(
                 "the input has no Deployment, so OLM would have nothing to run",
                 at=at,
                 hint=f"{hint}; or write `deployments: []` into the base CSV if nothing is to run",
@@ -574,7 +575,7 @@ def _named(
 
 def _same_name(manifest: Manifest) -> Diagnostic:
     kind, name = objects.kind(manifest), objects.name(manifest)
-    return findings.found(
+    return findings.create(
         "PRJ111",
         f"there are several objects of kind `{kind}` with the name `{name}`, "
         "and in a bundle all objects have the same namespace",

@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from olmkit.base import findings
 from olmkit.base.diagnostics import Diagnostic
 from olmkit.base.documents import Key
-from olmkit.bundle.generation import findings
 from olmkit.bundle.generation.collect import subject
+from olmkit.bundle.generation.findings import refusal
 from olmkit.bundle.model import BundleObject
 from olmkit.kube import objects
 
@@ -64,7 +65,7 @@ def related(
 
 def _unnamed(image: VariableImage, found: Iterable[VariableImage]) -> Diagnostic:
     names = sorted({f"`{other.name}`" for other in found if other.image == image.image})
-    return findings.found(
+    return findings.create(
         "PRJ113",
         f"the image `{image.image}` has several names ({', '.join(names)}), "
         "so its related image has none",
@@ -92,7 +93,7 @@ def _of_deployment(deployment: BundleObject) -> Iterator[VariableImage]:
                 continue
             keys: tuple[Key, ...] = ("spec", "template", "spec", field, index, "env", position)
             if variable.get("valueFrom") is not None:
-                raise findings.refusal(
+                raise refusal(
                     f"related images with valueFrom field unsupported, found in `{name}`",
                     at=deployment.at(*keys, "valueFrom"),
                     hint="write the image as the variable's `value`, or rename the variable",
@@ -176,7 +177,7 @@ def pin(csv: Mapping[str, Any], digests: Mapping[str, str]) -> dict[str, Any]:
             continue
         image = digests.get(item.image, item.image)
         if related_images.setdefault(item.name, image) != image:
-            raise findings.refusal(
+            raise refusal(
                 f"the name `{item.name}` refers to two images, "
                 f"`{related_images[item.name]}` and `{image}`",
                 hint="give the containers or the variables different names",

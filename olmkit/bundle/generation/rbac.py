@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from olmkit.base import findings
 from olmkit.base.diagnostics import Diagnostic
-from olmkit.bundle.generation import findings
 from olmkit.bundle.generation.collect import RBAC_GROUP, CollectedObjects, subject
 from olmkit.bundle.model import BundleObject
 from olmkit.kube import objects
@@ -150,7 +150,7 @@ def _permissions(
 def _aggregated(used: Iterable[BundleObject]) -> Iterator[Diagnostic]:
     for role in used:
         if role.value.get("aggregationRule"):
-            yield findings.found(
+            yield findings.create(
                 "PRJ109",
                 f"the rules that `{role.name}` aggregates do not reach the CSV",
                 at=role.at("aggregationRule"),
@@ -165,7 +165,7 @@ def _dangling(
     for binding in bindings:
         role = _bound_role(binding, collection)
         if role is not None and _among(role, used):
-            yield findings.found(
+            yield findings.create(
                 "PRJ110",
                 f"`{binding.name}` is kept for its other subjects, but its role "
                 f"`{role.name}` moves into the CSV",
@@ -189,7 +189,7 @@ def _lost_of_accounts(
 
 
 def _lost(account: BundleObject, *keys: str) -> Diagnostic:
-    return findings.found(
+    return findings.create(
         "PRJ112",
         f"OLM creates the service account `{account.name}` itself, without `{'.'.join(keys)}`",
         at=account.at_key(*keys),
@@ -201,7 +201,7 @@ def _unknown(collection: CollectedObjects, extra: Sequence[str]) -> Iterator[Dia
     bound = _bound((*collection.role_bindings, *collection.cluster_role_bindings))
     for name in extra:
         if name not in bound:
-            yield findings.found(
+            yield findings.create(
                 "PRJ115",
                 f"no binding names the extra service account `{name}`",
                 hint="remove it from `--extra-service-accounts`, or bind a role to it",
@@ -212,7 +212,7 @@ def _without_rules(collection: CollectedObjects, granted: set[str]) -> Iterator[
     for deployment in collection.deployments:
         (account,) = operator_accounts([deployment], ())
         if account not in granted:
-            yield findings.found(
+            yield findings.create(
                 "PRJ118",
                 f"the account `{account}` has no permissions at all",
                 at=deployment.at("spec", "template", "spec", "serviceAccountName"),

@@ -14,7 +14,7 @@ from typing import Any
 
 from olmkit.base import documents
 from olmkit.base.documents import Key
-from olmkit.bundle.generation import findings
+from olmkit.bundle.generation.findings import refusal
 from olmkit.bundle.model import BundleObject
 from olmkit.kube import objects
 from olmkit.kube.builtin import shapes
@@ -47,7 +47,7 @@ def csv_manifest(csv: Mapping[str, Any]) -> Manifest:
     try:
         result: Manifest = shapes.conform(csv, "ClusterServiceVersion")
     except BuiltinTypeError as error:
-        raise findings.refusal(f"{error.message} in the ClusterServiceVersion") from None
+        raise refusal(f"{error.message} in the ClusterServiceVersion") from None
     result.pop("status", None)
     result = _without(result, "creationTimestamp")
     if result["spec"].get("cleanup") == {"enabled": False}:
@@ -60,7 +60,7 @@ def checked(resource: BundleObject, type_name: str, *keys: Key) -> Any:
     try:
         return shapes.conform(resource.document.get(*keys), type_name, keys)
     except BuiltinTypeError as error:
-        raise findings.refusal(
+        raise refusal(
             f"{error.message} in {resource.kind} `{resource.name}`",
             at=resource.at(*error.keys),
         ) from None

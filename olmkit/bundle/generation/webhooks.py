@@ -11,10 +11,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from olmkit.base import findings
 from olmkit.base.diagnostics import Diagnostic, Location
 from olmkit.base.documents import Key
-from olmkit.bundle.generation import findings, serialise
+from olmkit.bundle.generation import serialise
 from olmkit.bundle.generation.collect import CollectedObjects, CollectedWebhook, subject
+from olmkit.bundle.generation.findings import refusal
 from olmkit.bundle.model import BundleObject, CustomResourceDefinition
 from olmkit.kube import objects
 
@@ -52,7 +54,7 @@ def _admission(
     for lost in ("namespaceSelector", "matchConditions"):
         if value.get(lost):
             note(
-                findings.found(
+                findings.create(
                     "PRJ107",
                     f"a CSV cannot contain the `{lost}` of webhook `{name}`",
                     at=hook.source.at_key(*hook.keys, lost),
@@ -74,7 +76,7 @@ def _admission(
     reference = objects.mapping(objects.mapping(value.get("clientConfig")).get("service"))
     if not reference:
         note(
-            findings.found(
+            findings.create(
                 "PRJ108",
                 f"webhook `{name}` names no service, so OLM cannot reach it",
                 at=hook.source.at(*hook.keys, "clientConfig"),
@@ -108,7 +110,7 @@ def _target(
     service = next((item for item in collection.services if item.name == name), None)
     if service is None:
         note(
-            findings.found(
+            findings.create(
                 "PRJ108",
                 f"the service `{name}` of {what} is not in the input",
                 at=at,
@@ -124,7 +126,7 @@ def _target(
         return result, (service, deployment)
     if _selects(service):
         note(
-            findings.found(
+            findings.create(
                 "PRJ108",
                 f"no Deployment is selected by the service `{name}` of {what}",
                 at=service.at("spec", "selector"),
@@ -141,7 +143,7 @@ def _ports(service: BundleObject, number: Any) -> dict[str, Any]:
         if entry.get("port") == number:
             target = entry.get("targetPort")
             if target is not None and type(target) not in (int, str):
-                raise findings.refusal(
+                raise refusal(
                     f"a target port of Service `{service.name}` is neither a number nor a name",
                     at=service.at("spec", "ports", index, "targetPort"),
                 )
@@ -177,7 +179,7 @@ def _conversions(
             continue
         at = crd.at(*_conversion_keys(crd), "service")
         if not reference.get("path"):
-            raise findings.refusal(
+            raise refusal(
                 f"the conversion webhook of `{crd.name}` has no path",
                 at=at,
                 hint="write `path: /convert` under `service`",

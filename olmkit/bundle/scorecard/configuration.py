@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from olmkit.base.diagnostics import Diagnostic, InputError, Severity
+from olmkit.base import findings
+from olmkit.base.diagnostics import InputError
 from olmkit.base.documents import Document, Key
 from olmkit.bundle import layout, metadata, model
 from olmkit.bundle.model import Bundle
@@ -149,11 +150,9 @@ class _Reader:
     def _wrong(self, keys: tuple[Key, ...], expected: str) -> InputError:
         field = ".".join(str(key) for key in keys) or "the document"
         return InputError.of(
-            Diagnostic(
-                rule="SCD002",
-                name="scorecard-config-type",
-                severity=Severity.ERROR,
-                message=f"`{field}` is not {expected}",
+            findings.create(
+                "SCD002",
+                f"`{field}` is not {expected}",
                 at=self._document.at(*keys),
                 hint=f"write {expected} there",
             )

@@ -10,8 +10,8 @@ from __future__ import annotations
 import base64
 from typing import Any, Final
 
-from olmkit.base import documents
-from olmkit.base.diagnostics import Diagnostic, InputError, Location, Severity
+from olmkit.base import documents, findings
+from olmkit.base.diagnostics import InputError, Location
 from olmkit.base.documents import Document, Key
 from olmkit.base.json import reader as json_reader
 from olmkit.base.json import text as json_text
@@ -343,11 +343,9 @@ def _error(part: Part | None, keys: tuple[Key, ...], message: str, *, hint: str 
             json=part.json,
         )
         at = document.at(*keys)
-    found = Diagnostic(
-        rule="FBC002",
-        name="malformed-blob",
-        severity=Severity.ERROR,
-        message=message,
+    found = findings.create(
+        "FBC002",
+        message,
         at=at,
         hint=hint,
     )

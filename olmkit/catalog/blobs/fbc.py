@@ -15,8 +15,8 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from olmkit.base import documents
-from olmkit.base.diagnostics import Diagnostic, InputError, Severity
+from olmkit.base import documents, findings
+from olmkit.base.diagnostics import Diagnostic, InputError
 from olmkit.base.json import reader as json_reader
 from olmkit.base.json import text as json_text
 from olmkit.base.tree import Tree
@@ -148,11 +148,9 @@ def unknown_fields(blob: Blob) -> Iterator[Diagnostic]:
         return
     document = blob.document
     for way in shapes.unknown(shape, blob.value):
-        yield Diagnostic(
-            rule="FBC004",
-            name="unknown-field",
-            severity=Severity.WARNING,
-            message=f"`{documents.field_path(way)}` is not a field of `{blob.schema}`",
+        yield findings.create(
+            "FBC004",
+            f"`{documents.field_path(way)}` is not a field of `{blob.schema}`",
             at=document.at_key(*way),
             subject=blob.name or blob.package,
             hint="move it to a property, or "

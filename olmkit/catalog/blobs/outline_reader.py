@@ -14,7 +14,8 @@ from typing import Final
 
 import msgspec
 
-from olmkit.base.diagnostics import Diagnostic, InputError, Location, Severity
+from olmkit.base import findings
+from olmkit.base.diagnostics import Diagnostic, InputError, Location
 from olmkit.base.json import reader as json_reader
 from olmkit.base.json.reader import JsonError
 from olmkit.base.tree import Tree
@@ -83,11 +84,9 @@ def load_file(
 
 
 def _unreadable(path: str, error: InputError) -> Diagnostic:
-    return Diagnostic(
-        rule="FBC003",
-        name="unreadable-file",
-        severity=Severity.ERROR,
-        message=error.message,
+    return findings.create(
+        "FBC003",
+        error.message,
         at=Location(path=path),
         hint=error.hint or "remove it, or name it in an `.indexignore` file",
     )

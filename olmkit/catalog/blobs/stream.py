@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from olmkit.base import documents
-from olmkit.base.diagnostics import Diagnostic, InputError, Severity
+from olmkit.base import documents, findings
+from olmkit.base.diagnostics import Diagnostic, InputError
 from olmkit.base.json import reader as json_reader
 from olmkit.base.json.reader import JsonError
 
@@ -223,11 +223,9 @@ def _json_error(
 
 
 def _lost(document: documents.Document) -> Diagnostic:
-    return Diagnostic(
-        rule="FBC001",
-        name="lost-documents",
-        severity=Severity.WARNING,
-        message="what follows the first document of this part is not read by any tool",
+    return findings.create(
+        "FBC001",
+        "what follows the first document of this part is not read by any tool",
         at=document.at(),
         hint="put a line with `---` between documents",
     )

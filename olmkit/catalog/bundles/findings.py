@@ -1,33 +1,13 @@
-"""The findings of rendering a bundle.
+"""The error of a bundle that cannot be rendered.
 
-These are not rules, since they are not about what exists but about what a catalog
-would make of it: a part that is left out is a warning, a bundle that no catalog
-can hold is an error.
+A part that a catalog cannot hold is a finding (`FBC900` and later, in `olmkit.base.findings`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from olmkit.base.diagnostics import Diagnostic, InputError, Location, Severity
-from olmkit.bundle.generation.findings import FindingKind
-
-KINDS: Mapping[str, FindingKind] = {
-    "FBC900": FindingKind("unrenderable-bundle", Severity.ERROR),
-    "FBC901": FindingKind("file-left-out", Severity.WARNING),
-    "FBC902": FindingKind("second-csv", Severity.WARNING),
-    "FBC903": FindingKind("missing-owned-crd", Severity.ERROR),
-    "FBC904": FindingKind("wrong-type", Severity.ERROR),
-    "FBC905": FindingKind("unreadable-properties", Severity.WARNING),
-    "FBC906": FindingKind("unreadable-property", Severity.ERROR),
-    "FBC907": FindingKind("image-without-registry", Severity.WARNING),
-    "FBC908": FindingKind("bundle-in-no-channel", Severity.WARNING),
-}
-
-
-def found(code: str, message: str, *, at: Location | None = None, hint: str = "") -> Diagnostic:
-    name, severity = KINDS[code]
-    return Diagnostic(rule=code, name=name, severity=severity, message=message, at=at, hint=hint)
+from olmkit.base.diagnostics import Diagnostic, InputError
 
 
 def refusal(faults: Sequence[Diagnostic], notes: Sequence[Diagnostic] = ()) -> InputError:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from olmkit.base import documents
-from olmkit.base.diagnostics import Diagnostic, InputError, Location, Severity
+from olmkit.base import documents, findings
+from olmkit.base.diagnostics import InputError, Location
 from olmkit.base.documents import Document
 from olmkit.base.json import reader as json_reader
 from olmkit.base.json.reader import JsonError
@@ -62,11 +62,9 @@ def _check_separator(data: bytes, start: int, path: str) -> None:
     if not rest or rest.startswith(b"#"):
         return
     message = f"invalid Yaml document separator: {rest[:60].decode('utf-8', 'replace')}"
-    found = Diagnostic(
-        rule="DOC001",
-        name="syntax",
-        severity=Severity.ERROR,
-        message=message,
+    found = findings.create(
+        "DOC001",
+        message,
         at=Location(path=path, line=data.count(b"\n", 0, start) + 1, column=1),
         hint="put only a comment after `---`",
     )

@@ -16,14 +16,15 @@ from typing import Any, Final
 
 import msgspec
 
-from olmkit.base import documents
+from olmkit.base import documents, findings
 from olmkit.base.diagnostics import InputError
 from olmkit.base.documents import Document
 from olmkit.base.json import text as json_text
 from olmkit.bundle import model
 from olmkit.catalog.blobs.properties import CSV_METADATA, OBJECT
 from olmkit.catalog.blobs.typed_json import Member, MisfitError, fields, text_of
-from olmkit.catalog.bundles import findings, source_bundle, synthetic_csv
+from olmkit.catalog.bundles import source_bundle, synthetic_csv
+from olmkit.catalog.bundles.findings import refusal
 from olmkit.catalog.bundles.render import RenderedBundle
 
 
@@ -91,8 +92,8 @@ def _check_version(csv: Document, spec: Mapping[str, Any]) -> None:
         Version.parse_tolerantly(version)
     except InvalidVersionError as error:
         message = f"`{version}` is not a version: {error.message}"
-        fault = findings.found("FBC904", message, at=csv.at("spec", "version"))
-        raise findings.refusal([fault]) from None
+        fault = findings.create("FBC904", message, at=csv.at("spec", "version"))
+        raise refusal([fault]) from None
 
 
 def _descriptions(section: Any) -> Any:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from olmkit.base import findings
 from olmkit.base.diagnostics import Diagnostic, Location
 from olmkit.base.documents import Document, Key
 from olmkit.base.go import sort as go_sort
@@ -29,7 +30,8 @@ from olmkit.catalog.blobs.properties import (
 )
 from olmkit.catalog.blobs.shapes import Anything, Field, ListOf, Object, Text
 from olmkit.catalog.blobs.typed_json import Member, MisfitError
-from olmkit.catalog.bundles import findings, source_bundle
+from olmkit.catalog.bundles import source_bundle
+from olmkit.catalog.bundles.findings import refusal
 from olmkit.catalog.bundles.source_bundle import SourceBundle
 
 # The CSV's annotation with further properties.
@@ -214,7 +216,7 @@ def _annotated(bundle: SourceBundle, notes: list[Diagnostic]) -> tuple[Member, .
     found, wrong = typed_json.entries_that_fit(text.encode())
     if wrong:
         notes.append(
-            findings.found(
+            findings.create(
                 "FBC905",
                 f"the annotation `{PROPERTIES_ANNOTATION}` is not read in full: {wrong}",
                 at=bundle.csv.at("metadata", "annotations", PROPERTIES_ANNOTATION),
@@ -240,14 +242,14 @@ def _texts(bundle: SourceBundle, item: Member, names: tuple[str, ...]) -> list[s
         return list(typed_json.texts((item.value,), names).values())
     except MisfitError as error:
         shown = item.value[:200].decode("utf-8", "replace")
-        fault = findings.found(
+        fault = findings.create(
             "FBC906",
             f'parse property of type "{item.type}": {error}',
             at=Location(path=bundle.root),
             hint=f"the value `{shown}` needs the strings "
             f"{', '.join(f'`{name}`' for name in names)}",
         )
-        raise findings.refusal([fault], bundle.notes) from None
+        raise refusal([fault], bundle.notes) from None
 
 
 def object_text(value: Any) -> bytes:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn, TypeVar
 
+from olmkit.base import findings
 from olmkit.base.diagnostics import Diagnostic, InputError, Location
 from olmkit.base.documents import Document, Key, field_path
 from olmkit.base.go import floats
@@ -22,7 +23,8 @@ from olmkit.bundle import model
 from olmkit.catalog.blobs import shapes, typed_json
 from olmkit.catalog.blobs.shapes import Field, ListOf, Object, ShapeError, Text
 from olmkit.catalog.blobs.typed_json import Member, MisfitError
-from olmkit.catalog.bundles import findings, first_document
+from olmkit.catalog.bundles import first_document
+from olmkit.catalog.bundles.findings import refusal
 from olmkit.kube.builtin import fits, typed
 from olmkit.kube.builtin.typed import TypeDifference, TypeMisfit
 
@@ -278,7 +280,7 @@ class _Reader:
     # Saying what is wrong
 
     def _refuse(self, message: str, *, at: Location, hint: str = "") -> NoReturn:
-        raise findings.refusal([findings.found("FBC900", message, at=at, hint=hint)])
+        raise refusal([findings.create("FBC900", message, at=at, hint=hint)])
 
     def _leave_out(self, path: str, error: InputError) -> None:
         why = error.diagnostics[0] if error.diagnostics else None
@@ -290,7 +292,7 @@ class _Reader:
         )
 
     def _note(self, code: str, message: str, *, at: Location, hint: str = "") -> None:
-        self.notes.append(findings.found(code, message, at=at, hint=hint))
+        self.notes.append(findings.create(code, message, at=at, hint=hint))
 
     def _place(self, path: str) -> Location:
         return Location(path=model.join(self._root, path))
@@ -318,7 +320,7 @@ def conforming(
     """
     read, differences = typed.read(value, type_name)
     faults = [
-        findings.found(
+        findings.create(
             "FBC904",
             f"`{field_path((*keys, *misfit.keys))}` must be {misfit.wanted}, not {misfit.found}",
             at=document.at(*keys, *misfit.keys),
@@ -326,7 +328,7 @@ def conforming(
         for misfit in _misfits(type_name, differences, any_case=any_case)
     ]
     if faults:
-        raise findings.refusal(faults)
+        raise refusal(faults)
     return read or {}
 
 
@@ -353,7 +355,7 @@ def _is_passed_over(type_name: str, found: TypeDifference) -> bool:
 
 
 def _misfit(document: Document, keys: Keys, message: str, *, hint: str = "") -> InputError:
-    return findings.refusal([findings.found("FBC904", message, at=document.at(*keys), hint=hint)])
+    return refusal([findings.create("FBC904", message, at=document.at(*keys), hint=hint)])
 
 
 # The CSV
@@ -449,7 +451,7 @@ def _api(csv: Document, value: Mapping[str, str] | None, section: str, keys: Key
 
 def _check_owned(csv: Document, name: str, owned: Described, provided: set[Api]) -> None:
     missing = [
-        findings.found(
+        findings.create(
             "FBC903",
             f"error checking provided apis in bundle {name}: couldn't find {api} in bundle",
             at=csv.at(*keys),
@@ -459,7 +461,7 @@ def _check_owned(csv: Document, name: str, owned: Described, provided: set[Api])
         if api not in provided
     ]
     if missing:
-        raise findings.refusal(missing)
+        raise refusal(missing)
 
 
 def _near(api: Api, provided: set[Api]) -> str:

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from olmkit.base import findings
 from olmkit.base.diagnostics import Diagnostic, InputError
 from olmkit.base.versions import InvalidVersionError, Version
 from olmkit.bundle import model
 from olmkit.catalog.blobs import wire
 from olmkit.catalog.blobs.blob import Blob
-from olmkit.catalog.bundles import findings
 from olmkit.catalog.bundles.render import RenderedBundle
 from olmkit.catalog.bundles.source_bundle import SourceBundle
 from olmkit.catalog.changes import addition
@@ -172,7 +172,7 @@ def _channel(package: str, name: str, members: Sequence[Member]) -> Blob:
 
 
 def _left_out(member: Member) -> Diagnostic:
-    return findings.found(
+    return findings.create(
         "FBC908",
         f"bundle `{member.name}` is left out: no channel leads to it",
         at=member.source.csv.at("metadata", "name"),

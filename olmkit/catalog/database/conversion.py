@@ -197,7 +197,7 @@ class _Conversion:
         if not isinstance(data, bytes):
             message = f"the icon of bundle {quoted(channel.head)} is not base64"
             self._notes.append(
-                findings.found(findings.ICON, message, path=self._path, subject=within)
+                findings.create(findings.ICON, message, path=self._path, subject=within)
             )
             return None
         if not data:
@@ -212,7 +212,7 @@ class _Conversion:
         for (why, package), names in self._left_out.items():
             shown = ", ".join(f"`{name}`" for name in names)
             self._notes.append(
-                findings.found(
+                findings.create(
                     findings.LEFT_OUT,
                     f"{why} are left out: {shown}",
                     path=self._path,

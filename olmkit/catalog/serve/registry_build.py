@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from olmkit.base.diagnostics import Diagnostic, Location, Severity
+from olmkit.base import findings
+from olmkit.base.diagnostics import Diagnostic, Location
 from olmkit.base.json import reader as json_reader
 from olmkit.base.json import text as json_text
 from olmkit.base.protobuf import message, string, struct_message
@@ -73,7 +74,6 @@ class _Builder:
             if text and not NAME.fullmatch(text):
                 self._find(
                     "SRV002",
-                    "unservable-name",
                     f'invalid custom schema meta: invalid {word} "{text}": must match {NAME_WORDS}',
                     at=custom.place.at(word),
                     hint=f"rename the {word}, or keep the blob out of catalogs that are served",
@@ -123,7 +123,6 @@ class _Builder:
         if len(metadata) > 1:
             self._find(
                 "SRV001",
-                "several-csv-metadata",
                 f'expected at most 1 property of type "{properties.CSV_METADATA}", '
                 f"found {len(metadata)}",
                 at=bundle.place.at("properties", metadata[1][0], "type"),
@@ -163,20 +162,9 @@ class _Builder:
             csv_length=len(csv),
         )
 
-    def _find(
-        self, rule: str, name: str, words: str, *, at: Location, hint: str, subject: str = ""
-    ) -> None:
-        self.findings.append(
-            Diagnostic(
-                rule=rule,
-                name=name,
-                severity=Severity.ERROR,
-                message=words,
-                at=at,
-                subject=subject,
-                hint=hint,
-            )
-        )
+    def _find(self, code: str, message: str, *, at: Location, hint: str, subject: str = "") -> None:
+        found = findings.create(code, message, at=at, subject=subject, hint=hint)
+        self.findings.append(found)
 
 
 def _channel(channel: Channel, numbers: Mapping[str, int]) -> ChannelRecord:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from olmkit.base import findings
 from olmkit.base.diagnostics import Location
 from olmkit.catalog.blobs import wire
 from olmkit.catalog.blobs.blob import Blob
 from olmkit.catalog.bundles import migrate
 from olmkit.catalog.bundles.migrate import Level
 from olmkit.catalog.bundles.render import RenderedBundle
-from olmkit.catalog.templates import entries, findings
+from olmkit.catalog.templates import entries
 from olmkit.catalog.templates.findings import ENTRY
 from olmkit.catalog.templates.source import Template
 
@@ -39,7 +40,7 @@ def _image(template: Template, index: int, blob: Blob) -> str:
     fields = blob.fields
     for name in _FORBIDDEN:
         if fields[name]:
-            raise findings.refusal(
+            raise findings.error(
                 ENTRY,
                 f"a bundle of a basic template has no `{name}`",
                 at=template.at("entries", index, name),
@@ -47,7 +48,7 @@ def _image(template: Template, index: int, blob: Blob) -> str:
             )
     image: str = fields["image"]
     if not image:
-        raise findings.refusal(
+        raise findings.error(
             ENTRY,
             "a bundle of the template lacks `image`",
             at=template.at("entries", index),

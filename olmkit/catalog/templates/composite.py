@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
+from olmkit.base import findings
 from olmkit.base.diagnostics import Diagnostic, Location
 from olmkit.base.documents import Document, Key, field_path
 from olmkit.catalog.blobs import shapes
 from olmkit.catalog.blobs.shapes import Anything, Field, ListOf, Object, Shape, ShapeError, Text
-from olmkit.catalog.templates import findings, source
-from olmkit.catalog.templates.findings import ENTRY, FORM
+from olmkit.catalog.templates import source
+from olmkit.catalog.templates.findings import ENTRY, FORM, refuse_all
 
 
 class Builder(StrEnum):
@@ -113,7 +114,7 @@ def components(contribution: tuple[bytes, str], catalogs: tuple[bytes, str]) -> 
         if (one := _component(document, index, value, places, faults)) is not None
     ]
     faults += _colliding(made)
-    findings.refuse_all(faults)
+    refuse_all(faults)
     return made
 
 
@@ -127,11 +128,11 @@ def _catalogs(document: Document) -> dict[str, _Catalog]:
         if not root:
             message = f"catalog `{value['name']}` has no `destination.workingDir`"
             faults.append(
-                findings.found(FORM, message, at=at, hint="write the directory of the catalog")
+                findings.create(FORM, message, at=at, hint="write the directory of the catalog")
             )
         faults += [_unknown_builder(builder, at) for builder in builders if builder not in known]
         found.setdefault(value["name"], _Catalog(root=root, builders=frozenset(builders)))
-    findings.refuse_all(faults)
+    refuse_all(faults)
     return found
 
 
@@ -150,7 +151,7 @@ def _component(
     if catalog is None:
         there = ", ".join(f"`{one}`" for one in sorted(places)) or "none"
         faults.append(
-            findings.found(
+            findings.create(
                 ENTRY,
                 f"the catalog `{name}` of the component is not in the file of catalogs",
                 at=at,
@@ -164,7 +165,7 @@ def _component(
     if schema not in catalog.builders:
         listed = ", ".join(f"`{one}`" for one in sorted(catalog.builders)) or "none"
         faults.append(
-            findings.found(
+            findings.create(
                 ENTRY,
                 f"the catalog `{name}` does not permit the builder `{schema}`",
                 at=at,
@@ -182,12 +183,12 @@ def _component(
     for key in needed:
         if not config[key]:
             message = f"`config.{key}` of the `{schema}` component for `{name}` is empty"
-            faults.append(findings.found(ENTRY, message, at=_at(document, *below)))
+            faults.append(findings.create(ENTRY, message, at=_at(document, *below)))
     folder, output = (_inside(path) for path in (value["destination"]["path"], config["output"]))
     if folder is None or output is None:
         message = f"the component writes outside of the directory of the catalog `{name}`"
         hint = "remove the `..` from `destination.path` and `config.output`"
-        faults.append(findings.found(ENTRY, message, at=at, hint=hint))
+        faults.append(findings.create(ENTRY, message, at=at, hint=hint))
         return None
     return Component(
         catalog=name,
@@ -208,7 +209,7 @@ def _colliding(made: Sequence[Component]) -> Iterator[Diagnostic]:
         path = (one.root, one.folder, one.output)
         other = first.setdefault(path, one)
         if other is not one:
-            yield findings.found(
+            yield findings.create(
                 ENTRY,
                 f"two components write `{posixpath.join(*path)}`",
                 at=one.at,
@@ -220,9 +221,9 @@ def _fields(document: Document, shape: Object, schema: str) -> Mapping[str, Any]
     try:
         fields = shapes.read(shape, document.value)
     except ShapeError as error:
-        raise findings.refusal(FORM, error.message, at=document.at(*error.keys)) from None
+        raise findings.error(FORM, error.message, at=document.at(*error.keys)) from None
     if fields["schema"] != schema:
-        raise findings.refusal(
+        raise findings.error(
             FORM,
             f"the schema of the file is `{fields['schema']}`, not `{schema}`",
             at=_at(document, "schema"),
@@ -243,20 +244,20 @@ def _config(
     try:
         fields = shapes.read(shape, {} if value is None else value)
     except ShapeError as error:
-        faults.append(findings.found(FORM, error.message, at=at))
+        faults.append(findings.create(FORM, error.message, at=at))
         return None
     unknown = [field_path(keys) for keys in shapes.unknown(shape, value or {})]
     for name in unknown:
         known = ", ".join(f"`{each.name}`" for each in shape.fields)
         faults.append(
-            findings.found(FORM, f"unknown field `config.{name}`", at=at, hint=f"known: {known}")
+            findings.create(FORM, f"unknown field `config.{name}`", at=at, hint=f"known: {known}")
         )
     return None if unknown else fields
 
 
 def _unknown_builder(name: str, at: Location) -> Diagnostic:
     known = ", ".join(f"`{builder}`" for builder in Builder)
-    return findings.found(
+    return findings.create(
         FORM, f"unknown builder `{name[:100]}`", at=at, hint=f"the builders are {known}"
     )
 

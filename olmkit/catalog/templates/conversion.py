@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from olmkit.base import documents
+from olmkit.base import documents, findings
 from olmkit.base.diagnostics import InputError
 from olmkit.base.json import reader as json_reader
 from olmkit.base.json import text as json_text
@@ -20,8 +20,8 @@ from olmkit.catalog.blobs.blob import Blob
 from olmkit.catalog.blobs.fbc import Form
 from olmkit.catalog.bundles.migrate import Level
 from olmkit.catalog.bundles.render import RenderedBundle
-from olmkit.catalog.templates import findings, semver, source
-from olmkit.catalog.templates.findings import ENTRY
+from olmkit.catalog.templates import semver, source
+from olmkit.catalog.templates.findings import ENTRY, refuse_all
 from olmkit.catalog.templates.source import SCHEMAS, Kind
 
 _INDENT: Final = 4
@@ -83,8 +83,8 @@ def _basic(blobs: Sequence[Blob]) -> bytes:
         else:
             images[image] = blob
             continue
-        faults.append(findings.found(ENTRY, message, at=blob.document.at(), hint=hint))
-    findings.refuse_all(faults)
+        faults.append(findings.create(ENTRY, message, at=blob.document.at(), hint=hint))
+    refuse_all(faults)
     return _template(Kind.BASIC, map(_entry, blobs))
 
 
@@ -121,7 +121,7 @@ def _semver(blobs: Sequence[Blob]) -> bytes:
     named = f"{differing.schema} `{differing.name or differing.package}`"
     # What only the rendered catalog has is in no file.
     placed = next((blob for blob in blobs if blob is differing), blobs[0])
-    raise findings.refusal(
+    raise findings.error(
         ENTRY,
         f"the semver template cannot express {named}: rendered, it would be different or absent",
         at=placed.document.at(),
@@ -138,7 +138,7 @@ def _archetypes(blobs: Sequence[Blob], bundles: dict[str, RenderedBundle]) -> di
             continue
         match = _CHANNEL.fullmatch(blob.name)
         if match is None:
-            raise findings.refusal(
+            raise findings.error(
                 ENTRY,
                 f"the semver template has no channel with the name `{blob.name}`",
                 at=blob.document.at(),
@@ -148,7 +148,7 @@ def _archetypes(blobs: Sequence[Blob], bundles: dict[str, RenderedBundle]) -> di
         for entry in blob.fields["entries"] or ():
             bundle = bundles.get(entry["name"])
             if bundle is None or not bundle.image:
-                raise findings.refusal(
+                raise findings.error(
                     ENTRY,
                     f"the catalog has no image of `{entry['name']}`, which `{blob.name}` contains",
                     at=blob.document.at(),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from olmkit.base import findings
 from olmkit.base.diagnostics import InputError
 from olmkit.base.json import text as json_text
 from olmkit.catalog.blobs.blob import Blob
-from olmkit.catalog.templates import findings
 from olmkit.catalog.templates.findings import ENTRY
 from olmkit.catalog.templates.source import Template
 
@@ -24,17 +24,17 @@ def blobs(template: Template) -> Iterator[Blob]:
 def _blob(template: Template, index: int, value: Any) -> Blob:
     at = template.at("entries", index)
     if not isinstance(value, dict):
-        raise findings.refusal(
+        raise findings.error(
             ENTRY, "the entry is not an object", at=at, hint="write a blob with `schema`"
         )
     try:
         blob = Blob.of(value)
         blob.fields  # noqa: B018 - checks the types of the fields
     except InputError as error:
-        raise findings.refusal(ENTRY, error.message, at=at) from None
+        raise findings.error(ENTRY, error.message, at=at) from None
     if not blob.schema:
         shown = json_text.compact(value, escape_html=False).decode()[:_SHOWN]
-        raise findings.refusal(
+        raise findings.error(
             ENTRY,
             f"the entry `{shown}` lacks `schema`",
             at=at,

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 from typing import Any, Final
 
+from olmkit.base import findings
 from olmkit.base.diagnostics import Location
 from olmkit.base.versions import InvalidVersionError, Version
 from olmkit.catalog.blobs import wire
@@ -20,8 +21,8 @@ from olmkit.catalog.blobs.blob import Blob
 from olmkit.catalog.bundles import migrate
 from olmkit.catalog.bundles.migrate import Level
 from olmkit.catalog.bundles.render import RenderedBundle
-from olmkit.catalog.templates import facts, findings
-from olmkit.catalog.templates.findings import FORM, IMAGE, ORDER
+from olmkit.catalog.templates import facts
+from olmkit.catalog.templates.findings import FORM, IMAGE, ORDER, refuse_all
 from olmkit.catalog.templates.opm_release import CURRENT, Edges, OpmRelease
 from olmkit.catalog.templates.source import Template
 
@@ -74,7 +75,7 @@ def images(template: Template) -> Iterator[tuple[str, Location]]:
         some = True
         yield image, template.at(archetype, "bundles", index, "image")
     if not some:
-        raise findings.refusal(
+        raise findings.error(
             FORM,
             "the template does not list bundles",
             at=template.at(),
@@ -138,14 +139,14 @@ def _preference(template: Template) -> str:
         return kinds[-1]
     at = template.at("defaultChannelTypePreference")
     if preferred not in (MAJOR, MINOR):
-        raise findings.refusal(
+        raise findings.error(
             FORM,
             f"unknown `defaultChannelTypePreference` `{preferred[:100]}`",
             at=at,
             hint="use `major` or `minor`",
         )
     if preferred not in kinds:
-        raise findings.refusal(
+        raise findings.error(
             FORM,
             f"`defaultChannelTypePreference` is `{preferred}`, but the template generates no "
             f"{preferred}-version channels",
@@ -166,14 +167,14 @@ def _members(
         named, version = _identity(bundle, at)
         package = package or named
         if named != package:
-            raise findings.refusal(
+            raise findings.error(
                 IMAGE,
                 f"bundle `{bundle.name}` belongs to package `{named}`, not to `{package}`",
                 at=at,
                 hint="use a separate template for each package",
             )
         if bundle.name in members:
-            raise findings.refusal(
+            raise findings.error(
                 IMAGE,
                 f'duplicate bundle name "{bundle.name}" in `{archetype}`',
                 at=at,
@@ -187,7 +188,7 @@ def _members(
 def _identity(bundle: RenderedBundle, at: Location) -> tuple[str, Version]:
     identities = facts.identities(bundle)
     if len(identities) != 1:
-        raise findings.refusal(
+        raise findings.error(
             IMAGE,
             f"bundle `{bundle.name}` has {len(identities)} `olm.package` properties, expected 1",
             at=at,
@@ -196,7 +197,7 @@ def _identity(bundle: RenderedBundle, at: Location) -> tuple[str, Version]:
     try:
         return identities[0]["packageName"], Version.parse(text)
     except InvalidVersionError as error:
-        raise findings.refusal(
+        raise findings.error(
             IMAGE,
             f"bundle `{bundle.name}` has the invalid version `{text}`: {error.reason}",
             at=at,
@@ -206,9 +207,9 @@ def _identity(bundle: RenderedBundle, at: Location) -> tuple[str, Version]:
 
 def _check_order(archetypes: Sequence[Sequence[_Member]]) -> None:
     """Versions that differ by build metadata only have no order."""
-    findings.refuse_all(
+    refuse_all(
         [
-            findings.found(
+            findings.create(
                 ORDER,
                 f"the versions `{before.version}` of `{before.name}` and `{after.version}` of "
                 f"`{after.name}` cannot be ordered: they differ only in build metadata",

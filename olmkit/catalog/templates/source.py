@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from olmkit.base import documents
+from olmkit.base import documents, findings
 from olmkit.base.diagnostics import Diagnostic, InputError, Location
 from olmkit.base.documents import Document, Key, field_path
 from olmkit.catalog.blobs import shapes, stream, wire
 from olmkit.catalog.blobs.shapes import Anything, Field, ListOf, Object, ShapeError, Text, Truth
 from olmkit.catalog.blobs.stream import Part
-from olmkit.catalog.templates import findings
-from olmkit.catalog.templates.findings import FORM
+from olmkit.catalog.templates.findings import FORM, refuse_all
 
 
 class Kind(StrEnum):
@@ -135,13 +134,13 @@ def read(data: bytes, path: str, kind: Kind | None = None) -> Template:
     try:
         fields = shapes.read(_SHAPES[chosen], document.value)
     except ShapeError as error:
-        raise findings.refusal(FORM, error.message, at=document.at(*error.keys)) from None
+        raise findings.error(FORM, error.message, at=document.at(*error.keys)) from None
     template = Template(kind=chosen, fields=fields, document=document)
     if chosen is Kind.SEMVER:
-        findings.refuse_all(list(_strict(template)))
+        refuse_all(list(_strict(template)))
     schema = fields["schema"]
     if schema != SCHEMAS[chosen]:
-        raise findings.refusal(
+        raise findings.error(
             FORM,
             f"the schema of the template is `{schema}`, not `{SCHEMAS[chosen]}`"
             if schema
@@ -186,7 +185,7 @@ def first_document(data: bytes, path: str, noun: str) -> Document:
     """Return the first document of a file. Raises `InputError` for an empty one."""
     part = next(stream.read(data, path, check=_any, report=_any), None)
     if part is None:
-        raise findings.refusal(FORM, f"the {noun} is empty", at=Location(path=path))
+        raise findings.error(FORM, f"the {noun} is empty", at=Location(path=path))
     return _document(part)
 
 
@@ -206,14 +205,14 @@ def _document(part: Part) -> Document:
 
 def _detect(document: Document) -> Kind:
     if document.value is None:
-        raise findings.refusal(
+        raise findings.error(
             FORM,
             "the first document of the template is empty",
             at=document.at(),
             hint="remove the `---` before the template: only the first document is read",
         )
     if not isinstance(document.value, dict):
-        raise findings.refusal(
+        raise findings.error(
             FORM,
             f"the template is of type {shapes.kind(document.value)}, not an object",
             at=document.at(),
@@ -225,24 +224,24 @@ def _detect(document: Document) -> Kind:
             return kind
     names = ", ".join(f"`{name}`" for name in SCHEMAS.values())
     if not schema:
-        raise findings.refusal(
+        raise findings.error(
             FORM, "the template lacks `schema`", at=document.at(), hint=f"use one of {names}"
         )
     if schema in COMPOSITE:
-        raise findings.refusal(
+        raise findings.error(
             FORM,
             f"a composite template (`{schema}`) is rendered into the directories of catalogs",
             at=document.at("schema"),
             hint="run `olmkit catalog template composite -c composite.yaml -f catalogs.yaml`",
         )
     if schema in wire.SHAPES:
-        raise findings.refusal(
+        raise findings.error(
             FORM,
             f"the file begins with a blob of a catalog (`{schema}`), not with a template",
             at=document.at("schema"),
             hint="name the kind `basic`, if the file is a basic template of opm before 1.44",
         )
-    raise findings.refusal(
+    raise findings.error(
         FORM,
         f"unknown template schema `{schema[:100]}`",
         at=document.at("schema"),
@@ -259,14 +258,14 @@ def _strict(template: Template) -> Iterator[Diagnostic]:
     """Of semver templates, unknown and repeated keys are errors."""
     document = template.document
     for repeated in document.duplicate_keys():
-        yield findings.found(
+        yield findings.create(
             FORM,
             f"`{field_path(repeated.keys)}` is set twice",
             at=repeated.again,
             hint="keep one of the two",
         )
     for keys in shapes.unknown(_SHAPES[template.kind], document.value):
-        yield findings.found(
+        yield findings.create(
             FORM,
             f"unknown field `{field_path(keys)}`",
             at=document.at_key(*keys),

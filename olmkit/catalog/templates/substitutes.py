@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from olmkit.base import findings
 from olmkit.base.diagnostics import InputError, Location
 from olmkit.base.versions import InvalidVersionError, VersionRelease
 from olmkit.catalog.blobs import wire
@@ -15,7 +16,7 @@ from olmkit.catalog.blobs.blob import Blob
 from olmkit.catalog.bundles import migrate
 from olmkit.catalog.bundles.migrate import Level
 from olmkit.catalog.bundles.render import RenderedBundle
-from olmkit.catalog.templates import entries, facts, findings
+from olmkit.catalog.templates import entries, facts
 from olmkit.catalog.templates.findings import SUBSTITUTION
 from olmkit.catalog.templates.source import Template
 
@@ -31,7 +32,7 @@ def images(template: Template) -> Iterator[tuple[str, Location]]:
         name, base = item["name"], item["base"]
         at = template.at("substitutions", index)
         if problem := _problem(name, base, bases, names):
-            raise findings.refusal(
+            raise findings.error(
                 SUBSTITUTION,
                 problem,
                 at=at,
@@ -92,7 +93,7 @@ def _check_versions(
     at = template.at("substitutions", index)
     found = next((b for b in blobs if b.schema == wire.BUNDLE and b.name == base), None)
     if found is None:
-        raise findings.refusal(
+        raise findings.error(
             SUBSTITUTION,
             f"base bundle `{base}` does not exist in the catalog",
             at=at,
@@ -101,7 +102,7 @@ def _check_versions(
     old = _version(RenderedBundle.of(found), at)
     new = _version(substitute, at)
     if not old < new:
-        raise findings.refusal(
+        raise findings.error(
             SUBSTITUTION,
             f"base bundle `{base}` ({old}) is not less than substitute bundle "
             f"`{substitute.name}` ({new})",
@@ -114,11 +115,11 @@ def _version(bundle: RenderedBundle, at: Location) -> VersionRelease:
     try:
         found = facts.version(bundle)
     except InvalidVersionError as error:
-        raise findings.refusal(
+        raise findings.error(
             SUBSTITUTION, f"bundle `{bundle.name}`: {error.message}", at=at
         ) from None
     if found is None:
-        raise findings.refusal(
+        raise findings.error(
             SUBSTITUTION, f"bundle `{bundle.name}` lacks a single `olm.package` property", at=at
         )
     return found

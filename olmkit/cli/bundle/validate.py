@@ -115,7 +115,7 @@ def validate(
             ValidationReport(
                 results=results,
                 noun="bundle",
-                unreadable=("MET000", "unreadable-bundle"),
+                unreadable="MET000",
                 fail_on_warnings=fail_on_warnings,
                 sources=_sources(app, pulled),
                 title=lambda result: result.name or result.reference,

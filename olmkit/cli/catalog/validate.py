@@ -54,7 +54,7 @@ def validate(
         ValidationReport(
             results=results,
             noun="catalog",
-            unreadable=("FBC000", "unreadable-catalog"),
+            unreadable="FBC000",
             fail_on_warnings=fail_on_warnings,
             sources=app.sources,
         ),

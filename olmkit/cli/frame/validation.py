@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from olmkit.base import findings
 from olmkit.base.diagnostics import Diagnostic, Location, Severity
 from olmkit.cli.frame import options, output
 from olmkit.cli.frame.app import App
@@ -33,11 +34,11 @@ class Checks(NamedTuple):
 
 
 class ValidationReport(NamedTuple):
-    """The results of one check. `unreadable` is the rule for unreadable input."""
+    """The results of one check. `unreadable` is the code for unreadable input."""
 
     results: Sequence[ValidationResult]
     noun: str
-    unreadable: tuple[str, str]
+    unreadable: str
     fail_on_warnings: bool
     sources: ReadQuoted
     title: Callable[[Any], str] = lambda result: f"`{result.reference}`"
@@ -186,12 +187,9 @@ def _said(verdict: ValidationReport, result: ValidationResult) -> Sequence[Diagn
     """Return the findings; why something could not be read is one, next to others that could."""
     if result.error is None:
         return result.diagnostics
-    rule, name = verdict.unreadable
-    unread = Diagnostic(
-        rule=rule,
-        name=name,
-        severity=Severity.ERROR,
-        message=result.error.message,
+    unread = findings.create(
+        verdict.unreadable,
+        result.error.message,
         at=Location(path=result.reference),
         hint=result.error.hint,
     )

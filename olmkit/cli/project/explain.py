@@ -10,7 +10,7 @@ from click.shell_completion import CompletionItem
 from olmkit.cli.frame.app import App, command
 
 if TYPE_CHECKING:
-    from olmkit.rules.codes import Code
+    from olmkit.base.findings import Code
 
 
 def _complete(_: click.Context, __: click.Parameter, word: str) -> list[CompletionItem]:

@@ -110,7 +110,7 @@ def check(
         ValidationReport(
             results=results,
             noun="operator",
-            unreadable=("MET000", "unreadable-bundle"),
+            unreadable="MET000",
             fail_on_warnings=fail_on_warnings,
             sources=app.sources,
             facts=lambda result: {"name": result.name},

@@ -13,14 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from olmkit import __version__
-from olmkit.base import documents
+from olmkit.base import documents, findings
 from olmkit.base.diagnostics import ConfigurationError, Diagnostic, InputError
 from olmkit.base.documents import Document
 from olmkit.base.tree import Change, Changes, Tree, diff
 from olmkit.base.versions import Version
 from olmkit.bundle import layout, metadata, model
-from olmkit.bundle.generation import findings, generated_files, images
 from olmkit.bundle.generation import generate as generator
+from olmkit.bundle.generation import generated_files, images
+from olmkit.bundle.generation.findings import refusal
 from olmkit.bundle.generation.generate import BundleDraft, GeneratedBundle, GenerateRequest, Origin
 from olmkit.edges import disk, paths, whole_folder
 from olmkit.edges.images import transports
@@ -221,7 +222,7 @@ def known_digests(path: Path, names: Sequence[str]) -> dict[str, str]:
     """
     document = documents.load(disk.read_file(path, limit=MAX_INPUT_SIZE), str(path))
     if not isinstance(document.value, Mapping):
-        raise findings.refusal(
+        raise refusal(
             f"`{path}` contains no digests",
             at=document.at(),
             hint="write `registry/name:tag: sha256:…`, one image per line",
@@ -234,7 +235,7 @@ def known_digests(path: Path, names: Sequence[str]) -> dict[str, str]:
         try:
             Digest.parse(digest)
         except InputError as error:
-            raise findings.refusal(error.message, at=document.at(name)) from None
+            raise refusal(error.message, at=document.at(name)) from None
         pinned[name] = f"{images.without_tag(name)}@{digest}"
     return pinned
 
@@ -350,7 +351,7 @@ def _inputs(
         raise _joined(errors)
     if all(document.value is None for document in loaded):
         named = ", ".join(f"`{name}`" for name in options.inputs)
-        raise findings.refusal(
+        raise refusal(
             f"there is no Kubernetes object in {named}",
             hint="pipe the output of `kustomize build config/manifests` into `--input -`",
         )
@@ -483,7 +484,7 @@ class _Written:
         files[generated_files.FILE] = generated_files.text(recorded)
         self.parts.append((self.output, diff(Tree(files), found, stale=untouched)))
         self.notes += [
-            findings.found(
+            findings.create(
                 "PRJ117",
                 f"`{self.output / name}` is no longer generated, but is kept because it was edited",
                 hint="remove it if the bundle does not need it",

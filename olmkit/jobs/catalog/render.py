@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from olmkit.base import diagnostics as diagnostics_
+from olmkit.base import findings
 from olmkit.base.diagnostics import (
     ConfigurationError,
     Diagnostic,
@@ -22,7 +23,7 @@ from olmkit.base.diagnostics import (
 from olmkit.base.tree import Tree
 from olmkit.catalog.blobs import fbc, wire
 from olmkit.catalog.blobs.blob import Blob
-from olmkit.catalog.bundles import findings, migrate, render, source_bundle
+from olmkit.catalog.bundles import migrate, render, source_bundle
 from olmkit.catalog.bundles.migrate import Level
 from olmkit.catalog.bundles.render import RenderedBundle
 from olmkit.catalog.bundles.source_bundle import SourceBundle
@@ -383,7 +384,7 @@ def _image(found: ImageFiles, reference: str, chosen: _RenderOptions) -> Rendere
     pulled = _pull_spec(found.source, reference)
     made = _bundle(found.tree, reference, chosen, pulled)
     if not chosen.image and pulled is None:
-        note = findings.found(
+        note = findings.create(
             "FBC907",
             f"the catalog does not contain the location of the image of `{made.blobs[0].name}`",
             hint="pass the location that you will push it to: `--image registry/name:tag`",

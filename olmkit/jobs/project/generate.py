@@ -20,7 +20,7 @@ from olmkit.apis.crds.schema import Options
 from olmkit.apis.findings import Findings
 from olmkit.apis.model import Sources
 from olmkit.apis.python import source
-from olmkit.base import documents, names
+from olmkit.base import documents, findings, names
 from olmkit.base.diagnostics import (
     ConfigurationError,
     Diagnostic,
@@ -192,23 +192,18 @@ def _as_made(workspace: Workspace, project: Project) -> Project:
     settings, names = found.applied(project.settings)
     place = Location(path=_prefix(workspace.folder) + makefile.MAKEFILE, line=found.line)
     notes = [
-        Diagnostic(
-            rule="PRJ009",
-            name="makefile-option-ignored",
-            severity=Severity.WARNING,
-            message=one.message,
+        findings.create(
+            "PRJ009",
+            one.message,
             at=place,
             hint=one.hint,
         )
         for one in found.ignored
     ]
     if names:
-        note = Diagnostic(
-            rule="PRJ008",
-            name="makefile-options",
-            severity=Severity.INFO,
-            message=f"{', '.join(f'`{name}`' for name in names)}: as the Makefile runs "
-            f"controller-gen",
+        note = findings.create(
+            "PRJ008",
+            f"{', '.join(f'`{name}`' for name in names)}: as the Makefile runs controller-gen",
             at=place,
             hint="use [tool.olmkit] or `--set` to override it",
         )

@@ -12,13 +12,13 @@ from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
+from olmkit.base import findings
 from olmkit.base.diagnostics import (
     ConfigurationError,
     Diagnostic,
     InputError,
     Location,
     OlmkitError,
-    Severity,
 )
 from olmkit.bundle import layout
 from olmkit.edges import disk, paths, workers
@@ -309,11 +309,9 @@ def _unread(error: OlmkitError, shown: str) -> tuple[Diagnostic, ...]:
     if isinstance(error, InputError) and error.diagnostics:
         return tuple(error.diagnostics)
     return (
-        Diagnostic(
-            rule="MET000",
-            name="unreadable-bundle",
-            severity=Severity.ERROR,
-            message=error.message,
+        findings.create(
+            "MET000",
+            error.message,
             at=Location(path=shown),
             hint=error.hint,
         ),

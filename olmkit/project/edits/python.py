@@ -14,7 +14,8 @@ import sys
 import tokenize
 from collections.abc import Callable, Sequence
 
-from olmkit.base.diagnostics import Diagnostic, InputError, Location, Severity
+from olmkit.base import findings
+from olmkit.base.diagnostics import InputError, Location
 from olmkit.project.edits import python_shape
 from olmkit.project.edits.yaml import MARKER
 
@@ -283,11 +284,9 @@ def _joined(lines: Sequence[str]) -> bytes:
 
 
 def _refusal(message: str, at: Location, hint: str) -> InputError:
-    found = Diagnostic(
-        rule="PRJ011",
-        name="unfit-source",
-        severity=Severity.ERROR,
-        message=message,
+    found = findings.create(
+        "PRJ011",
+        message,
         at=at,
         hint=hint,
     )

@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from olmkit.base import documents
-from olmkit.base.diagnostics import Diagnostic, InputError, Location, Severity
+from olmkit.base import documents, findings
+from olmkit.base.diagnostics import InputError, Location
 from olmkit.base.documents import Document, Key
 
 MARKER = "+kubebuilder:scaffold:"
@@ -136,11 +136,9 @@ def _holds(found: Any, wanted: Any) -> bool:
 
 
 def _refusal(message: str, at: Location, hint: str = "write it in block style") -> InputError:
-    found = Diagnostic(
-        rule="PRJ010",
-        name="unfit-for-editing",
-        severity=Severity.ERROR,
-        message=message,
+    found = findings.create(
+        "PRJ010",
+        message,
         at=at,
         hint=hint,
     )

@@ -11,30 +11,27 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from olmkit.base.diagnostics import Diagnostic, InputError, Location, Severity
+from olmkit.base import findings
+from olmkit.base.diagnostics import Diagnostic, InputError, Location
 from olmkit.base.documents import Document
 from olmkit.kube import objects
 from olmkit.kube.objects import GVK, Manifest
 
-RULE, RULE_NAME = "PRJ120", "kustomization"
+RULE = "PRJ120"
 PIPE_HINT = "pipe the output of `kustomize build` into `--input -`"
 
 
 def refusal(message: str, at: Location | None, hint: str = "") -> InputError:
     """Return the error for an overlay that cannot be built, with its place."""
-    found = Diagnostic(
-        rule=RULE, name=RULE_NAME, severity=Severity.ERROR, message=message, at=at, hint=hint
-    )
+    found = findings.create(RULE, message, at=at, hint=hint)
     return InputError(message, hint, (found,))
 
 
 def idle_patch(at: Location) -> Diagnostic:
     """Return the finding for a patch whose target is nothing, which kustomize passes over."""
-    return Diagnostic(
-        rule="PRJ121",
-        name="idle-patch",
-        severity=Severity.WARNING,
-        message="the `target` of the patch matches no resource, so it changes nothing",
+    return findings.create(
+        "PRJ121",
+        "the `target` of the patch matches no resource, so it changes nothing",
         at=at,
         hint="correct the target, or remove the patch",
     )

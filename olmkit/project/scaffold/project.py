@@ -15,13 +15,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import olmkit
-from olmkit.base import documents, names
+from olmkit.base import documents, findings, names
 from olmkit.base.diagnostics import (
     ConfigurationError,
     Diagnostic,
     InputError,
     Location,
-    Severity,
 )
 from olmkit.base.tree import File, Tree
 from olmkit.kube import objects
@@ -103,11 +102,9 @@ class Draft:
 
     def note(self, message: str, path: str, hint: str = "") -> None:
         self.notes.append(
-            Diagnostic(
-                rule="PRJ012",
-                name="unfinished-scaffold",
-                severity=Severity.WARNING,
-                message=message,
+            findings.create(
+                "PRJ012",
+                message,
                 at=Location(path=path),
                 hint=hint,
             )

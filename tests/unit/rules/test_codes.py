@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 
 from olmkit.base.diagnostics import ConfigurationError
-from olmkit.bundle.generation import findings as bundle_findings
-from olmkit.catalog.bundles import findings as catalog_findings
 from olmkit.rules import codes
 from olmkit.rules.engine import Facts
 
@@ -21,21 +19,20 @@ def test_every_code_in_the_sources_is_registered(root: Path) -> None:
     used = {
         code
         for path in (root / "olmkit").rglob("*.py")
-        if path.name != "codes.py"
+        if path.relative_to(root).as_posix() != "olmkit/base/findings.py"
         for code in CODE.findall(path.read_text("utf-8"))
     }
     assert used - set(codes.register()) == set()
     assert set(codes.register()) - used == set()
 
 
-@pytest.mark.parametrize("table", [bundle_findings.KINDS, catalog_findings.KINDS])
-def test_names_and_severities_are_those_that_are_reported(
-    table: dict[str, tuple[str, str]],
-) -> None:
-    known = codes.register()
-    assert {code: (known[code].name, known[code].severity) for code in table} == {
-        code: tuple(kind) for code, kind in table.items()
+def test_only_the_table_and_the_engine_create_findings(root: Path) -> None:
+    creators = {
+        path.relative_to(root / "olmkit").as_posix()
+        for path in (root / "olmkit").rglob("*.py")
+        if re.search(r"(?<!class )\bDiagnostic\(", path.read_text("utf-8"))
     }
+    assert creators == {"base/findings.py", "rules/engine.py"}
 
 
 @pytest.mark.parametrize("code", sorted(codes.register()))

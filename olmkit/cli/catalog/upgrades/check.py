@@ -77,7 +77,7 @@ def check(
         ValidationReport(
             results=(found,),
             noun="catalog",
-            unreadable=("FBC000", "unreadable-catalog"),
+            unreadable="FBC000",
             fail_on_warnings=fail_on_warnings,
             sources=app.sources,
         ),

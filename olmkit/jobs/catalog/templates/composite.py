@@ -8,15 +8,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from olmkit.base import findings
 from olmkit.base.diagnostics import ConfigurationError, Diagnostic, InputError, RemoteError
 from olmkit.base.tree import Change, Changes, Tree, diff
 from olmkit.catalog.blobs import fbc
 from olmkit.catalog.blobs.blob import Blob
 from olmkit.catalog.blobs.fbc import Form
 from olmkit.catalog.bundles.migrate import Level
-from olmkit.catalog.templates import composite, findings
+from olmkit.catalog.templates import composite
 from olmkit.catalog.templates.composite import Builder, Component
-from olmkit.catalog.templates.findings import ENTRY
+from olmkit.catalog.templates.findings import ENTRY, refuse_all
 from olmkit.catalog.templates.opm_release import CURRENT, OpmRelease
 from olmkit.catalog.templates.source import Kind
 from olmkit.edges import disk, paths
@@ -106,9 +107,9 @@ async def _fetched(web: Web, url: str) -> bytes:
 
 def _check_commands(components: Iterable[Component]) -> None:
     """Raise an error if a file runs a program without the user's permission."""
-    findings.refuse_all(
+    refuse_all(
         [
-            findings.found(
+            findings.create(
                 ENTRY,
                 f"the component for `{one.catalog}` runs the program `{one.command[0]}`",
                 at=one.at,
@@ -148,7 +149,7 @@ def _input(component: Component, folder: Path) -> Path:
     named = Path(component.input)
     found = next((path for path in (named, folder / named) if paths.exists(path)), None)
     if found is None:
-        raise findings.refusal(
+        raise findings.error(
             ENTRY,
             f"the input `{component.input}` does not exist",
             at=component.at,

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from olmkit.base import findings
 from olmkit.base.diagnostics import Diagnostic, Location, OlmkitError, RemoteError, Severity
 from olmkit.catalog import model
 from olmkit.catalog.blobs.blob import Blob
 from olmkit.catalog.bundles.migrate import Level
 from olmkit.catalog.bundles.render import RenderedBundle
-from olmkit.catalog.templates import basic, findings, semver, source, substitutes
-from olmkit.catalog.templates.findings import IMAGE
+from olmkit.catalog.templates import basic, semver, source, substitutes
+from olmkit.catalog.templates.findings import IMAGE, refuse_all
 from olmkit.catalog.templates.opm_release import CURRENT, OpmRelease
 from olmkit.catalog.templates.source import Kind, Template
 from olmkit.edges import disk
@@ -111,7 +112,7 @@ def _check(blobs: Sequence[Blob]) -> None:
     """Raise `InputError` if blobs are not a valid catalog for OLM."""
     rules = engine.choose(engine.profile("operator-sdk"), subject=CATALOG)
     found = engine.run(model.of_blobs(blobs), rules)
-    findings.refuse_all([one for one in found if one.severity is Severity.ERROR])
+    refuse_all([one for one in found if one.severity is Severity.ERROR])
 
 
 async def _pulled(
@@ -156,12 +157,12 @@ async def _pulled(
         more = len(images) - 1
         others = f" and of {more} other image{'s' if more > 1 else ''}" if more else ""
         text = f"cannot render the bundle of image `{image}`{others}: {message}"
-        faults.append(findings.found(IMAGE, text, at=named[image], hint=error.hint))
+        faults.append(findings.create(IMAGE, text, at=named[image], hint=error.hint))
         faults += [one for _, error in images for one in error.diagnostics]
     errors = [error for images in failed.values() for _, error in images]
     remote = next((error for error in errors if isinstance(error, RemoteError)), None)
     if remote is not None:
         remote.diagnostics = tuple(faults)
         raise remote
-    findings.refuse_all(faults)
+    refuse_all(faults)
     return read, tuple(notes)
