@@ -6,22 +6,50 @@ import functools
 import re
 from typing import Final
 
-MOST: Final = 160
-"""Characters of one value in a message; an image reference with its digest fits."""
-_MOST_OF_MESSAGE: Final = 600
+MOST: Final = 120
+"""Characters of one value in a message; the digest of an image reference is not counted."""
+MOST_OF_MESSAGE: Final = 600
+"""Characters of a finding's message, and of a line of an error."""
 _MOST_OF_HINT_PART: Final = 400
+_MOST_LINES: Final = 40
+_DIGEST: Final = r"@sha(?:256:[0-9a-f]{64}|512:[0-9a-f]{128})\Z"
 # What quotes enclose, also without the closing one where a text was cut before; what has no space.
-_LONG: Final = r"`[^`]{%d,}(?:`|\Z)|\"[^\"]{%d,}\"|[^\s`\"]{%d,}"
+_LONG: Final = r"`[^`]{%d,}(?:`|\Z)|\"(?:[^\"\\]|\\.){%d,}\"|[^\s`\"]{%d,}"
+# Programs whose commands are in hints: a command that is cut cannot be typed.
+_COMMAND: Final = (
+    r"`(?:ansible-galaxy|cosign|docker|git|go|helm|kubectl|kustomize|make|olmkit|openssl|opm|"
+    r"operator-sdk|pip|podman|preflight|python|skopeo) "
+)
 
 
 def shortened(text: str, limit: int = MOST) -> str:
-    """Return the text, or its beginning with `…` at its end: at most `limit` characters."""
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    """Return the text, or its beginning with `…`: at most `limit` characters.
+
+    Paths and URLs keep their end too, and image references their digest, which is not counted.
+    """
+    if len(text) <= limit:
+        return text
+    if found := re.search(_DIGEST, text):
+        return shortened(text[: found.start()], limit) + found[0]
+    is_path = "/" in text and not any(char.isspace() for char in text)
+    return _both_ends(text, limit) if is_path else text[: limit - 1] + "…"
 
 
 def bounded_message(text: str) -> str:
     """Return a message in which each value is cut, and which is cut as a whole."""
-    return shortened(_with_short_values(text, MOST), _MOST_OF_MESSAGE)
+    return shortened(_with_short_values(text, MOST), MOST_OF_MESSAGE)
+
+
+def bounded_error(text: str) -> str:
+    """Return the message of an error in which each value, line and the number of lines is cut.
+
+    Of a long line both ends stay: API servers put the reason behind the object.
+    """
+    lines = _with_short_values(_without_dumps(text), MOST).split("\n")
+    if len(lines) > _MOST_LINES:
+        half = _MOST_LINES // 2
+        lines[half:-half] = [f"… ({len(lines) - 2 * half} more lines)"]
+    return "\n".join(_both_ends(line, MOST_OF_MESSAGE) for line in lines)
 
 
 def bounded_values(text: str) -> str:
@@ -30,15 +58,40 @@ def bounded_values(text: str) -> str:
 
 
 def bounded_hint(text: str) -> str:
-    """Return a hint with each value truncated; commands, with spaces, only if very long."""
+    """Return a hint with each value truncated; commands only if very long."""
     if len(text) <= MOST:
         return text
 
     def cut(match: re.Match[str]) -> str:
         found = match[0]
-        return _cut(found, _MOST_OF_HINT_PART if " " in found else MOST)
+        return _cut(found, _MOST_OF_HINT_PART if re.match(_COMMAND, found) else MOST)
 
-    return _pattern(MOST).sub(cut, text)
+    return shortened(_pattern(MOST).sub(cut, text), MOST_OF_MESSAGE)
+
+
+def _without_dumps(text: str) -> str:
+    """Return the text with long objects in braces cut: JSON, and structs as Go prints them."""
+    if len(text) <= MOST or "{" not in text:
+        return text
+    parts = []
+    start = depth = written = 0
+    for index, char in enumerate(text):
+        if char == "{":
+            start = index if depth == 0 else start
+            depth += 1
+        elif char == "}" and depth:
+            depth -= 1
+            if depth == 0 and index + 1 - start > MOST:
+                parts += [text[written:start], _both_ends(text[start : index + 1], MOST)]
+                written = index + 1
+    return "".join(parts) + text[written:]
+
+
+def _both_ends(text: str, limit: int) -> str:
+    if len(text) <= limit:
+        return text
+    end = limit // 2
+    return text[: limit - end - 1] + "…" + text[-end:]
 
 
 def _with_short_values(text: str, limit: int) -> str:

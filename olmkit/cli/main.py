@@ -337,7 +337,7 @@ def misuse_text(message: str, command: str, hint: str = "") -> str:
     meant = re.sub(r"'([^'`]+)'", r"`\1`", meant.replace("', '", "' or '"))
     if not hint:
         hint = f"did you mean {meant}" if meant else f"`{command} --help` shows the usage"
-    said = texts.bounded_values(f"{said[:1].lower()}{said[1:]}")
+    said = texts.bounded_error(f"{said[:1].lower()}{said[1:]}")
     return f"error: {said}\nhint: {texts.bounded_hint(hint)}"
 
 

@@ -27,7 +27,9 @@ def parse(data: bytes | None, path: str) -> Mapping[str, str]:
         value: Any = tomllib.loads(data.decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigurationError(f"`{path}` is not TOML: {error}") from None
-    said = value.get("tool", {}).get("olmkit", {}).get(SECTION, {})
+    said = value
+    for name in ("tool", "olmkit", SECTION):
+        said = said.get(name, {}) if isinstance(said, dict) else {}
     if not isinstance(said, dict):
         raise ConfigurationError(f"`tool.olmkit.{SECTION}` of `{path}` is not a table")
     for rule, reason in said.items():

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import TypeVar
 
+from olmkit.base import texts
 from olmkit.base.diagnostics import Related, Severity
 from olmkit.base.names import MAX_LABEL
 from olmkit.base.quoting import quoted
@@ -399,7 +400,7 @@ def entry_without_bundle(catalog: Catalog) -> Iterator[Finding]:
     for channel in _channels(catalog):
         missing = [entry for entry in channel.entries.values() if entry.bundle is None]
         if missing:
-            names = " ".join(sorted(entry.name for entry in missing))
+            names = " ".join(sorted(texts.shortened(entry.name) for entry in missing))
             yield Finding(
                 f"no olm.bundle blobs found in package {quoted(channel.package)} for olm.channel "
                 f"entries [{names}]",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from olmkit.base import texts
 from olmkit.base.diagnostics import Severity
 from olmkit.bundle.model import CERT_MANAGER_INJECTION, Bundle, CustomResourceDefinition
 from olmkit.kube import objects as kube_objects
@@ -32,7 +33,7 @@ def crd_api_version(bundle: Bundle) -> Iterator[Finding]:
     for crd in bundle.crds:
         if crd.api_version not in API_VERSIONS:
             yield Finding(
-                f"unsupported CRD version {crd.api_version}".rstrip(),
+                f"unsupported CRD version {texts.shortened(crd.api_version)}".rstrip(),
                 at=crd.at("apiVersion"),
                 hint=f"write `{API_VERSIONS[0]}`",
             )

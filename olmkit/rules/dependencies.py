@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from olmkit.base import documents
+from olmkit.base import documents, texts
 from olmkit.base.diagnostics import Related, Severity
 from olmkit.base.documents import Document, Key
 from olmkit.bundle import constraints
@@ -108,7 +108,7 @@ def dependency_unreadable(bundle: Bundle) -> Iterator[Finding]:
         if not _is_readable(entry):
             known = entry.type in _SHAPES
             yield Finding(
-                f"couldn't parse dependency of type {entry.type}".rstrip(),
+                f"couldn't parse dependency of type {texts.shortened(entry.type)}".rstrip(),
                 at=entry.at("value") if known else entry.at("type"),
                 hint=_SHAPES[entry.type]
                 if known

@@ -253,7 +253,6 @@ PROFILES: Mapping[str, Profile] = {
 
 _rules: dict[str, Rule] = {}
 _loaded: set[str] = set()
-_MAX_MESSAGE = 600
 _CODE = re.compile(r"[A-Z]{3}[0-9]{3}")
 
 
@@ -488,10 +487,8 @@ def _load(subject: str, suites: frozenset[str] | None = None) -> None:
 
 
 def _shown(message: str) -> str:
-    """Return the message on one line of limited length."""
-    if "\n" in message:
-        message = message.replace("\n", "\\n")
-    return message if len(message) <= _MAX_MESSAGE else f"{message[:_MAX_MESSAGE]}…"
+    """Return the message on one line; `Diagnostic` limits its length."""
+    return message.replace("\n", "\\n") if "\n" in message else message
 
 
 def _one_line(error: Exception) -> str:

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, NoReturn
 
+from olmkit.base import texts
 from olmkit.base.diagnostics import Severity
 from olmkit.bundle.model import GVK, Bundle, ClusterServiceVersion
 from olmkit.kube import objects
@@ -157,7 +158,7 @@ def api_without_example(bundle: Bundle) -> Iterator[Finding]:
     shown = {gvk_of(item) for item in examples.items}
     for gvk in sorted(set(provided_apis(examples.csv)) - shown):
         yield Finding(
-            f"{gvk}: provided API should have an example annotation",
+            f"{texts.shortened(str(gvk))}: provided API should have an example annotation",
             at=_at(examples),
             hint=f"add a `{gvk.kind}` to `{examples.annotation}`",
         )

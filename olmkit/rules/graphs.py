@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from olmkit.base import texts
 from olmkit.base.diagnostics import Severity
 from olmkit.base.quoting import quoted
 from olmkit.base.versions import InvalidRangeError, VersionRange
@@ -70,7 +71,7 @@ def several_channel_heads(catalog: Catalog) -> Iterator[Finding]:
                 {name: channel.entries[name] for name in heads}
             )
             yield Finding(
-                f"multiple channel heads found in graph: {', '.join(heads)}",
+                f"multiple channel heads found in graph: {', '.join(map(texts.shortened, heads))}",
                 at=channel.place.at("entries", newest.index, "name"),
                 hint=f"let `{newest.name}` replace `{others[0].name}`"
                 + (" and skip the others" if others[1:] else "")

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from olmkit.base import names
+from olmkit.base import names, texts
 from olmkit.base.diagnostics import Fix, Location, Related, Severity
 from olmkit.bundle import layout, model
 from olmkit.bundle.model import Bundle
@@ -176,7 +176,7 @@ def no_manifests(bundle: Bundle) -> Iterator[Finding]:
     else:
         hint = "put the manifests into this folder"
     yield Finding(
-        f"The directory {directory} contains no yaml files",
+        f"The directory {texts.shortened(directory)} contains no yaml files",
         at=_at(bundle, model.MANIFESTS) if bundle.annotations_document else bundle.place(),
         hint=hint,
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from olmkit.base import names
+from olmkit.base import names, texts
 from olmkit.base.diagnostics import Fix, Related, Severity
 from olmkit.base.documents import Document, Duplicate
 from olmkit.bundle import layout, model
@@ -222,7 +222,8 @@ def empty_manifest(bundle: Bundle) -> Iterator[Finding]:
         if later:
             kind = objects.scalar_text(objects.mapping(later[0].value).get("kind")) or "object"
             yield Finding(
-                f"the first document of the file is empty, and the {kind} comes after it",
+                "the first document of the file is empty, and the "
+                f"{texts.shortened(kind)} comes after it",
                 at=later[0].at(),
                 hint="remove the `---` before it; only the first document is read",
             )
@@ -242,7 +243,8 @@ def unsupported_kind(bundle: Bundle) -> Iterator[Finding]:
     for resource in _resources(bundle):
         if resource.kind not in KINDS:
             yield Finding(
-                f"{resource.gvk}: unsupported media type registry+v1 for bundle object",
+                f"{texts.shortened(str(resource.gvk))}: unsupported media type registry+v1 "
+                "for bundle object",
                 at=resource.at("kind"),
                 hint=_unsupported_hint(resource.kind),
                 fix=_kind_fix(resource),
@@ -262,7 +264,7 @@ def object_metadata(bundle: Bundle) -> Iterator[Finding]:
         if resource.kind in KINDS:
             for problem in field_errors.object_metadata(resource.metadata):
                 yield Finding(
-                    f"{resource.name}: error validating object: {problem.message}",
+                    f"{texts.shortened(resource.name)}: error validating object: {problem.message}",
                     at=resource.at(*problem.keys),
                     hint="remove it: OLM sets the namespace"
                     if problem.keys[-1] == "namespace"

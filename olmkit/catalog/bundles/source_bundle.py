@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn, TypeVar
 
-from olmkit.base import findings
+from olmkit.base import findings, texts
 from olmkit.base.diagnostics import Diagnostic, InputError, Location
 from olmkit.base.documents import Document, Key, field_path
 from olmkit.base.go import floats
@@ -443,7 +443,7 @@ def _api(csv: Document, value: Mapping[str, str] | None, section: str, keys: Key
             raise _misfit(
                 csv,
                 (*keys, "name"),
-                f"couldn't parse plural.group from crd name: {name}",
+                f"couldn't parse plural.group from crd name: {texts.shortened(name)}",
                 hint="name the CRD as `<plural>.<group>`",
             )
     return Api(group=group, version=value["version"], kind=value["kind"], plural=name)

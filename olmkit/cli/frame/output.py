@@ -74,7 +74,7 @@ def error_text(error: OlmkitError, sources: ReadQuoted = no_sources, *, color: b
         error.message in (found.message, f"{found.at}: {found.message}")
         for found in error.diagnostics
     ):
-        message, hint = texts.bounded_values(error.message), texts.bounded_hint(error.hint)
+        message, hint = texts.bounded_error(error.message), texts.bounded_hint(error.hint)
         line = f"{paint('error', 'red', 'bold', on=color)}: {printable(message)}"
         if hint:
             line += f"\n{paint('hint', 'cyan', on=color)}: {printable(hint)}"
@@ -160,7 +160,7 @@ def envelope(
         "diagnostics": [diagnostic_json(found) for found in diagnostics],
     }
     if error is not None:
-        message, hint = texts.bounded_values(error.message), texts.bounded_hint(error.hint)
+        message, hint = texts.bounded_error(error.message), texts.bounded_hint(error.hint)
         value["error"] = _without_nothing({"message": message, "hint": hint or None})
     return json_text(value)
 

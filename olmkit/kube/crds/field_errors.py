@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from olmkit.base import names
+from olmkit.base import names, texts
 
 Key = str | int
 
@@ -60,10 +60,9 @@ def path(keys: Iterable[Key]) -> str:
 
 
 def invalid(keys: tuple[Key, ...], value: Any, detail: str) -> FieldError:
-    """Return the error for an invalid value; of a long value, 200 characters are shown."""
-    shown = json.dumps(value, ensure_ascii=False)
-    if len(shown) > 200:  # messages stay one readable line
-        shown = shown[:200] + "…"
+    """Return the error for an invalid value; a long value is cut."""
+    shown = texts.shortened(value) if isinstance(value, str) else value
+    shown = texts.shortened(json.dumps(shown, ensure_ascii=False), texts.MOST + 2)
     return FieldError(keys, f"{path(keys)}: Invalid value: {shown}: {detail}")
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from olmkit.base import texts
+
 MOST: Final = 8  # MaxSelectableFields
 _SCALARS: Final = ("string", "boolean", "integer")
 
@@ -20,7 +22,7 @@ def problem(schema: Any, path: str) -> str:
         found = (
             "array notation is not allowed"
             if path.startswith("[")
-            else (f"expected [ or . but got: {name}")
+            else (f"expected [ or . but got: {texts.shortened(name)}")
         )
         return f"is an invalid path: {found}"
     node: Any = schema

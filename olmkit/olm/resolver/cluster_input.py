@@ -94,7 +94,7 @@ def _installed(csv: Manifest) -> Installed:
         provided=tuple(_apis(defined.get("owned"))),
         required=tuple(_apis(defined.get("required"))),
     )
-    note = objects.metadata(csv).get("annotations", {}).get(_PROPERTIES)
+    note = mapping(objects.metadata(csv).get("annotations")).get(_PROPERTIES)
     if not isinstance(note, str):
         return found
     properties, trouble = installed_entries.annotated(note)

@@ -219,6 +219,11 @@ def _parse(data: bytes, path: str) -> tuple[ast.Module, list[str]]:
         words = getattr(error, "msg", None) or str(error)
         at = Location(path=path, line=line, column=column)
         raise _refusal(f"the file is not valid Python: {words}", at, "") from None
+    before, bare, _ = text.replace("\r\n", "\n").partition("\r")
+    if bare:
+        at = Location(path=path, line=before.count("\n") + 1)
+        hint = "save the file with line feeds at the ends of lines"
+        raise _refusal("`\\r` ends a line", at, hint)
     return tree, text.split("\n")
 
 

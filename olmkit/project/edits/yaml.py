@@ -18,6 +18,9 @@ from olmkit.base.documents import Document, Key
 MARKER = "+kubebuilder:scaffold:"
 
 _COMMENT = re.compile(r"\s*#")
+_BYTE_ORDER = "\ufeff"
+# YAML 1.1 ends a line with each of these, and editors show most of them inside a line.
+_ODD_LINE_END = re.compile("\r(?!\n)|[\x85\u2028\u2029]")
 
 
 def with_item(
@@ -145,12 +148,28 @@ def _refusal(message: str, at: Location, hint: str = "write it in block style") 
     return InputError.of(found)
 
 
+def _decoded(data: bytes, path: str) -> str:
+    """Return the text of a file whose lines are those that the positions of values count."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        at = Location(path=path)
+        raise _refusal("the file is not UTF-8", at, "save it as UTF-8") from None
+    if odd := _ODD_LINE_END.search(text):
+        at = Location(path=path, line=text.count("\n", 0, odd.start()) + 1)
+        hint = "save the file with line feeds at the ends of lines"
+        raise _refusal(f"`{ascii(odd[0])[1:-1]}` ends a line", at, hint)
+    return text
+
+
 class _Text:
     """The lines of one file, and the document that they hold."""
 
     def __init__(self, data: bytes, path: str) -> None:
         self.document: Document = documents.load_yaml(data, path)
-        text = data.decode("utf-8")
+        text = _decoded(data, path)
+        self._byte_order = _BYTE_ORDER if text.startswith(_BYTE_ORDER) else ""
+        text = text.removeprefix(_BYTE_ORDER)
         self._newline = "\r\n" if "\r\n" in text else "\n"
         self._lines = [line.removesuffix("\r") for line in text.split("\n")]
         if self._lines and self._lines[-1] == "":
@@ -159,7 +178,7 @@ class _Text:
             raise _refusal("the file has no keys", self.document.at(), "")
 
     def data(self) -> bytes:
-        return (self._newline.join([*self._lines, ""])).encode()
+        return (self._byte_order + self._newline.join([*self._lines, ""])).encode()
 
     def has_key(self, keys: tuple[Key, ...]) -> bool:
         above = self.document.get(*keys[:-1])

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from olmkit.base import texts
 from olmkit.base.diagnostics import Severity
 from olmkit.bundle.model import Bundle
 from olmkit.kube import objects as kube
@@ -148,7 +149,8 @@ def scc_several(bundle: Bundle) -> Iterator[Finding]:
     }
     if csv is not None and len(names) > 1:
         yield Finding(
-            f"the CSV requests {len(names)} SecurityContextConstraints: {', '.join(sorted(names))}",
+            f"the CSV requests {len(names)} SecurityContextConstraints: "
+            + ", ".join(map(texts.shortened, sorted(names))),
             at=next(iter(names.values())).at,
             hint="request one",
         )

@@ -46,11 +46,54 @@ def test_an_image_reference_with_its_digest_stays() -> None:
     assert image in texts.bounded_message(f"the registry does not have `{image}` at this moment")
 
 
+def test_digest_is_not_counted() -> None:
+    digest = f"@sha256:{'0' * 64}"
+    assert texts.shortened("p" * 120 + digest) == "p" * 120 + digest
+    assert texts.shortened("p" * 130 + digest) == "p" * 119 + "…" + digest
+
+
+def test_path_keeps_both_ends() -> None:
+    shown = texts.shortened(f"/home/{'p' * 200}/config/manager.yaml")
+    assert shown.startswith("/home/pp")
+    assert shown.endswith("/config/manager.yaml")
+    assert len(shown) == texts.MOST
+    assert texts.shortened(shown) == shown
+
+
+def test_reason_after_a_long_object_stays() -> None:
+    dump = 'core.PodSpec{Volumes:[]core.Volume{{Name:"a b"}}, ' + 'Host:"x y", ' * 400 + "}"
+    message = f'Deployment.apps "a" is invalid: spec: Invalid value: {dump}: field is immutable'
+    shown = texts.bounded_error(message)
+    assert shown.startswith('Deployment.apps "a" is invalid: spec: Invalid value: core.PodSpec{Vol')
+    assert shown.endswith("}: field is immutable")
+    assert len(shown) < 220
+
+
+def test_long_message_of_an_api_server_is_cut() -> None:
+    shown = texts.bounded_error("admission webhook denied the request: " + "some words " * 500)
+    assert len(shown) <= texts.MOST_OF_MESSAGE
+    shown = texts.bounded_error("\n".join(f"* line {number}" for number in range(5000)))
+    assert shown.splitlines()[20] == "… (4960 more lines)"
+    assert len(shown.splitlines()) == 41
+
+
+def test_short_braces_and_unbalanced_ones_stay() -> None:
+    message = "the value } is not { valid " + "and so on " * 20
+    assert texts.bounded_error(message) == message
+    assert texts.bounded_error("{" * 3000 + "}" * 3000).count("{") < 121
+
+
+def test_value_with_escaped_quotes_is_cut() -> None:
+    message = 'invalid name "' + r"a\" b" * 1000 + '": must be short'
+    assert len(texts.bounded_message(message)) < 160
+
+
 def test_a_command_in_a_hint_stays_whole() -> None:
     hint = f"run `olmkit catalog add {'-v ' * 60}`"
     assert texts.bounded_hint(hint) == hint
     assert len(texts.bounded_hint(f"run `olmkit {LONG}`")) < 450
     assert len(texts.bounded_hint(f"remove `{LONG}`")) < 180
+    assert len(texts.bounded_hint(f"write `{'a b ' * 900}`")) < 180
 
 
 def test_every_text_of_a_finding_is_bounded() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
+from olmkit.base import texts
 from olmkit.base.diagnostics import ConfigurationError, InputError, RemoteError
 from olmkit.cli import main
 from olmkit.cli.frame import other_names
@@ -243,7 +244,7 @@ def test_an_error_repeats_little_of_what_was_typed(
 ) -> None:
     assert main.run(words) in (1, 2)
     said = capsys.readouterr()
-    assert "x" * 161 not in said.out + said.err
+    assert "x" * (texts.MOST + 1) not in said.out + said.err
 
 
 def test_quiet_makes_a_project_without_a_word(
@@ -422,7 +423,7 @@ def test_a_name_too_long_for_a_file_is_misuse(capsys: pytest.CaptureFixture[str]
     for words in ("bundle validate", "catalog validate", "catalog list packages", "bundle build"):
         assert main.run([*words.split(), "a" * 5000]) == 2
         error = capsys.readouterr().err
-        assert error == f"error: `{'a' * 159}…` is too long for the name of a file\n"
+        assert error == f"error: `{'a' * 119}…` is too long for the name of a file\n"
 
 
 @pytest.mark.parametrize("path", sorted(set(COMMANDS) - {"completion"}))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from olmkit.base import documents
@@ -155,9 +155,10 @@ def _give_room(draft: Draft, runner: str) -> None:
 
     def change(part: bytes) -> bytes:
         limit, request = _LIMITS[runner]
-        found: Any = documents.load_yaml(part, path).get(*container, "resources")
-        present = found.get("limits", {}).get("memory") if isinstance(found, Mapping) else None
-        if present in _SMALLER[runner]:
+        present: Any = documents.load_yaml(part, path).get(
+            *container, "resources", "limits", "memory"
+        )
+        if isinstance(present, str) and present in _SMALLER[runner]:
             for key, value in (("limits", limit), ("requests", request)):
                 keys = (*container, "resources", key, "memory")
                 part = yaml_edits.with_value(part, path, keys, value)

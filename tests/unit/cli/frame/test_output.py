@@ -2,16 +2,22 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from olmkit.base.diagnostics import (
+    ConfigurationError,
     Diagnostic,
     Fix,
     InputError,
     Location,
+    OlmkitError,
     Related,
+    RemoteError,
     Severity,
 )
 from olmkit.base.tree import Change, ChangeKind, File
 from olmkit.cli.frame import output
+from olmkit.kube.api import ClusterError
 
 TEXT = b"modes:\n- {type: OwnNamespace}\n- {type: OwnNamespace}\n"
 FOUND = Diagnostic(
@@ -119,6 +125,26 @@ def test_the_envelope_is_there_also_when_work_failed() -> None:
     assert value["result"] is None
     assert value["error"] == {"message": "no CSV in `x`", "hint": "add one"}
     assert value["diagnostics"][0]["rule"] == "CSV012"
+
+
+@pytest.mark.parametrize("kind", [InputError, ConfigurationError, RemoteError, ClusterError])
+@pytest.mark.parametrize(
+    "said",
+    [
+        "the registry answers: " + "no " * 1700,
+        'Pod "a" is invalid: spec: Forbidden: core.PodSpec{'
+        + 'Name:"a b", ' * 500
+        + "}: immutable",
+        f"`{'x' * 5000}` is not there",
+        "\n".join(["the build fails:", *("a line of a log" for _ in range(400))]),
+    ],
+)
+def test_an_error_prints_little_of_what_a_server_says(kind: type[OlmkitError], said: str) -> None:
+    shown = output.error_text(kind(said, f"see `{said}`"))
+    assert len(shown) < 1200
+    value = json.loads(output.envelope("x", None, error=kind(said, f"see `{said}`")))
+    assert len(value["error"]["message"]) < 1000
+    assert len(value["error"]["hint"]) < 200
 
 
 def test_an_error_that_is_its_own_finding_is_reported_once() -> None:

@@ -232,3 +232,9 @@ def test_a_statement_is_indented_as_its_function_is() -> None:
 def test_a_function_on_one_line_is_not_edited() -> None:
     with pytest.raises(InputError, match=r"w\.py:2: the function `f` is on one line"):
         python_edits.with_statement(b"\ndef f(x): pass\n", "w.py", "f", "x.add(1)", sign="add")
+
+
+def test_bare_carriage_returns_are_not_edited() -> None:
+    with pytest.raises(InputError) as error:
+        python_edits.with_import(b"import os\nX = 1\rY = 2\n", "w.py", "re", "match")
+    assert str(error.value) == "w.py:2: `\\r` ends a line"

@@ -277,3 +277,29 @@ def test_an_item_becomes_a_comment_and_valid_again() -> None:
 def test_an_item_in_a_list_on_one_line_cannot_become_a_comment() -> None:
     with pytest.raises(InputError, match="on one line"):
         yaml_edits.with_commented_item(b"resources: [a, b]\n", "k", ("resources",), "a")
+
+
+def test_byte_order_mark_stays_at_the_start() -> None:
+    done = yaml_edits.with_value("\ufeffa: 1\n".encode(), "k.yaml", ("b",), 2)
+    assert done.decode() == "\ufeffa: 1\nb: 2\n"
+    done = yaml_edits.with_value(done, "k.yaml", ("a",), 3)
+    assert done.decode() == "\ufeffa: 3\nb: 2\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ("a: 1\nb: 2\n".encode("utf-16"), "k.yaml: the file is not UTF-8"),
+        (b"a: 1\rb: 2\r", "k.yaml:1: `\\r` ends a line"),
+        ("a: 1\n# x\u2028b: 2\n".encode(), "k.yaml:2: `\\u2028` ends a line"),
+    ],
+)
+def test_file_whose_lines_are_ambiguous_is_not_edited(data: bytes, said: str) -> None:
+    for change in (
+        lambda: yaml_edits.with_value(data, "k.yaml", ("b",), 3),
+        lambda: yaml_edits.without_key(data, "k.yaml", ("b",)),
+        lambda: yaml_edits.with_item(data, "k.yaml", ("c",), "x"),
+    ):
+        with pytest.raises(InputError) as error:
+            change()
+        assert str(error.value) == said
