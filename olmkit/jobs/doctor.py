@@ -43,10 +43,13 @@ EXTRAS: Final[Mapping[str, str]] = {
 # Programs that some commands call, and their purpose; two in one entry are alternatives.
 _PROGRAMS: Final = {
     ("git",): "`olmkit submit check` of a pull request",
-    ("helm",): "`olmkit run` of a Helm project",
+    ("helm",): "`olmkit run`, `olmkit image build` and `make test` of a Helm project",
     ("docker", "podman"): "`olmkit image build --engine`",
     ("kube-apiserver",): "tests against a real API server",
     ("etcd",): "tests against a real API server",
+}
+_INSTALL: Final = {
+    "helm": "install helm, version 3 or 4: https://helm.sh/docs/intro/install",
 }
 _ASSETS: Final = "KUBEBUILDER_ASSETS"
 _PATIENCE: Final = 10.0  # seconds for the API server to respond
@@ -124,7 +127,7 @@ def _programs(environment: Mapping[str, str]) -> Iterator[MachineCheck]:
         if found:
             yield MachineCheck(subject=subject, state=State.OK, detail=found)
             continue
-        hint = f"install {subject}"
+        hint = _INSTALL.get(subject, f"install {subject}")
         if names[0] in ("kube-apiserver", "etcd"):
             hint = f"set `{_ASSETS}` to their folder; `make envtest` of a project downloads them"
         yield MachineCheck(subject=subject, state=State.MISSING, detail=f"for {purpose}", hint=hint)

@@ -7,7 +7,7 @@ before it is written.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,12 +29,14 @@ class Placement:
     """The requested addition. Without channels those of the bundle are used.
 
     Without any edge the bundle's own count: what its CSV says, else it replaces the head.
+    `overwrite` replaces a bundle of the same name, for a version that no cluster has yet.
     """
 
     channels: tuple[str, ...] = ()
     replaces: str = ""
     skips: tuple[str, ...] = ()
     skip_range: str = ""
+    overwrite: bool = False
 
     @property
     def has_edges(self) -> bool:
@@ -80,7 +82,8 @@ def add(
 ) -> Addition:
     """Return the catalog in `tree` with one more bundle. New blobs go to `file`, or where they fit.
 
-    Raises `InputError` when the bundle is there already, or when it is unclear what it follows.
+    A bundle that is there already, with the same content and edges, changes nothing. Raises
+    `InputError` when they differ, or when it is unclear what the bundle follows.
     """
     blobs = list(fbc.load(tree))
     package = model.of_blobs(blobs).packages.get(bundle.package)
@@ -93,16 +96,20 @@ def add(
         new.append(package_blob(source, source.package, default_channel))
     changed: dict[int, Blob] = {}
     for entry in entries:
+        if _present(package, entry.channel, entry.name) == entry:
+            continue
         if package and entry.channel in package.channels:
             at, old = _channel(blobs, bundle.package, entry.channel)
             changed[at] = _with_entry(old, entry)
         else:
             new.append(_new_channel(bundle.package, entry))
-    if not _is_there(blobs, bundle):
-        # As one reads it back from the file, so that the file can be written again next time.
-        new.append(
-            Blob(schema=wire.BUNDLE, package=bundle.package, name=bundle.name, data=bundle.text())
-        )
+    # As one reads it back from the file, so that the file can be written again next time.
+    written = Blob(schema=wire.BUNDLE, package=bundle.package, name=bundle.name, data=bundle.text())
+    place = _place(blobs, bundle, overwrite=placement.overwrite)
+    if place is None:
+        new.append(written)
+    elif blobs[place] != bundle.blob():
+        changed[place] = written
     home = file or _home(blobs, bundle.package)
     paths = {blobs[at].path for at in changed} | ({home} if new else set())
     files = {
@@ -134,28 +141,49 @@ def _entry(
     source: SourceBundle, package: Package | None, name: str, placement: Placement
 ) -> NewEntry:
     channel = package.channels.get(name) if package else None
-    if channel and source.name in channel.entries:
-        raise InputError(
-            f"`{source.name}` is in the channel `{name}` of `{source.package}` already",
-            hint="give the new bundle another version",
-        )
+    present = _present(package, name, source.name)
     if placement.has_edges:
-        return NewEntry(
+        requested = NewEntry(
             channel=name,
             name=source.name,
             replaces=placement.replaces,
             skips=placement.skips,
             skip_range=placement.skip_range,
         )
-    replaces, skips = csv_edges(source)
-    if not replaces and not skips and channel:
-        replaces = _replaced_head(source, channel)
+    else:
+        replaces, skips = csv_edges(source)
+        if not replaces and not skips and present:
+            return present
+        if not replaces and not skips and channel:
+            replaces = _replaced_head(source, channel)
+        requested = NewEntry(
+            channel=name,
+            name=source.name,
+            replaces=replaces,
+            skips=skips,
+            skip_range=csv_skip_range(source),
+        )
+    if present and present != requested:
+        raise InputError(
+            f"`{source.name}` is in the channel `{name}` of `{source.package}` already, "
+            "with other upgrade edges",
+            hint="change the entry in the catalog's file, or give the new bundle another version",
+        )
+    return requested
+
+
+def _present(package: Package | None, channel: str, name: str) -> NewEntry | None:
+    """Return the entry that the channel has with that name."""
+    found = package.channels.get(channel) if package else None
+    entry = found.entries.get(name) if found else None
+    if entry is None:
+        return None
     return NewEntry(
-        channel=name,
-        name=source.name,
-        replaces=replaces,
-        skips=skips,
-        skip_range=csv_skip_range(source),
+        channel=channel,
+        name=name,
+        replaces=entry.replaces,
+        skips=entry.skips,
+        skip_range=entry.skip_range,
     )
 
 
@@ -240,18 +268,21 @@ def _with_entry(channel: Blob, entry: NewEntry) -> Blob:
     return Blob.of(value)
 
 
-def _is_there(blobs: Iterable[Blob], bundle: RenderedBundle) -> bool:
-    """Return whether the bundle is in the catalog; under its name there must be nothing else."""
-    for blob in blobs:
+def _place(blobs: Sequence[Blob], bundle: RenderedBundle, *, overwrite: bool) -> int | None:
+    """Return the place of the bundle in the catalog; None if it is not there.
+
+    Raises `InputError` if another bundle has its name, unless the request is to overwrite it.
+    """
+    for at, blob in enumerate(blobs):
         if (blob.schema, blob.package, blob.name) == (wire.BUNDLE, bundle.package, bundle.name):
-            if blob == bundle.blob():
-                return True
+            if overwrite or blob == bundle.blob():
+                return at
             raise InputError(
                 f"another bundle `{bundle.name}` is in the catalog already",
-                hint="give the new bundle another version: clusters do not notice a change "
-                "under the same name",
+                hint="give the new bundle another version: clusters do not notice a change under "
+                "the same name; for a version that is not published, pass `--overwrite`",
             )
-    return False
+    return None
 
 
 def _home(blobs: Sequence[Blob], package: str) -> str:

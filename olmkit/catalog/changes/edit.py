@@ -26,7 +26,7 @@ def written(
     """Return the file with some of its blobs changed and with `new` ones.
 
     `old` has each blob of it with what it becomes, or None where it stays; a change is one more
-    entry in a channel. Raises `InputError` for a channel in which none can be written.
+    entry in a channel, or another bundle. Raises `InputError` where it cannot be written.
     """
     form: Form = "json" if path.endswith(".json") or data.lstrip()[:1] == b"{" else "yaml"
     if fbc.dump([blob for blob, _ in old], form) == data:
@@ -41,7 +41,7 @@ def written(
 
 
 def _with_changed(data: bytes, old: Blob, new: Blob) -> bytes:
-    """Return the file with one more entry in a channel, as few other bytes changed as possible."""
+    """Return the file with `new` in the place of `old`, as few other bytes changed as possible."""
     place = old.place
     if place is None:  # pragma: no cover - it was read from this file
         return data
@@ -49,7 +49,7 @@ def _with_changed(data: bytes, old: Blob, new: Blob) -> bytes:
         if part is not None and _reads_as(part, old, new):
             return part
     raise InputError(
-        f"the channel `{old.name}` is written in a way that cannot be changed",
+        f"`{old.name}` is written in a way that cannot be changed",
         hint="rewrite it with `olmkit catalog render`",
     )
 
@@ -98,13 +98,13 @@ def _belongs(line: bytes, column: int) -> bool:
 
 
 def _anew(data: bytes, old: Blob, new: Blob) -> bytes | None:
-    """Return the document of the channel written again."""
+    """Return the whole document written again."""
     place = old.place
     if place is None:  # pragma: no cover - it was read from this file
         return None
     if place.json:
-        key = next(key for key in new.value if key.casefold() == "entries")
-        value = {**old.value, key: new.value[key]}
+        key = next((key for key in new.value if key.casefold() == "entries"), "")
+        value = {**old.value, key: new.value[key]} if key else new.value
         text = json_text.compact(value, escape_html=False, sort=False)
         return data[: place.start] + json_text.indent(text, _INDENT) + data[place.end :]
     separator = b"---\n" if data[place.start :].startswith(b"---") else b""

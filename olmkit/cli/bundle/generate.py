@@ -205,8 +205,11 @@ def _text(result: BundleGenerateResult, *, dry_run: bool, explain: bool) -> str:
 
 
 def _contents(result: BundleGenerateResult) -> str:
-    """Version and image; how to change the image where its tag is that of another version."""
+    """Version and image; how to change an image that is a placeholder or has another version."""
     line = f"version {result.version}, image {result.image}"
+    if "/" not in result.image:
+        name = f"REGISTRY/{result.package}:v{result.version}"
+        return f"{line}, a placeholder; to name yours: olmkit edit --image {name}"
     repository, _, tag = result.image.rpartition(":")
     if "@" in result.image or not _VERSION_TAG.fullmatch(tag) or tag[1:] == result.version:
         return line

@@ -57,6 +57,11 @@ if TYPE_CHECKING:
     help="Migration level of the blob that is written.",
 )
 @click.option(
+    "--overwrite",
+    is_flag=True,
+    help="Replace a bundle of the same name that differs. Only for a version that is not published.",
+)
+@click.option(
     "--dry-run", is_flag=True, help="Show what would be written without writing anything."
 )
 @registry_options
@@ -71,6 +76,7 @@ def add(
     skip_range: str,
     image: str,
     level: str,
+    overwrite: bool,
     dry_run: bool,
     access: Access,
 ) -> None:
@@ -78,7 +84,8 @@ def add(
 
     CATALOG is a directory or a file, which can be new; BUNDLE is a directory or an image. By
     default, the bundle replaces the one that its ClusterServiceVersion names, or the head of the
-    channel. Nothing is written if the catalog would not be valid.
+    channel. A bundle that the catalog has already changes nothing. Nothing is written if the
+    catalog would not be valid.
     """
     from olmkit.catalog.bundles.migrate import Level
     from olmkit.catalog.changes.addition import Placement
@@ -87,7 +94,11 @@ def add(
 
     options = AddOptions(
         placement=Placement(
-            channels=channels, replaces=replaces, skips=skips, skip_range=skip_range
+            channels=channels,
+            replaces=replaces,
+            skips=skips,
+            skip_range=skip_range,
+            overwrite=overwrite,
         ),
         image=image,
         level=Level(level),
@@ -103,7 +114,9 @@ def add(
             "changes": output.changes_json(added.changes),
         },
         text=app.told(
-            "\n".join([output.changes_text(added.changes, dry_run=dry_run), *lines]),
+            "\n".join(
+                [output.changes_text(added.changes, dry_run=dry_run) or "nothing to change", *lines]
+            ),
             is_result=dry_run,
         ),
         diagnostics=added.diagnostics,

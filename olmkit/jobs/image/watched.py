@@ -201,6 +201,7 @@ def _helm(text: str, platform: Platform, environment: Mapping[str, str]) -> Path
     if found is None or platform != transports.own_platform():
         raise ConfigurationError(
             f"the helm program for `{platform}` is not named",
-            hint="pass its path: `--helm FILE`; `{arch}` in it is the architecture",
+            hint="pass its path: `--helm FILE`; `{arch}` in it is the architecture; "
+            "https://helm.sh/docs/intro/install describes where to get it",
         )
     return found

@@ -25,9 +25,10 @@ _CONTAINER_IMAGE: Final = ("metadata", "annotations", "containerImage")
 def set_image(draft: Draft, project: Project, image: str) -> None:
     """Set the operator's image in the overlay of the manager, as `kustomize edit` does.
 
-    Where the base CSV and the Makefile name the same image, they follow.
+    Where the base CSV and the Makefile name the same image, they follow. Raises
+    `ConfigurationError` for an image that cannot be the operator's own.
     """
-    name, tag, digest = scaffold.image_parts(image)
+    name, tag, digest = scaffold.own_image_parts(image)
     data = draft.get(MANAGER_OVERLAY)
     if data is None:
         raise InputError(

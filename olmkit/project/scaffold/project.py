@@ -326,7 +326,7 @@ def _common(name: str, domain: str, package: str, namespaced: bool) -> dict[str,
 def init_values(request: InitRequest) -> dict[str, str]:
     """Return the values that the templates of a new project may use."""
     image = request.image or f"{request.domain}/{request.name}:v0.0.1"
-    name, tag, digest = image_parts(image)
+    name, tag, digest = own_image_parts(image)
     if digest or not tag:
         raise ConfigurationError(
             f"`{image}` has no tag", hint="give the operator's image as `registry/name:tag`"
@@ -358,6 +358,24 @@ def image_parts(image: str) -> tuple[str, str, str]:
     if ":" in name.rpartition("/")[2]:
         name, _, tag = name.rpartition(":")
     return name, tag if tag or digest else "latest", digest
+
+
+def own_image_parts(image: str) -> tuple[str, str, str]:
+    """Return the parts of the operator's own image.
+
+    Raises `ConfigurationError` for a name without a repository path, such as the placeholder
+    `controller:latest`: it means an official image of Docker Hub, which no operator is.
+    """
+    parts = image_parts(image)
+    if "/" not in parts[0]:
+        full = Reference.parse(image)
+        meant = f"{full.name}@{full.digest}" if full.digest else f"{full.name}:{parts[1]}"
+        raise ConfigurationError(
+            f"`{image}` means `{meant}`, which cannot be the image of your operator",
+            hint=f"name its registry: `quay.io/example/{parts[0]}:v0.0.1`; for Docker Hub, "
+            f"`docker.io/NAME/{parts[0]}:v0.0.1`",
+        )
+    return parts
 
 
 def check_request(request: InitRequest) -> None:

@@ -140,8 +140,8 @@ def test_a_bundle_that_is_there_can_join_another_channel(cog: Cog) -> None:
         (
             (PACKAGE, {**CHANNEL, "entries": [{"name": "cog.v1.0.0"}]}),
             (),
-            Placement(),
-            "is in the channel `stable` of `cog` already",
+            Placement(skip_range="<1.0.0"),
+            "is in the channel `stable` of `cog` already, with other upgrade edges",
         ),
         (
             (PACKAGE, CHANNEL, OLD, {**OLD, "name": "cog.v1.0.0"}),
@@ -168,6 +168,44 @@ def test_what_cannot_be_added_is_refused(
 ) -> None:
     with pytest.raises(InputError, match=message):
         add(catalog(*present), cog(None, *changes), placement)
+
+
+@pytest.mark.parametrize("path", ["cog/catalog.json", "cog/catalog.yaml"])
+@pytest.mark.parametrize("placement", [Placement(), Placement(replaces="cog.v0.9.0")])
+def test_the_same_bundle_again_changes_nothing(cog: Cog, path: str, placement: Placement) -> None:
+    first = add(catalog(PACKAGE, CHANNEL, OLD, path=path), cog())
+
+    second = add(first.tree, cog(), placement)
+
+    assert second.tree == first.tree
+    assert second.entries == (NewEntry(channel="stable", name="cog.v1.0.0", replaces="cog.v0.9.0"),)
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new"),
+    [
+        ("cog/catalog.json", b"", b""),
+        ("cog/catalog.json", b"}", b"}\n"),
+        ("cog/catalog.yaml", b"", b""),
+        ("cog/catalog.yaml", b"---\n", b"---\n# by hand\n"),
+    ],
+)
+def test_a_bundle_that_is_not_published_can_be_overwritten(
+    cog: Cog, path: str, old: bytes, new: bytes
+) -> None:
+    first = add(Tree(), cog(), file=path)
+    tree = Tree({path: first.tree.data(path).replace(old, new, 1)})
+    later = cog(None, "displayName", "maturity: beta\n  displayName")
+    with pytest.raises(InputError, match="another bundle `cog.v1.0.0` is in the catalog already"):
+        add(tree, later)
+
+    second = add(tree, later, Placement(overwrite=True))
+
+    assert entries(second.tree, "stable") == entries(first.tree, "stable")
+    assert len(list(fbc.load(second.tree))) == len(list(fbc.load(first.tree)))
+    assert second.tree != tree
+    assert add(second.tree, later).tree == second.tree
+    assert new in second.tree.data(path)
 
 
 def test_a_bundle_of_no_channel_is_refused(cog: Cog) -> None:

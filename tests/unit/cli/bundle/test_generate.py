@@ -31,3 +31,17 @@ def test_version_and_image_are_the_last_line(
     assert main.run(["init", folder, "--domain", "example.com", "--image", image]) == 0
     assert main.run(["bundle", "generate", "-C", folder, "--version", "0.2.0"]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == f"version 0.2.0, image {image}{end}"
+
+
+def test_a_placeholder_is_the_last_line_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "toy"
+    assert main.run(["init", str(folder), "--domain", "example.com"]) == 0
+    overlay = folder / "config/manager/kustomization.yaml"
+    overlay.write_text(overlay.read_text().partition("images:")[0])
+    assert main.run(["bundle", "generate", "-C", str(folder), "--version", "0.2.0"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == (
+        "version 0.2.0, image controller:latest, a placeholder; "
+        "to name yours: olmkit edit --image REGISTRY/toy:v0.2.0"
+    )

@@ -180,6 +180,27 @@ def test_what_is_not_an_image_is_refused(templates: Tree) -> None:
 
 
 @pytest.mark.parametrize(
+    ("image", "meant"),
+    [
+        ("nope", "docker.io/library/nope:latest"),
+        ("controller:latest", "docker.io/library/controller:latest"),
+        ("a@sha256:" + "0" * 64, "docker.io/library/a@sha256:" + "0" * 64),
+    ],
+)
+def test_an_official_image_of_docker_hub_is_not_the_operator(
+    templates: Tree, image: str, meant: str
+) -> None:
+    with pytest.raises(ConfigurationError) as raised:
+        edited(begun(templates), templates, image=image)
+    assert raised.value.message == (
+        f"`{image}` means `{meant}`, which cannot be the image of your operator"
+    )
+    request = InitRequest(domain="x.org", name="toy", image=image)
+    with pytest.raises(ConfigurationError, match="cannot be the image of your operator"):
+        scaffold.init(request, Tree(), templates)
+
+
+@pytest.mark.parametrize(
     ("switch", "folder"),
     [("prometheus", "../prometheus"), ("network_policy", "../network-policy")],
 )

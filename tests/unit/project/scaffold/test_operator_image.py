@@ -50,7 +50,8 @@ def test_the_base_csv_and_the_makefile_follow(templates: Tree) -> None:
     tree = with_image(begun(templates), templates, "quay.io/me/toy:v0.2.0")
     assert container_image(tree) == "quay.io/me/toy:v0.2.0"
     text = tree.data("Makefile").decode()
-    assert "VERSION ?= 0.2.0\nIMG ?= quay.io/me/toy:v$(VERSION)\n" in text
+    assert "\nVERSION ?= 0.2.0\n" in text
+    assert "\nIMG ?= quay.io/me/toy:v$(VERSION)\n" in text
     assert "BUNDLE_IMG ?= quay.io/me/toy-bundle:v$(VERSION)\n" in text
     assert "CATALOG_IMG ?= quay.io/me/toy-catalog:v$(VERSION)\n" in text
 
