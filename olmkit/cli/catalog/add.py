@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 @click.option(
     "--overwrite",
     is_flag=True,
-    help="Replace a bundle of the same name that differs. Only for a version that is not published.",
+    help="Replace a different bundle of the same name, for a version that is not published.",
 )
 @click.option(
     "--dry-run", is_flag=True, help="Show what would be written without writing anything."
