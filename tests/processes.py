@@ -1,7 +1,8 @@
-"""Processes of tests: whether one has ended."""
+"""Processes of tests: whether one has ended, and what is there."""
 
 from __future__ import annotations
 
+import contextlib
 import time
 from pathlib import Path
 
@@ -17,6 +18,16 @@ def wait_for_end(pid: int, seconds: float = 30) -> None:
     while _runs(pid):
         assert time.monotonic() < end, f"process {pid} still runs after {seconds} s"
         time.sleep(0.02)
+
+
+def of_environment(word: str) -> list[str]:
+    """The commands of the processes that started with this in their environment."""
+    found = []
+    for file in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):  # it ended meanwhile
+            if word.encode() in file.read_bytes():
+                found.append((file.parent / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+    return [one for one in found if one]  # a zombie has none
 
 
 def _runs(pid: int) -> bool:

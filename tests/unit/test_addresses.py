@@ -103,6 +103,7 @@ ELSEWHERE = {
     "jobs/cluster_v1/*.py": "unit/jobs/cluster_v1/test_extension.py",
     "jobs/validation.py": "unit/jobs/bundle/test_validate.py",
     # The runtime, and the API server double that answers as the real one does.
+    "edges/programs/keeper/*.py": "unit/edges/programs/keeper/test_marks.py",
     "edges/programs/ansible/installed.py": "unit/hybrid/test_process.py",
     "edges/programs/ansible/run*.py": "unit/hybrid/ansible/test_reconciler.py",
     "edges/programs/ansible/*.py": "unit/edges/programs/ansible/test_forks.py",

@@ -22,6 +22,7 @@ from typing import Any
 from olmkit.base.diagnostics import ConfigurationError, RemoteError
 from olmkit.edges import disk, paths
 from olmkit.edges.network import urls
+from olmkit.edges.programs.keeper import marks
 
 _CHUNK = 64 * 1024
 _OUTPUT = 64 << 20  # bytes; what a dry run prints is a whole release
@@ -184,7 +185,7 @@ class Helm:
         }
         # What stores releases elsewhere, or as another user, is not ours to take over.
         kept = {key: value for key, value in self.environment.items() if key[:5] != "HELM_"}
-        return kept | folders
+        return kept | folders | {marks.VARIABLE: marks.new()}
 
 
 async def helm(

@@ -24,6 +24,7 @@ from olmkit.kube.objects import GVK, Manifest
 from olmkit.runtime.client import Client
 from olmkit.runtime.work.reconcile import Request
 from olmkit.testing.control_plane import ControlPlane
+from tests.processes import of_environment
 
 pytestmark = [
     pytest.mark.e2e,
@@ -332,6 +333,40 @@ def test_a_restart_in_the_middle_of_a_run_starts_it_again(
         await rig.change(CACHE, "one", {"spec": {"sizeGi": "1"}})
         rig.start()
         await rig.condition("one", "Successful", "Successful")
+
+    run(story)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_nothing_of_a_run_outlives_its_operator(
+    run: Callable[[Callable[[Rig], Any]], None], number: int
+) -> None:
+    async def story(rig: Rig) -> None:
+        # One process ignores the signal to end, another has left its session and its parent.
+        file = rig.folder / "roles" / "cache" / "tasks" / "main.yml"
+        file.write_text(
+            "- ansible.builtin.shell: setsid sleep 600 >/dev/null 2>&1 &\n"
+            "- ansible.builtin.shell: trap '' TERM; sleep 600; sleep 600\n"
+        )
+        await rig.create("one", sizeGi="1")
+        rig.start()
+
+        async def both() -> bool:
+            return sum("sleep 600" in one for one in of_environment(rig.namespace)) >= 2
+
+        await rig.until(both)
+        assert rig.process is not None
+        rig.process.send_signal(number)
+        if number == signal.SIGTERM:
+            await asyncio.sleep(0.5)
+            rig.process.send_signal(number)  # at once
+        await asyncio.to_thread(rig.process.wait)
+        rig.process = None
+
+        async def none() -> bool:
+            return not of_environment(rig.namespace)
+
+        await rig.until(none, 60)
 
     run(story)
 

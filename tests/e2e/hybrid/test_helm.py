@@ -25,6 +25,7 @@ from olmkit.kube.objects import GVK, Manifest
 from olmkit.runtime.client import Client
 from olmkit.runtime.work.reconcile import Request
 from olmkit.testing.control_plane import ControlPlane
+from tests.processes import of_environment
 
 pytestmark = pytest.mark.e2e
 
@@ -427,5 +428,41 @@ def test_hooks_run_with_their_release_and_are_not_corrected(
         config = await rig.get(CONFIG, "five-config")
         assert config is not None
         assert config["data"]["size"] == "2"
+
+    run(story)
+
+
+ENDLESS = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: {{ .Release.Name }}-hook, annotations: {helm.sh/hook: pre-install}}
+spec: {template: {spec: {restartPolicy: Never, containers: [{name: wait, image: wait}]}}}
+"""
+
+
+def test_helm_does_not_outlive_its_operator(
+    run: Callable[[Callable[[Rig], Any]], None], rig_folder: Path
+) -> None:
+    async def story(rig: Rig) -> None:
+        hook = rig_folder / "helm-charts/cache/templates/hook.yaml"
+        hook.write_text(ENDLESS)
+        await rig.create("six", size="1")
+        rig.start()
+
+        async def waits() -> bool:
+            return bool(await stored(rig, "six"))
+
+        await rig.until(waits)
+        assert any("install six" in one for one in of_environment(rig.namespace))
+        rig.stop(signal.SIGKILL)
+
+        async def none() -> bool:
+            return not of_environment(rig.namespace)
+
+        await rig.until(none)
+        # What it left in the middle is installed by the next one.
+        hook.unlink()
+        rig.start()
+        await rig.condition("six", "Deployed", "InstallSuccessful")
 
     run(story)

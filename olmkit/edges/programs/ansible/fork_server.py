@@ -29,6 +29,7 @@ from typing import Any, NoReturn
 
 from olmkit.edges.programs.ansible import process_tree
 from olmkit.edges.programs.ansible.process_tree import ProcessMark
+from olmkit.edges.programs.keeper.program import VARIABLE
 
 GRACE = 5.0
 """Seconds from SIGTERM to SIGKILL."""
@@ -60,8 +61,9 @@ def serve(channel: socket.socket, work: Work) -> None:
 class _Child:
     """A child process; `ending` is the time when it is killed."""
 
-    def __init__(self, ident: str) -> None:
+    def __init__(self, ident: str, mark: str) -> None:
         self.ident = ident
+        self.mark = mark
         self.ending: float | None = None
         self.known: list[ProcessMark] = []
 
@@ -89,8 +91,8 @@ class _Server:
         except OSError:
             # Nothing can be reported.
             traceback.print_exc()
-        for pid in self.children:
-            process_tree.kill(pid)
+        for pid, child in self.children.items():
+            process_tree.kill(pid, mark=child.mark)
 
     def say(self, **message: Any) -> None:
         self.channel.sendall(json.dumps(message).encode() + b"\n")
@@ -124,7 +126,7 @@ class _Server:
                 one.close()
             _work(self.work, request, output, self.outputs)
         os.close(output)
-        self.children[pid] = _Child(request["run"])
+        self.children[pid] = _Child(request["run"], request["environment"].get(VARIABLE, ""))
         self.say(run=request["run"], pid=pid)
 
     def end(self, ident: str) -> None:
@@ -139,7 +141,7 @@ class _Server:
     def kill_late(self) -> None:
         for pid, child in self.children.items():
             if child.ending is not None and child.ending <= time.monotonic():
-                process_tree.kill(pid, child.known)
+                process_tree.kill(pid, child.known, mark=child.mark)
                 child.ending += GRACE
 
     def reap(self) -> None:
@@ -156,7 +158,7 @@ class _Server:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.killpg(found.si_pid, signal.SIGKILL)
                 if child.ending is not None:
-                    process_tree.kill(found.si_pid, child.known)
+                    process_tree.kill(found.si_pid, child.known, mark=child.mark)
             _, status = os.waitpid(found.si_pid, 0)
             if child is not None:
                 self.say(run=child.ident, code=os.waitstatus_to_exitcode(status))

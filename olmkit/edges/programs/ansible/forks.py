@@ -21,6 +21,7 @@ from typing import Any
 
 from olmkit.edges.programs.ansible import process_tree, runs
 from olmkit.edges.programs.ansible.runs import Run, RunError, Take
+from olmkit.edges.programs.keeper import marks
 
 _CALLBACKS = Path(__file__).parent / "callbacks"
 _CHUNK = 64 * 1024
@@ -50,7 +51,7 @@ class ForkRunner:
         await asyncio.to_thread(self._prepare, run)
         request = {
             "words": self._words(run),
-            "environment": run.environment | self._variables(run),
+            "environment": run.environment | self._variables(run) | {marks.VARIABLE: marks.new()},
             "folder": str(run.folder / "project"),
         }
         try:
@@ -80,6 +81,7 @@ class ForkRunner:
             environment["ANSIBLE_CALLBACK_PLUGINS"] = os.pathsep.join(filter(None, places))
             environment["ANSIBLE_RETRY_FILES_ENABLED"] = "False"
             environment.setdefault("ANSIBLE_HOST_KEY_CHECKING", "False")
+            environment[marks.VARIABLE] = marks.new()
             self._server = _Server(self.command, environment, self.folder)
         return self._server
 
@@ -124,6 +126,7 @@ class _Forked:
     """A run; `ended` receives its exit code."""
 
     ended: asyncio.Future[int]
+    mark: str = ""
     pid: int | None = None
 
 
@@ -165,7 +168,7 @@ class _Server:
         """Fork, and give `take` each line until the run has ended; its exit code."""
         await asyncio.shield(self._ready)
         ident = str(next(self._idents))
-        forked = _Forked(self._loop.create_future())
+        forked = _Forked(self._loop.create_future(), request["environment"].get(marks.VARIABLE, ""))
         source, target = os.pipe()
         try:
             self._runs[ident] = forked
@@ -264,7 +267,7 @@ class _Server:
         self._process.wait()
         for one in self._runs.values():
             if one.pid is not None and not one.ended.done():
-                process_tree.kill(one.pid)
+                process_tree.kill(one.pid, mark=one.mark)
         if self._loop.is_closed():
             return
         for future in (self._ready, *(one.ended for one in self._runs.values())):

@@ -8,9 +8,11 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-from collections.abc import Collection, Iterator
-from pathlib import Path
+from collections.abc import Collection
 from typing import NamedTuple
+
+from olmkit.edges.programs.keeper import program
+from olmkit.edges.programs.keeper.program import processes
 
 _ROUNDS = 10  # a process may start another one while the list is made
 
@@ -26,7 +28,7 @@ def tree(pid: int) -> list[ProcessMark]:
     """Return the process and all below it, the first ones first."""
     begun: dict[int, str] = {}
     below: dict[int, list[int]] = {}
-    for one, parent, at in _processes():
+    for one, parent, at in processes():
         begun[one] = at
         below.setdefault(parent, []).append(one)
     found: list[ProcessMark] = []
@@ -38,31 +40,24 @@ def tree(pid: int) -> list[ProcessMark]:
     return found
 
 
-def kill(pid: int, known: Collection[ProcessMark] = ()) -> None:
-    """End the process, all below it, and those `known` that are still there, with SIGKILL."""
+def kill(pid: int, known: Collection[ProcessMark] = (), *, mark: str = "") -> None:
+    """End the process, all below it, and those `known` that are still there, with SIGKILL.
+
+    With `mark`, also what has lost its parent.
+    """
     _kill(known)
     for _ in range(_ROUNDS):
         if not _kill(tree(pid)):
-            return
+            break
+    if mark:
+        program.kill(mark)
 
 
 def _kill(members: Collection[ProcessMark]) -> bool:
     """Return whether one was there."""
-    alive = {ProcessMark(pid, at) for pid, _, at in _processes()}
+    alive = {ProcessMark(pid, at) for pid, _, at in processes()}
     there = [one for one in members if one in alive or not one.begun]
     for one in there:
         with contextlib.suppress(ProcessLookupError):
             os.kill(one.pid, signal.SIGKILL)
     return bool(there)
-
-
-def _processes() -> Iterator[tuple[int, int, str]]:
-    """Number, parent, and begin of each that runs."""
-    for file in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            # The name is in parentheses, and may contain them.
-            words = file.read_text(errors="replace").rpartition(")")[2].split()
-        except OSError:  # it ended meanwhile
-            continue
-        if words[0] not in ("Z", "X"):
-            yield int(file.parent.name), int(words[1]), words[19]

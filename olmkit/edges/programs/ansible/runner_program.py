@@ -18,6 +18,7 @@ from olmkit.edges.programs.ansible import process_tree, runs
 from olmkit.edges.programs.ansible.fork_server import GRACE
 from olmkit.edges.programs.ansible.process_tree import ProcessMark
 from olmkit.edges.programs.ansible.runs import Run, RunError, Take
+from olmkit.edges.programs.keeper import marks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,14 +33,15 @@ class AnsibleRunner:
     environment: Mapping[str, str]
     inventory: Path | None = None
     skips_facts: bool = False
-    _running: dict[int, list[ProcessMark]] = field(default_factory=dict, init=False)
+    _running: dict[int, _Members] = field(default_factory=dict, init=False)
 
     async def run(self, run: Run, take: Take) -> None:
         """As `Runner` says."""
         await asyncio.to_thread(self._prepare, run)
-        process = await self._start(run)
+        mark = marks.new()
+        process = await self._start(run, mark)
         assert process.stdout is not None  # noqa: S101 - it was started with a pipe
-        members = self._running.setdefault(process.pid, [])
+        members = self._running.setdefault(process.pid, _Members(mark))
         try:
             async with asyncio.timeout(run.timeout or None):
                 await runs.read_lines(process.stdout, take)
@@ -54,13 +56,14 @@ class AnsibleRunner:
     def close(self) -> None:
         """As `Runner` says."""
         while self._running:
-            process_tree.kill(*self._running.popitem())
+            pid, members = self._running.popitem()
+            process_tree.kill(pid, members.known, mark=members.mark)
 
     def _prepare(self, run: Run) -> None:
         runs.prepare(run, self.environment, self.inventory)
         runs.write(run.folder / "env" / "cmdline", runs.command_line(run).encode())
 
-    async def _start(self, run: Run) -> asyncio.subprocess.Process:
+    async def _start(self, run: Run, mark: str) -> asyncio.subprocess.Process:
         words = [*self.command, "run", str(run.folder), "-i", run.ident, "-j"]
         words += ["--rotate-artifacts", str(run.keep)]
         if run.verbosity:
@@ -78,7 +81,9 @@ class AnsibleRunner:
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.STDOUT,
-                env=runs.variables(self.environment, self.command[0]) | run.environment,
+                env=runs.variables(self.environment, self.command[0])
+                | run.environment
+                | {marks.VARIABLE: mark},
                 start_new_session=True,
             )
         except OSError as error:
@@ -86,10 +91,18 @@ class AnsibleRunner:
             raise RunError(f"cannot run `{words[0]}`: {words_}") from error
 
 
-async def _end(process: asyncio.subprocess.Process, known: list[ProcessMark]) -> None:
+@dataclass(slots=True)
+class _Members:
+    """The processes of a run: their mark, and those that were found before it was ended."""
+
+    mark: str
+    known: list[ProcessMark] = field(default_factory=list)
+
+
+async def _end(process: asyncio.subprocess.Process, members: _Members) -> None:
     """End the process and what it started: its session may outlive it, as may this call."""
     if process.returncode is None:
-        known += process_tree.tree(process.pid)
+        members.known += process_tree.tree(process.pid)
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGTERM)
     if process.returncode is None:
@@ -98,6 +111,6 @@ async def _end(process: asyncio.subprocess.Process, known: list[ProcessMark]) ->
                 await process.wait()
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    if known:
-        process_tree.kill(process.pid, known)
+    if members.known:
+        process_tree.kill(process.pid, members.known, mark=members.mark)
         await process.wait()
