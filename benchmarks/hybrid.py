@@ -3,9 +3,10 @@
 Each operator gets an empty API server, then `--objects` objects whose chart or role is trivial.
 Memory is the proportional set size of all its processes: without objects, the most until all are
 done and five are changed, and after the same pause for all, in which nothing is due. CPU time is
-that of all its processes, those that have ended included. For Ansible it is divided by the objects:
-each has a run. A Helm operator is started again with a short period, and it is divided by the
-passes of a window: nothing differs in these.
+that of all its processes, those that have ended included: until all are done, divided by the
+objects, and of a pass. In an Ansible operator, each pass has a run. A Helm operator is started
+again with a short period, and the time is divided by the passes of a window: nothing differs in
+these.
 
 HELM_OPERATOR and ANSIBLE_OPERATOR name the programs of operator-sdk; ANSIBLE_PATH is the folder
 with the `ansible-runner` of the latter, which needs the package ansible-runner-http. What is not
@@ -134,7 +135,10 @@ def main() -> None:
     except ControlPlaneError as error:
         print(f"left out: {error}")
         return
-    titles = ("empty, MiB", "peak, MiB", "after, MiB", "all done, s", "change, s", "pass, CPU ms")
+    titles = (
+        *("empty, MiB", "peak, MiB", "after, MiB"),
+        *("all done, s", "each, CPU ms", "change, s", "pass, CPU ms"),
+    )
     print(f"{given.objects} objects")
     print(f"{'':32}" + "".join(f"{one:>14}" for one in titles))
     for peer in peers():
@@ -173,7 +177,7 @@ async def measure(peer: Peer, server: ControlPlane, folder: Path, objects: int) 
                 await client.create(item(number))
             await until(lambda: all_done(client, peer.kind, objects))
             took = time.monotonic() - begun
-            each = (cpu(process.pid) - spent) / objects * 1000
+            first = each = (cpu(process.pid) - spent) / objects * 1000
             changes = [await change(client, cluster, peer.kind, n) for n in range(CHANGES)]
             await asyncio.sleep(PAUSE)
             after, most = memory(process.pid), peak.most
@@ -184,7 +188,7 @@ async def measure(peer: Peer, server: ControlPlane, folder: Path, objects: int) 
                 await asyncio.sleep(WINDOW)
                 count = (passes(port) or 0) - before
                 each = (cpu(process.pid) - spent) / max(1, count) * 1000
-    return [empty, most, after, took, statistics.median(changes), each]
+    return [empty, most, after, took, first, statistics.median(changes), each]
 
 
 class Peak(threading.Thread):

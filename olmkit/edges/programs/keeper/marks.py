@@ -63,7 +63,7 @@ class _Marks:
             _LOG.warning("runs may outlive this process", extra={"error": words_})
         else:
             self._keeper = process.pid
-            process.returncode = 0  # it outlives this process, which is no reason for a warning
+            process.returncode = 0  # so that Python does not warn that it outlives this process
         finally:
             os.close(ours)
 
