@@ -23,6 +23,32 @@ def test_a_package_says_what_is_there_and_what_is_not(package: str, root: Path) 
     assert second.strip(), "add a second paragraph: where its neighbours are"
 
 
+@pytest.mark.parametrize("package", PACKAGES)
+def test_the_neighbors_that_a_package_names_are_there(package: str, root: Path) -> None:
+    doc = ast.get_docstring(ast.parse((root / f"olmkit/{package}/__init__.py").read_text())) or ""
+    for name in re.findall(r"`((?:olmkit\.)?[a-z_0-9]+(?:\.[a-z_0-9]+)+)`", doc):
+        parts = name.removeprefix("olmkit.").split(".")
+        if (root / "olmkit" / parts[0]).is_dir():
+            assert _exists(root, parts), name
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_the_picture_has_every_package(package: str, root: Path) -> None:
+    picture = (root / "ARCHITECTURE.md").read_text().split("```")[1]
+    top = package.split("/")[0]
+    assert top == "testing" or re.search(rf"\b{top}\b", picture), top
+
+
+def _exists(root: Path, parts: list[str]) -> bool:
+    """Return whether there is such a module or package; the last part may be a name in a module."""
+    place = root.joinpath("olmkit", *parts)
+    return (
+        place.is_dir()
+        or place.with_suffix(".py").is_file()
+        or (len(parts) > 1 and place.parent.with_suffix(".py").is_file())
+    )
+
+
 def _rows(root: Path) -> dict[str, str]:
     text = (root / "ARCHITECTURE.md").read_text()
     table = text.split("## Packages")[1].split("## ")[0]
@@ -47,11 +73,4 @@ def test_every_path_that_the_map_names_is_there(root: Path) -> None:
         assert (root / name).exists() or (root / "olmkit" / name).exists(), name
     for name in modules:
         parts = name.removeprefix("olmkit.").split(".")
-        place = root.joinpath("olmkit", *parts)
-        # The last part may be a name in a module.
-        assert (
-            place.is_dir()
-            or place.with_suffix(".py").is_file()
-            or place.parent.with_suffix(".py").is_file()
-            or (root / name).exists()
-        ), name
+        assert _exists(root, parts) or (root / name).exists(), name

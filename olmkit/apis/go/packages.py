@@ -38,16 +38,6 @@ class Modules(Protocol):
         ...
 
 
-class NoModules:
-    """A port to no files at all."""
-
-    def files(self, package: str) -> Mapping[str, bytes] | None:  # noqa: ARG002 - the port's shape
-        return None
-
-    def version(self, module: str) -> str:  # noqa: ARG002
-        return ""
-
-
 class _Declarations(Mapping[str, GoDeclaration]):
     """The types of some files; each is read when it is requested, and once."""
 

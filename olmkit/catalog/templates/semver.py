@@ -21,7 +21,7 @@ from olmkit.catalog.blobs.blob import Blob
 from olmkit.catalog.bundles import migrate
 from olmkit.catalog.bundles.migrate import Level
 from olmkit.catalog.bundles.render import RenderedBundle
-from olmkit.catalog.templates import facts
+from olmkit.catalog.templates import identity
 from olmkit.catalog.templates.findings import FORM, IMAGE, ORDER, refuse_all
 from olmkit.catalog.templates.opm_release import CURRENT, Edges, OpmRelease
 from olmkit.catalog.templates.source import Template
@@ -186,7 +186,7 @@ def _members(
 
 
 def _identity(bundle: RenderedBundle, at: Location) -> tuple[str, Version]:
-    identities = facts.identities(bundle)
+    identities = identity.identities(bundle)
     if len(identities) != 1:
         raise findings.error(
             IMAGE,
@@ -289,7 +289,7 @@ def _link_channel(nodes: Sequence[_Node], edges: Edges) -> None:
 
 def _package(name: str, default: str, last: RenderedBundle | None) -> dict[str, Any]:
     value: dict[str, Any] = {"schema": wire.PACKAGE, "name": name, "defaultChannel": default}
-    return {**value, **(facts.presentation(last) if last else {})}
+    return {**value, **(identity.presentation(last) if last else {})}
 
 
 def _channel(package: str, name: str, nodes: Sequence[_Node]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from olmkit.catalog.blobs.blob import Blob
 from olmkit.catalog.bundles import migrate
 from olmkit.catalog.bundles.migrate import Level
 from olmkit.catalog.bundles.render import RenderedBundle
-from olmkit.catalog.templates import entries, facts
+from olmkit.catalog.templates import entries, identity
 from olmkit.catalog.templates.findings import SUBSTITUTION
 from olmkit.catalog.templates.source import Template
 
@@ -113,7 +113,7 @@ def _check_versions(
 
 def _version(bundle: RenderedBundle, at: Location) -> VersionRelease:
     try:
-        found = facts.version(bundle)
+        found = identity.version(bundle)
     except InvalidVersionError as error:
         raise findings.error(
             SUBSTITUTION, f"bundle `{bundle.name}`: {error.message}", at=at

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -142,13 +142,6 @@ def _block(one: BundleChange) -> Iterator[str]:
         yield from (f"      {printable(line)}" for line in dumped.splitlines())
     if one.hint and one.level is not ChangeLevel.INFO:
         yield f"    hint: {printable(texts.bounded_hint(one.hint))}"
-
-
-def lines_of(changes: Iterable[BundleChange]) -> Iterator[str]:
-    """Differences in one line each, for reports about something else."""
-    for one in changes:
-        subject = f"{one.subject}: " if one.subject else ""
-        yield printable(f"{one.level}: {subject}{one.message}")
 
 
 def _name(side: Any) -> str:

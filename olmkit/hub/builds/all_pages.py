@@ -11,7 +11,7 @@ from olmkit.catalog.model import Catalog
 from olmkit.hub import feeds, news, paths
 from olmkit.hub.feeds import Feed
 from olmkit.hub.news import Moment
-from olmkit.hub.package import facts, package_pages, stated, upgrades
+from olmkit.hub.package import fact_box, package_pages, stated, upgrades
 from olmkit.hub.package.installs import Where
 from olmkit.hub.package.package_pages import SCHEMA_VERSION, Data, Part, Summary, Wanted
 from olmkit.hub.package.version_page import Providers
@@ -203,7 +203,7 @@ def _lifecycles(catalog: Catalog) -> Mapping[str, Mapping[str, Any]]:
     return {
         one.package: outline.blob_at(one.place).value
         for one in catalog.outlines.customs
-        if one.schema == facts.LIFECYCLES
+        if one.schema == fact_box.LIFECYCLES
     }
 
 

@@ -16,7 +16,16 @@ from olmkit.catalog.model import Bundle, Package
 from olmkit.hub import feeds, icons, paths, records
 from olmkit.hub.feeds import Entry, Feed
 from olmkit.hub.looks import badge
-from olmkit.hub.package import apis, comparison, facts, installs, menus, schemas, stated, upgrades
+from olmkit.hub.package import (
+    apis,
+    comparison,
+    fact_box,
+    installs,
+    menus,
+    schemas,
+    stated,
+    upgrades,
+)
 from olmkit.hub.package import version_page as operators
 from olmkit.hub.package.comparison import Facts
 from olmkit.hub.package.installs import Where
@@ -446,7 +455,7 @@ def _tile(record: Record, shared: Shared, wanted: Wanted) -> Tile:
         "provider": (stated.provider_group(provider).casefold(),) if provider else (),
         "capability": (capability,) if level else (),
         "channel": channels,
-        "mode": facts.modes(record),
+        "mode": fact_box.modes(record),
         "olm": ("v0", "v1") if is_v1 else ("v0",),
         "feature": tuple(features),
         "arch": stated.platforms(record, "arch") or ("amd64",),
@@ -538,7 +547,7 @@ def _bundle_data(record: Record, shared: Shared) -> Mapping[str, Any]:
         "image": bundle.image,
         "channels": [channel.name for channel in shared.members.get(bundle.name, ())],
         "deprecation": bundle.deprecation,
-        "installModes": list(facts.modes(record)),
+        "installModes": list(fact_box.modes(record)),
         "olmV1Refusal": list(installs.refusal_of_v1(record)),
         "relatedImages": [{"name": one.name, "image": one.image} for one in bundle.related_images],
         "provided": [kind._asdict() for kind in apis.kinds(record)],

@@ -22,7 +22,7 @@ from olmkit.hub.looks.text import shortened
 from olmkit.hub.package import (
     apis,
     comparison,
-    facts,
+    fact_box,
     installs,
     menus,
     permissions,
@@ -161,7 +161,7 @@ def page(
         compare_href=paths.compare(shared.base, package.name),
         capability=capability,
         capability_level=level,
-        facts=tuple(facts.of_record(record, shared.lifecycle)),
+        facts=tuple(fact_box.of_record(record, shared.lifecycle)),
     )
 
 

@@ -14,7 +14,7 @@ from olmkit.apis.crds import manifests
 from olmkit.apis.crds.schema import Options
 from olmkit.apis.findings import Findings
 from olmkit.apis.go import source as go_source
-from olmkit.apis.go.packages import Modules, NoModules
+from olmkit.apis.go.packages import Modules
 from olmkit.apis.go.source import GoOptions
 from olmkit.apis.markers import reading as marker_reading
 from olmkit.apis.markers.language import Comment, MarkerLevel
@@ -22,6 +22,7 @@ from olmkit.apis.model import ApiPackage, Sources
 from olmkit.apis.python import source
 from olmkit.base.diagnostics import Location
 from olmkit.base.tree import Tree
+from tests.fixtures.no_modules import NoModules
 
 HEADER = """\
 # +groupName=example.com

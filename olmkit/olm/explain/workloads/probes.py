@@ -74,11 +74,6 @@ def answer_of(snapshot: ClusterState, pod: Manifest, container: str, kind: str) 
     return ""
 
 
-def is_expected(pod: Manifest, container: str, kind: str) -> bool:
-    """Return whether the container has a probe of that kind."""
-    return bool(mapping(templates.container(pod, container).get(f"{kind}Probe")))
-
-
 def described(pod: Manifest, container: str, kind: str) -> str:
     """Return a description of the probe, such as `GET /healthz on port 8081`, or empty."""
     spec = templates.container(pod, container)

@@ -12,11 +12,11 @@ from olmkit.apis import csv_markers, roles, webhooks
 from olmkit.apis.crds import manifests
 from olmkit.apis.findings import Findings
 from olmkit.apis.go import source as go_source
-from olmkit.apis.go.packages import NoModules
 from olmkit.base import documents
 from olmkit.base.diagnostics import Location
 from olmkit.base.tree import Tree
 from olmkit.kube.objects import GVK
+from tests.fixtures.no_modules import NoModules
 
 WORDS = [
     '// +kubebuilder:validation:Enum={a,{b;c},"d',

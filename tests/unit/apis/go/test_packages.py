@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from olmkit.apis.findings import Findings
 from olmkit.apis.go import packages as go_packages
-from olmkit.apis.go.packages import Library, NoModules
+from olmkit.apis.go.packages import Library
 
 
 class Shelf:
@@ -70,8 +70,3 @@ def test_kubernetes_is_taken_from_the_table_in_the_release_that_is_asked_for() -
     assert package is not None
     assert package.at.path == "k8s.io/api/core/v1 (v0.30)"
     assert "PodSpec" in package.declarations
-
-
-def test_nothing_is_behind_the_empty_port() -> None:
-    assert NoModules().files("k8s.io/api/core/v1") is None
-    assert NoModules().version("k8s.io/api") == ""

@@ -13,10 +13,10 @@ from olmkit.apis.go import parser as go_parser
 from olmkit.apis.go import source as go_source
 from olmkit.apis.go.file import GoFile
 from olmkit.apis.go.model import Name, StructBody
-from olmkit.apis.go.packages import NoModules
 from olmkit.apis.markers.language import Comment
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.base.tree import Tree
+from tests.fixtures.no_modules import NoModules
 
 
 def parse(text: str, findings: Findings | None = None) -> GoFile:

@@ -59,6 +59,7 @@ def test_a_value_keeps_its_type() -> None:
 
 def test_a_part_of_a_text_is_replaced() -> None:
     assert replaced("names.*", delimiter=".", index=0)["names"] == ["web.B.svc", "web.B"]
+    assert replaced("names.1", delimiter=".", index=2)["names"][1] == "A.B.web"
     assert replaced("names.1", delimiter=".", index=9)["names"][1] == "A.B.web"
     assert replaced("names.1", delimiter=".", index=-1)["names"][1] == "web.A.B"
 

@@ -1,4 +1,4 @@
-"""The facts of a rendered bundle for templates: its identity, its version, its CSV."""
+"""The identity of a rendered bundle for templates: its packages, its version, its CSV."""
 
 from __future__ import annotations
 
