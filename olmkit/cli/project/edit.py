@@ -46,6 +46,11 @@ from olmkit.cli.project.scaffolding import dry_run_option
     help="Let only namespaces labelled `metrics: enabled` read metrics.",
 )
 @click.option(
+    "--scorecard/--no-scorecard",
+    default=None,
+    help="Include a scorecard configuration in the bundle; projects of kubebuilder have none.",
+)
+@click.option(
     "--ci",
     type=click.Choice(option_values.CI_SERVICES),
     help="Add a CI workflow for this service, if there is none.",
@@ -60,6 +65,7 @@ def edit(
     domain: str,
     prometheus: bool | None,
     network_policy: bool | None,
+    scorecard: bool | None,
     ci: str | None,
     dry_run: bool,
 ) -> None:
@@ -74,6 +80,7 @@ def edit(
         domain=domain,
         prometheus=prometheus,
         network_policy=network_policy,
+        scorecard=scorecard,
         ci=ci or "",
     )
     if request == EditRequest():

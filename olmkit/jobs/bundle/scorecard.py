@@ -122,7 +122,8 @@ def _configuration(bundle: Bundle, config: Path | None) -> Configuration:
     if path not in bundle.tree:
         raise InputError(
             f"there is no scorecard configuration at `{shown}`",
-            hint="add it to the bundle, or name a file with `--config`",
+            hint="`olmkit edit --scorecard` adds one to the project, and `olmkit bundle generate` "
+            "to the bundle; or name a file with `--config`",
         )
     return configuration.load(bundle.tree.data(path), shown)
 

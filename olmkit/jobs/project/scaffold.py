@@ -242,6 +242,7 @@ def edit(folder: Path, request: EditRequest, *, dry_run: bool = False) -> Scaffo
         image=request.image,
         prometheus=request.prometheus,
         network_policy=request.network_policy,
+        scorecard=request.scorecard,
     )
     project, present = _open(folder, watched=True, any_language=request == in_overlays)
     if request.namespaced is not None and project.language in watched_project.LAYOUTS:

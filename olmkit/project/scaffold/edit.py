@@ -25,6 +25,8 @@ from olmkit.project.scaffold.watched import mixed
 
 _MARKER = re.compile(r"#\s*\+kubebuilder:rbac:(.*)")
 _ARGUMENT = re.compile(r"(\w+)=(\{[^}]*\}|\"[^\"]*\"|`[^`]*`|[^,]*)")
+_SCORECARD = "config/scorecard"
+_BUNDLE_OVERLAY = "config/manifests/kustomization.yaml"
 _INSTALL_MODES = {"OwnNamespace": True, "AllNamespaces": False}
 
 
@@ -38,6 +40,7 @@ class EditRequest:
     domain: str = ""
     prometheus: bool | None = None
     network_policy: bool | None = None
+    scorecard: bool | None = None
     ci: str = ""
 
 
@@ -66,6 +69,8 @@ def edit(request: EditRequest, project: Project, present: Tree, templates: Tree)
     ):
         if wanted is not None:
             _switch(draft, folder, on=wanted)
+    if request.scorecard is not None:
+        _switch_scorecard(draft, templates, on=request.scorecard)
     if request.ci:
         scaffold.check_workflow(project.language)
         scaffold.add_workflow(draft, request.ci, templates)
@@ -101,6 +106,22 @@ def _switch(draft: Draft, folder: str, *, on: bool) -> None:
             draft.add_item(path, ("resources",), folder)
         elif data is not None:
             draft.put(path, yaml_edits.with_commented_item(data, path, ("resources",), folder))
+
+
+def _switch_scorecard(draft: Draft, templates: Tree, *, on: bool) -> None:
+    """Let the bundle contain a scorecard configuration, that of a new project, or not.
+
+    `olmkit generate` writes the overlay of the bundle with the folder, if there is no overlay yet.
+    """
+    if on and not any(path.startswith(f"{_SCORECARD}/") for path in draft.present):
+        for path, content in template_files.folder(templates, f"init/{_SCORECARD}", {}).items():
+            draft.put(f"{_SCORECARD}/{path}", content.data)
+    data = draft.get(_BUNDLE_OVERLAY)
+    if data is not None and on:
+        draft.add_item(_BUNDLE_OVERLAY, ("resources",), "../scorecard")
+    elif data is not None:
+        item = yaml_edits.with_commented_item(data, _BUNDLE_OVERLAY, ("resources",), "../scorecard")
+        draft.put(_BUNDLE_OVERLAY, item)
 
 
 def _rescope(draft: Draft, project: Project, templates: Tree) -> None:

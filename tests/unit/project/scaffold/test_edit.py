@@ -219,6 +219,31 @@ def test_a_folder_is_switched_on_and_off_in_all_overlays(
     assert edited(on, templates, **{switch: False}) == tree
 
 
+def test_a_project_of_kubebuilder_gets_a_scorecard_configuration(templates: Tree) -> None:
+    tree = begun(templates)
+    overlay = "config/manifests/kustomization.yaml"
+    lacking = {path: tree[path] for path in tree if not path.startswith("config/scorecard/")}
+    listed = tree.data(overlay).replace(b"- ../scorecard\n", b"")
+    on = edited(Tree(lacking).merge({overlay: listed}), templates, scorecard=True)
+    assert list(on) == list(tree)
+    assert b"\n- ../scorecard\n" in on.data(overlay)
+    assert on.merge({overlay: tree.data(overlay)}) == tree
+    assert edited(tree, templates, scorecard=True) == tree
+    off = edited(tree, templates, scorecard=False)
+    assert b"\n- ../scorecard\n" not in off.data(overlay)
+    assert edited(off, templates, scorecard=True) == tree
+
+
+def test_the_overlay_of_the_bundle_need_not_be_there_yet(templates: Tree) -> None:
+    tree = begun(templates)
+    lacking = (
+        path for path in tree if not path.startswith(("config/scorecard/", "config/manifests/"))
+    )
+    on = edited(Tree({path: tree[path] for path in lacking}), templates, scorecard=True)
+    assert on.data("config/scorecard/kustomization.yaml")
+    assert "config/manifests/kustomization.yaml" not in on
+
+
 def test_a_folder_that_the_project_lacks_cannot_be_switched_on(templates: Tree) -> None:
     tree = begun(templates)
     without = Tree({path: tree[path] for path in tree if not path.startswith("config/prometheus")})
