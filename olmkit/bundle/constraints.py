@@ -11,9 +11,11 @@ Source: github.com/operator-framework/api/pkg/constraints; `convertConstraints` 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
+
+from olmkit.kube import objects
 
 KINDS: Final = ("gvk", "package", "cel", "all", "any", "not")
 COMPOUNDS: Final = ("all", "any", "not")
@@ -61,6 +63,39 @@ def read(value: Any) -> ConstraintReading:
         return ConstraintReading({}, tuple(reader.problems))
     found = reader.constraint(value, ())
     return ConstraintReading(found, tuple(reader.problems))
+
+
+def rule_problems(
+    constraint: Any, keys: tuple[Key, ...] = ()
+) -> Iterator[tuple[tuple[Key, ...], str]]:
+    """Yield every CEL rule of a constraint, compounds included, that does not compile."""
+    if not isinstance(constraint, Mapping) or len(keys) > _MAX_DEPTH:
+        return
+    text = objects.mapping(constraint.get("cel")).get("rule")
+    if isinstance(text, str) and text:
+        problem = _cel_problem(text)
+        if problem:
+            yield (*keys, "cel", "rule"), problem
+    for compound in ("all", "any", "not"):
+        listed = objects.sequence(objects.mapping(constraint.get(compound)).get("constraints"))
+        for index, inner in enumerate(listed):
+            yield from rule_problems(inner, (*keys, compound, "constraints", index))
+
+
+def _cel_problem(text: str) -> str:
+    from olmkit.base.cel import checking
+    from olmkit.base.cel import expressions as cel
+
+    # What a constraint can describe: the properties of a candidate, and versions.
+    variables = {"properties": cel.list_of(cel.map_of(cel.STRING, cel.DYN))}
+    functions = {"semver_compare": (2, cel.INT)}
+    try:
+        result = checking.check(cel.parse(text), variables, functions)
+    except cel.CelError as error:
+        before = text[: error.offset]
+        line, column = before.count("\n") + 1, error.offset - before.rfind("\n")
+        return f"{line}:{column}: {error.message}"
+    return "" if result == cel.BOOL else "cel expressions must have type Bool"
 
 
 class _Reader:

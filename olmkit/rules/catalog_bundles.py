@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from olmkit.base.diagnostics import Location, Related, Severity
+from olmkit.base.documents import Key
 from olmkit.base.quoting import quoted
 from olmkit.base.versions import (
     BuildRelease,
@@ -13,8 +14,11 @@ from olmkit.base.versions import (
     Version,
     VersionRange,
 )
+from olmkit.bundle import constraints
+from olmkit.bundle.constraints import ConstraintStage
+from olmkit.catalog.blobs import properties
 from olmkit.catalog.blobs.outline import BundleOutline
-from olmkit.catalog.blobs.properties import PackageIdentity
+from olmkit.catalog.blobs.properties import PackageIdentity, Property
 from olmkit.catalog.model import Catalog, Package
 from olmkit.oci.reference import InvalidReferenceError, Reference
 from olmkit.rules.catalogs import repeated, within
@@ -348,6 +352,45 @@ def invalid_required_range(catalog: Catalog) -> Iterator[Finding]:
                     hint=error.hint,
                     subject=_subject(bundle),
                 )
+
+
+@rule(
+    "FBC047", "unreadable-requirement", subject=CATALOG,
+    severity=Severity.WARNING, suite=SOUND_SUITE,
+)  # fmt: skip
+def unreadable_requirement(catalog: Catalog) -> Iterator[Finding]:
+    """OLM cannot read an `olm.constraint` or an `olm.label.required` of a bundle.
+
+    Why: no catalog tool checks these values. OLM decodes them when it resolves, and one that it
+    cannot read stops every Subscription that might select the bundle.
+
+    Fix: correct the value at the reported position.
+    """
+    for bundle in catalog.outlines.bundles:
+        for one in bundle.properties.others:
+            for keys, problem, hint in _problems(one):
+                yield Finding(
+                    f"OLM cannot read the property {quoted(one.type)} of bundle "
+                    f"{quoted(bundle.name)}: {problem}",
+                    at=bundle.place.at("properties", one.index, "value", *keys),
+                    hint=hint,
+                    subject=_subject(bundle),
+                )
+
+
+def _problems(one: Property) -> Iterator[tuple[tuple[Key, ...], str, str]]:
+    if one.type == properties.LABEL_REQUIRED:
+        value = one.value
+        label = value.get("label") if isinstance(value, Mapping) else value
+        if not isinstance(label, str):
+            yield (), "`label` must be a string", "write it like `label: large`"
+    elif one.type == properties.CONSTRAINT:
+        value = one.value
+        for problem in constraints.read(value).problems:
+            if problem.stage is not ConstraintStage.SENSE:
+                yield problem.keys, problem.message, problem.hint
+        for keys, words in constraints.rule_problems(value):
+            yield keys, words, "correct the CEL rule, whose result must be true or false"
 
 
 @rule(

@@ -13,7 +13,7 @@ from typing import Any
 
 from olmkit.base import documents, texts
 from olmkit.base.diagnostics import Related, Severity
-from olmkit.base.documents import Document, Key
+from olmkit.base.documents import Document
 from olmkit.bundle import constraints
 from olmkit.bundle.model import Bundle, FileProperty
 from olmkit.kube import objects
@@ -29,7 +29,6 @@ _KEYS = {
     "olm.package": frozenset({"packageName", "version"}),
     "olm.label": frozenset({"label"}),
 }
-_CLAUSE_DEPTH = 20
 # Types of properties whose values OLM reads, and cannot do without.
 _READ_BY_OLM = frozenset(
     {
@@ -155,7 +154,7 @@ def constraint_expression(bundle: Bundle) -> Iterator[Finding]:
     """
     for entry in bundle.dependencies:
         if entry.type == "olm.constraint" and _is_readable(entry):
-            for keys, problem in _bad_expressions(entry.value):
+            for keys, problem in constraints.rule_problems(entry.value):
                 yield Finding(
                     f"Invalid CEL expression: {problem}",
                     at=entry.at("value", *keys),
@@ -436,7 +435,7 @@ def property_value(bundle: Bundle) -> Iterator[Finding]:
                             f"`{key}` of `{entry.type}` is missing", at=entry.at("value", key)
                         )
             case "olm.constraint":
-                for keys, problem in _bad_expressions(entry.value):
+                for keys, problem in constraints.rule_problems(entry.value):
                     yield Finding(f"Invalid CEL expression: {problem}", at=entry.at("value", *keys))
             case _:
                 pass
@@ -494,39 +493,6 @@ def _range_problem(text: Any) -> str:
     except InvalidRangeError as error:
         return error.message
     return ""
-
-
-def _bad_expressions(
-    constraint: Any, keys: tuple[Key, ...] = ()
-) -> Iterator[tuple[tuple[Key, ...], str]]:
-    """Yield every CEL expression of a constraint, compounds included, that does not compile."""
-    if not isinstance(constraint, Mapping) or len(keys) > _CLAUSE_DEPTH:
-        return
-    text = objects.mapping(constraint.get("cel")).get("rule")
-    if isinstance(text, str) and text:
-        problem = _cel_problem(text)
-        if problem:
-            yield (*keys, "cel", "rule"), problem
-    for compound in ("all", "any", "not"):
-        listed = objects.sequence(objects.mapping(constraint.get(compound)).get("constraints"))
-        for index, inner in enumerate(listed):
-            yield from _bad_expressions(inner, (*keys, compound, "constraints", index))
-
-
-def _cel_problem(text: str) -> str:
-    from olmkit.base.cel import checking
-    from olmkit.base.cel import expressions as cel
-
-    # What a constraint can describe: the properties of a candidate, and versions.
-    variables = {"properties": cel.list_of(cel.map_of(cel.STRING, cel.DYN))}
-    functions = {"semver_compare": (2, cel.INT)}
-    try:
-        result = checking.check(cel.parse(text), variables, functions)
-    except cel.CelError as error:
-        before = text[: error.offset]
-        line, column = before.count("\n") + 1, error.offset - before.rfind("\n")
-        return f"{line}:{column}: {error.message}"
-    return "" if result == cel.BOOL else "cel expressions must have type Bool"
 
 
 def _other_keys(document: Document, section: str) -> Iterator[Finding]:

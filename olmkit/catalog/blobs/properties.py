@@ -42,15 +42,17 @@ LABEL: Final = "olm.label"
 LABEL_REQUIRED: Final = "olm.label.required"
 CONSTRAINT: Final = "olm.constraint"
 DEPRECATED: Final = "olm.deprecated"
+REQUIREMENTS: Final = (GVK_REQUIRED, PACKAGE_REQUIRED, LABEL_REQUIRED, CONSTRAINT)
 MAX_OPENSHIFT: Final = "olm.maxOpenShiftVersion"
 
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """An unparsed property: its type, and its value as JSON text."""
+    """An unparsed property: its type, its value as JSON text, and its number."""
 
     type: str
     text: bytes
+    index: int
 
     @property
     def value(self) -> Any:
@@ -180,7 +182,7 @@ def parse(
                 case _:
                     if kind == CHANNEL:
                         _read(CHANNEL, text)
-                    others.append(Property(kind, _compact(text)))
+                    others.append(Property(kind, _compact(text), index))
                     order.append(kind)
         except ShapeError as error:
             faults.append(

@@ -141,6 +141,17 @@ def read(
     return catalog
 
 
+def require_servable(reference: str, catalog: Catalog) -> None:
+    """Raise `InputError` if the server of catalogs refuses this one, so that its pod crashes."""
+    errors = engine.run(catalog, needed_rules())
+    if judgement.has_errors(errors):
+        raise InputError(
+            f"the cluster cannot serve the catalog `{reference}`: `opm` refuses it",
+            hint="correct the catalog, and push it again",
+            diagnostics=judgement.below(reference, errors),
+        )
+
+
 def needed_rules() -> Sequence[Rule]:
     """Return the rules whose violations make `opm` reject a catalog."""
     return [rule for rule in engine.rules(CATALOG) if rule.suite == engine.DEFAULT_SUITE]

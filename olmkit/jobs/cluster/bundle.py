@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from olmkit.base import documents, names
 from olmkit.base.diagnostics import ConfigurationError, InputError, OlmkitError
 from olmkit.bundle import layout
+from olmkit.catalog.blobs import properties
 from olmkit.catalog.bundles import migrate, render, source_bundle
 from olmkit.catalog.bundles.migrate import Level
 from olmkit.catalog.bundles.render import RenderedBundle
@@ -193,7 +194,8 @@ async def ask(
         return None
     csv, line = str(bundle.get("csvName", "")), str(bundle.get("channelName", ""))
     image, inline = str(bundle.get("bundlePath", "")), str(bundle.get("csvJson", ""))
-    needs = bool(bundle.get("dependencies"))
+    types = {str(one.get("type", "")) for one in bundle.get("properties") or ()}
+    needs = bool(bundle.get("dependencies")) or not types.isdisjoint(properties.REQUIREMENTS)
     if image or not inline:
         chosen = await read_chosen(csv, line, image, access)
         return replace(chosen, has_dependencies=needs)

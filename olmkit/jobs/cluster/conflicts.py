@@ -19,6 +19,7 @@ from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, text
 from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState
+from olmkit.olm.explain import forms
 from olmkit.olm.resolver import cluster_input, reasons, solve
 from olmkit.olm.resolver.resolution import CatalogKey, ResolverInput, Subscription
 from olmkit.olm.resolver.solve import InstallStep, SolvedInstall
@@ -48,9 +49,10 @@ class VisibleCatalogs:
         if not any(map(_is_unsatisfiable, seen.subscriptions)):
             return seen
         found, unread = await self.of(seen)
-        if unread:
-            return seen
-        return replace(seen, conflict=reasons.unsatisfiable(cluster_input.of_state(seen, found)))
+        inputs = cluster_input.of_state(seen, found)
+        # What OLM cannot read of one catalog, no other catalog corrects.
+        facts = reasons.unreadable(inputs) if unread else reasons.unsatisfiable(inputs)
+        return replace(seen, conflict=facts) if facts else seen
 
     async def of(
         self, seen: ClusterState, also: Iterable[CatalogKey] = ()
@@ -86,11 +88,26 @@ class Foreseen:
 
     `facts`: why it could not be resolved; none when it can be. `unread`: the catalogs that could
     not be read. `also`: the other operators that OLM installs for it, each with its catalog.
+    `is_unreadable`: the facts are values of bundles that OLM cannot read.
     """
 
     facts: tuple[str, ...] = ()
     unread: tuple[CatalogKey, ...] = ()
     also: tuple[tuple[InstallStep, Catalog], ...] = ()
+    is_unreadable: bool = False
+
+
+def hint(found: Foreseen) -> str:
+    """Return what to do about the facts of a request that OLM cannot resolve."""
+    if found.is_unreadable:
+        return (
+            "correct the bundle, and publish the catalog again: until then, OLM resolves no "
+            "Subscription that might select it"
+        )
+    return (
+        "add a catalog that offers what is missing, choose another channel or version, or use "
+        "another namespace"
+    )
 
 
 async def of_request(
@@ -115,7 +132,27 @@ async def of_request(
     return Foreseen(
         facts=facts,
         unread=tuple(one for one in unread if one != request.catalog),
+        is_unreadable=bool(reasons.unreadable(inputs)),
         also=() if facts else _also(inputs, catalogs, request),
+    )
+
+
+async def of_upgrade(
+    seen: ClusterState, subscription: Manifest, csv: str, catalog: Catalog, access: Access
+) -> Foreseen:
+    """Whether a Subscription can get the next version that this catalog offers.
+
+    Other catalogs are read only when this one is not enough.
+    """
+    name, key = objects.name(subscription), cluster_input.key_of(subscription)
+    if not reasons.against(cluster_input.of_state(seen, {key: catalog}), name, csv):
+        return Foreseen()
+    found, unread = await VisibleCatalogs(access).of(seen, [key])
+    inputs = cluster_input.of_state(seen, {**found, key: catalog})
+    return Foreseen(
+        facts=reasons.against(inputs, name, csv),
+        unread=tuple(one for one in unread if one != key),
+        is_unreadable=bool(reasons.unreadable(inputs)),
     )
 
 
@@ -142,4 +179,7 @@ def _sees_all(seen: ClusterState, also: Iterable[CatalogKey] = ()) -> bool:
 
 def _is_unsatisfiable(subscription: Manifest) -> bool:
     failed = kinds.condition(subscription, "ResolutionFailed")
-    return failed is not None and failed.get("reason") == _UNSATISFIABLE
+    return failed is not None and (
+        failed.get("reason") == _UNSATISFIABLE
+        or forms.UNREAD.search(text(failed.get("message"))) is not None
+    )

@@ -292,7 +292,7 @@ async def _foresee(
         ]
         return tuple(also), []
     said = resolver_report.joined(found.facts)
-    if found.unread:
+    if found.unread and not found.is_unreadable:
         names = ", ".join(f"`{one.namespace}/{one.name}`" for one in found.unread)
         return (), [
             f"{said}; other catalogs may change that, but cannot be read from here: {names}"
@@ -300,8 +300,7 @@ async def _foresee(
     raise InputError(
         f"OLM cannot install `{choice.csv or choice.package}` in namespace `{here.namespace}`: "
         f"{said}",
-        hint="add a catalog that offers what is missing, choose another channel or version, or use "
-        "another namespace",
+        hint=conflicts.hint(found),
     )
 
 

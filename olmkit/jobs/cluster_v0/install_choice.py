@@ -166,6 +166,7 @@ async def _of_image(options: InstallOptions, access: Access) -> InstallChoice:
         if cluster_bundle.is_missing(error) and not options.secrets:
             raise InputError(error.message, hint=error.hint) from error
         return _unread(options, catalog, f"the catalog cannot be read from here: {error.message}")
+    catalog_job.require_servable(options.catalog, read.catalog)
     chosen = await cluster_bundle.choose(
         read.catalog, options.package, access, channel=options.channel, version=options.version
     )

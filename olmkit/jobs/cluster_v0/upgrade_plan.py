@@ -15,8 +15,9 @@ from olmkit.catalog.model import Catalog as Model
 from olmkit.catalog.model import Channel
 from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.edges.images.access_settings import Access
+from olmkit.jobs.catalog import catalogs as catalog_job
 from olmkit.jobs.cluster import bundle as cluster_bundle
-from olmkit.jobs.cluster import offered
+from olmkit.jobs.cluster import conflicts, offered
 from olmkit.jobs.cluster import read as cluster_read
 from olmkit.jobs.cluster_v0 import fit, install_choice
 from olmkit.kube import objects
@@ -26,6 +27,7 @@ from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain.installs import explain
 from olmkit.olm.kinds import SubscriptionKey
 from olmkit.olm.preview import Preview
+from olmkit.olm.resolver import report as resolver_report
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +92,8 @@ async def plan(reader: ClusterObjects, options: UpgradeOptions, access: Access) 
         note = f"the catalog cannot be read from here, so later hops are not known: {error.message}"
         ailing = await _ailing(reader, seen, key.package, before)
         return plan_of(seen, key.package, before, pending, brings, (*ailing, *also, note))
+    if options.catalog and not shelf.address:
+        catalog_job.require_servable(options.catalog, shelf.catalog)
     channel = _channel(shelf.catalog, key)
     hops = _hops(channel, seen, before, pending, options.to)
     notes: tuple[str, ...] = ()
@@ -102,6 +106,7 @@ async def plan(reader: ClusterObjects, options: UpgradeOptions, access: Access) 
     if hops and not pending:  # a waiting InstallPlan is checked before its approval
         first = await _bundle(shelf, key.package, channel, hops[0], access)
         try:
+            notes += await _unresolved(seen, subscription, hops[0], shelf.catalog, access)
             await fit.require(reader, seen, first.manifests, replaces=before)
         except InputError as error:
             raise (as_olm_approves(error, subscription) if before else error) from None
@@ -119,6 +124,23 @@ async def _ailing(
         return ()
     found = explain(await cluster_read.detailed(reader, seen), package, target=before)
     return () if found.is_ready else (f"`{before}` itself is not ready: {found.message}",)
+
+
+async def _unresolved(
+    seen: ClusterState, subscription: Manifest, csv: str, catalog: Model, access: Access
+) -> tuple[str, ...]:
+    """A note that OLM may not be able to choose a version; `InputError` if it certainly cannot."""
+    found = await conflicts.of_upgrade(seen, subscription, csv, catalog, access)
+    if not found.facts:
+        return ()
+    said = resolver_report.joined(found.facts)
+    if found.unread and not found.is_unreadable:
+        names = ", ".join(f"`{one.namespace}/{one.name}`" for one in found.unread)
+        return (f"{said}; other catalogs may change that, but cannot be read from here: {names}",)
+    raise InputError(
+        f"OLM cannot upgrade to `{csv}` in namespace `{seen.namespace}`: {said}",
+        hint=conflicts.hint(found),
+    )
 
 
 async def _unfit(

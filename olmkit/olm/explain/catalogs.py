@@ -332,11 +332,14 @@ def _deprecated(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Diagn
     )
 
 
-def _unread(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Diagnosis:
+def _unread(snapshot: ClusterState, _: Manifest, part: Mapping[str, str]) -> Diagnosis:
+    said = (
+        "a bundle of a catalog declares a dependency that OLM cannot read: "
+        f"{explanation.first_line(part['words'])}"
+    )
     return Diagnosis(
         cause="bad-constraint",
-        message="a bundle of a catalog declares a dependency that OLM cannot read: "
-        f"{explanation.first_line(part['words'])}",
+        message=snapshot.conflict[0] if len(snapshot.conflict) == 1 else said,
         hint="correct the bundle, and publish the catalog again: it stops every Subscription "
         "that might select it",
         readiness=Readiness.BLOCKED,

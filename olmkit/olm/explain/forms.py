@@ -71,7 +71,8 @@ HEADS: Final = re.compile(
 NO_HEADS: Final = re.compile(r"(?P<words>no channel heads .*|a cycle exists .*)")
 UNREAD: Final = re.compile(
     r"(?P<words>(?:(?:parse|convert) olm\.constraint|Could not (?:parse Range|get version)"
-    r"|Last element in range).*)"
+    r"|Last element in range|json: cannot unmarshal).*)",
+    re.DOTALL,
 )
 
 # InstallPlans.

@@ -38,9 +38,31 @@ def rejected(inputs: ResolverInput) -> tuple[Rejected, ...]:
 
 
 def unsatisfiable(inputs: ResolverInput) -> tuple[str, ...]:
-    """Return why OLM cannot meet all requirements, as facts; empty if it can."""
+    """Return why OLM cannot meet all requirements, as facts; empty if it can.
+
+    What prevents OLM from choosing at all, such as a range that it cannot read, is a fact too.
+    """
     collector = solve.collect(inputs)
-    return () if isinstance(collector, Failed) else report.unsatisfiable(collector.found)
+    if isinstance(collector, Failed):
+        return collector.facts
+    return report.unsatisfiable(collector.found)
+
+
+def unreadable(inputs: ResolverInput) -> tuple[str, ...]:
+    """Return what prevents OLM from choosing at all: bundles with values that it cannot read."""
+    collector = solve.collect(inputs)
+    return collector.facts if isinstance(collector, Failed) else ()
+
+
+def against(inputs: ResolverInput, subscription: str, csv: str) -> tuple[str, ...]:
+    """Return why a Subscription cannot get a bundle that its channel offers; empty if it can."""
+    collector = solve.collect(inputs)
+    if isinstance(collector, Failed):
+        return collector.facts
+    found = collector.found
+    named = (one for one in found.offers.get(subscription, ()) if one.name == csv)
+    each = [report.against(found, entry) for entry in named]
+    return each[0] if each and all(each) else ()
 
 
 def _of_subscription(

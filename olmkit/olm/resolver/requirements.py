@@ -7,10 +7,12 @@ that which meets it meets all of it.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
+from olmkit.base import texts
 from olmkit.base.cel import checking
 from olmkit.base.cel import evaluation as cel_evaluation
 from olmkit.base.cel import expressions as cel
@@ -18,7 +20,8 @@ from olmkit.base.cel import operators as cel_operators
 from olmkit.base.cel.values import EvaluationError
 from olmkit.base.versions import InvalidRangeError, InvalidVersionError, Version, VersionRange
 from olmkit.bundle import constraints
-from olmkit.catalog.blobs import properties
+from olmkit.catalog.blobs import properties, shapes
+from olmkit.catalog.blobs.shapes import Field, Object, ShapeError, Text
 from olmkit.kube.objects import GVK
 from olmkit.olm.resolver import resolution
 from olmkit.olm.resolver.resolution import ResolutionError, ResolverEntry, ResolverProperty
@@ -26,6 +29,13 @@ from olmkit.olm.resolver.resolution import ResolutionError, ResolverEntry, Resol
 _VARIABLES = {"properties": cel.list_of(cel.map_of(cel.STRING, cel.DYN))}
 _FUNCTIONS = {"semver_compare": (2, cel.INT)}
 # Of a constraint with several kinds OLM takes the first of these.
+# OLM's message repeats the term of the range before what is wrong with it.
+_OF_RANGE: Final = re.compile(r'Could not parse Range ".*?": ')
+_SHAPES: Final = {
+    properties.GVK_REQUIRED: properties.SHAPES[properties.GVK_REQUIRED],
+    properties.PACKAGE_REQUIRED: properties.SHAPES[properties.PACKAGE_REQUIRED],
+    properties.LABEL_REQUIRED: Object(go="LabelRequired", fields=(Field("label", Text()),)),
+}
 _ORDER: Final = ("gvk", "package", "all", "any", "not", "cel")
 
 
@@ -119,39 +129,58 @@ class CelRule:
 
 def of_entry(entry: ResolverEntry) -> list[EntryPredicate]:
     """Its requirements, in the order of its properties. Raises `ResolutionError`."""
-    found = [_of_property(one) for one in entry.properties]
+    found = []
+    for one in entry.properties:
+        try:
+            found.append(_of_property(one))
+        except ResolutionError as error:
+            who = "the installed" if entry.is_installed else "the bundle"
+            fact = f"{who} `{entry.name}` has a property `{one.type}` that OLM cannot read"
+            raise ResolutionError(error.kind, error.message, f"{fact}: {error.fact}") from None
     return [one for one in found if one is not None]
 
 
 def _of_property(one: ResolverProperty) -> EntryPredicate | None:
-    value = one.value if isinstance(one.value, Mapping) else {}
     match one.type:
         case properties.GVK_REQUIRED:
-            return Provides(resolution.api_of(value))
+            return Provides(resolution.api_of(_decoded(one)))
         case properties.PACKAGE_REQUIRED:
-            return _in_range(value, "range", "")
+            return _in_range(_decoded(one), "range", "")
         case properties.LABEL_REQUIRED:
-            return Labelled(str(value.get("label", "")))
+            return Labelled(_decoded(one)["label"])
         case properties.CONSTRAINT:
             return _constraint(one)
         case _:
             return None
 
 
+def _decoded(one: ResolverProperty) -> Mapping[str, str]:
+    """Return the value of a property as OLM decodes it: keys in any case, strings only."""
+    try:
+        return shapes.read(_SHAPES[one.type], one.value)
+    except ShapeError as error:
+        raise ResolutionError("property", error.message) from None
+
+
 def _in_range(value: Mapping[str, Any], kind: str, before: str) -> InRange:
-    text = str(value.get("versionRange", ""))
+    package, text = (str(value.get(key) or "") for key in ("packageName", "versionRange"))
     try:
         wanted = VersionRange.parse(text)
     except InvalidRangeError as error:
-        raise ResolutionError(kind, f"{before}{error.reason}") from None
-    return InRange(str(value.get("packageName", "")), wanted, text)
+        reason = _OF_RANGE.sub("", error.reason)
+        fact = f"the range `{texts.shortened(text)}` of package `{package}` is invalid: {reason}"
+        if not text.strip():
+            fact = f"the range of package `{package}` is missing"
+        raise ResolutionError(kind, f"{before}{error.reason}", fact) from None
+    return InRange(package, wanted, text)
 
 
 def _constraint(one: ResolverProperty) -> EntryPredicate:
     found = constraints.read(one.value)
     for problem in found.problems:
         if problem.stage is constraints.ConstraintStage.PARSE:
-            raise ResolutionError("constraint-parse", f"parse olm.constraint: {problem.message}")
+            message = f"parse olm.constraint: {problem.message}"
+            raise ResolutionError("constraint-parse", message, problem.message)
     return _converted(found.value)
 
 
@@ -170,7 +199,8 @@ def _converted(value: Mapping[str, Any]) -> EntryPredicate:
             return _rule(str(inner.get("rule", "")), message, before)
         parts = tuple(_converted(part) for part in inner.get("constraints") or ())
         return Compound(key, parts)
-    raise ResolutionError("constraint-convert", f"{before}constraint is empty")
+    empty = "constraint is empty"
+    raise ResolutionError("constraint-convert", f"{before}{empty}", f"the {empty}")
 
 
 def _rule(text: str, message: str, before: str) -> CelRule:
@@ -178,9 +208,12 @@ def _rule(text: str, message: str, before: str) -> CelRule:
         expression = cel.parse(text)
         found = checking.check(expression, _VARIABLES, _FUNCTIONS)
     except cel.CelError as error:
-        raise ResolutionError("constraint-convert", f"{before}{error.message}") from None
+        fact = f"the CEL rule `{texts.shortened(text)}` is invalid: {error.message}"
+        raise ResolutionError("constraint-convert", f"{before}{error.message}", fact) from None
     if found != cel.BOOL:
-        raise ResolutionError("constraint-convert", f"{before}the rule is {found}, not bool")
+        message = f"the rule is {found}, not bool"
+        fact = f"the CEL rule `{texts.shortened(text)}` is {found}, not bool"
+        raise ResolutionError("constraint-convert", f"{before}{message}", fact)
     return CelRule(expression, text, message)
 
 

@@ -20,13 +20,15 @@ EXISTING = "@existing"
 class ResolutionError(Exception):
     """The namespace cannot be resolved; `kind` is the kind of error.
 
-    Such errors concern every Subscription, whatever they have to do with it.
+    Such errors concern every Subscription, whatever they have to do with it. `message` is OLM's,
+    `fact` names the bundle and the value, where OLM does not.
     """
 
-    def __init__(self, kind: str, message: str) -> None:
+    def __init__(self, kind: str, message: str, fact: str = "") -> None:
         super().__init__(message)
         self.kind = kind
         self.message = message
+        self.fact = fact or message
 
 
 class ResolverProperty(NamedTuple):

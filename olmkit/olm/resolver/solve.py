@@ -10,7 +10,7 @@ import functools
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from olmkit.olm.resolver import installed_entries, search
@@ -73,10 +73,11 @@ class Unsatisfiable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failed:
-    """The namespace cannot be resolved; `errors` are OLM's messages."""
+    """The namespace cannot be resolved. `messages` are OLM's, `facts` name the bundles."""
 
     kinds: tuple[str, ...]
     messages: tuple[str, ...]
+    facts: tuple[str, ...] = field(default=(), compare=False)
 
 
 Answer = SolvedInstall | Unsatisfiable | Failed
@@ -201,6 +202,7 @@ def _failed(errors: Sequence[ResolutionError]) -> Failed:
     return Failed(
         kinds=tuple(sorted({error.kind for error in errors})),
         messages=tuple(sorted({error.message for error in errors})),
+        facts=tuple(sorted({error.fact for error in errors})),
     )
 
 

@@ -218,6 +218,7 @@ def _answer(answer: Answer) -> Iterator[str]:
                 yield "  and there is no InstallPlan, since no Subscription moves"
         case Failed():
             yield from (f"  OLM cannot resolve: {message}" for message in answer.messages)
+            yield from (f"  - {fact}" for fact in answer.facts if fact not in answer.messages)
         case _:
             yield "  nothing: the constraints cannot be satisfied"
             yield from (f"  {text}" for text in answer.unmet)
@@ -271,6 +272,10 @@ def _answer_value(answer: Answer) -> dict[str, Any]:
                 "plan": answer.plan or None,
             }
         case Failed():
-            return {"error": "ErrorPreventedResolution", "messages": list(answer.messages)}
+            return {
+                "error": "ErrorPreventedResolution",
+                "messages": list(answer.messages),
+                "facts": list(answer.facts),
+            }
         case _:
             return {"error": "ConstraintsNotSatisfiable", "messages": list(answer.unmet)}

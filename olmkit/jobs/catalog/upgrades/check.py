@@ -19,7 +19,6 @@ from olmkit.rules import engine
 from olmkit.rules.releases import BlockedUpgrade, CatalogRelease, InstallConflict
 
 _KEY = CatalogKey("catalog", "operators")
-_NEEDS = (properties.GVK_REQUIRED, properties.PACKAGE_REQUIRED, properties.CONSTRAINT)
 
 
 def check(
@@ -93,4 +92,6 @@ def _head(channel: Channel) -> str:
 
 def _has_needs(catalog: Catalog, channel: Channel, head: str) -> bool:
     bundle = catalog.packages[channel.package].bundles.get(head)
-    return bundle is not None and any(type_ in _NEEDS for type_, _ in bundle.properties)
+    return bundle is not None and any(
+        type_ in properties.REQUIREMENTS for type_, _ in bundle.properties
+    )

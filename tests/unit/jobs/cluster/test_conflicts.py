@@ -155,3 +155,81 @@ def test_what_one_catalog_lacks_another_may_offer() -> None:
     bare = ClusterState(namespace="apps")
     found = asyncio.run(conflicts.of_request(bare, request, only_a, Access()))
     assert found.facts[0] == "`a.v1.0.0` needs package `db` in `>=2.0.0`, which no catalog offers"
+
+
+CARET = catalog(package("a", "1.0.0", "2.0.0", db="^2.0.0"), package("db", "2.0.0"))
+UNREAD = (
+    "the bundle `a.v1.0.0` has a property `olm.package.required` that OLM cannot read: the range "
+    '`^2.0.0` of package `db` is invalid: Could not parse comparator "^" in "^2.0.0"'
+)
+
+
+def test_a_request_with_a_range_that_olm_cannot_read_has_the_bundle_and_the_range() -> None:
+    seen = ClusterState(namespace="apps", catalogs=(source("shelf"),))
+    request = Subscription(name="a", package="a", channel="v1", catalog=SHELF)
+    found = asyncio.run(conflicts.of_request(seen, request, CARET, Access()))
+    assert (found.facts, found.is_unreadable) == ((UNREAD,), True)
+    assert conflicts.hint(found).startswith("correct the bundle")
+    good = Subscription(name="db", package="db", channel="v2", catalog=SHELF)
+    assert not asyncio.run(conflicts.of_request(seen, good, CARET, Access())).facts
+
+
+@pytest.mark.usefixtures("_read")
+def test_why_names_the_bundle_with_a_range_that_olm_cannot_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def read(one: Any, _: Access) -> Catalog:
+        if objects.name(one) == "secret":
+            raise RemoteError("denied")
+        return CARET
+
+    monkeypatch.setattr(offered, "read", read)
+    words = 'Could not parse Range "^2.0.0": Could not parse comparator "^" in "^2.0.0"'
+    asking = subscription("a", "v1", words)
+    asking["status"]["conditions"][0]["reason"] = "ErrorPreventedResolution"
+    # Another catalog that cannot be read does not change what is wrong with this one.
+    there = (source("shelf"), source("secret", "apps"))
+    seen = replace(SEEN, subscriptions=(asking,), catalogs=there)
+    found = explain(asyncio.run(conflicts.added(Access())(seen)), "a")
+    assert (found.cause, found.message) == ("bad-constraint", UNREAD)
+    alone = explain(seen, "a")
+    assert alone.message.endswith(f"declares a dependency that OLM cannot read: {words}")
+
+
+def upgrading(name: str, needs: str) -> Catalog:
+    """A package of two versions, one of which replaces the other, and requires a package."""
+    blobs = package(name, "1.0.0", "1.1.0")
+    own = [one for one in blobs if one["schema"] != "olm.channel"]
+    entries = [{"name": f"{name}.v1.0.0"}, {"name": f"{name}.v1.1.0", "replaces": f"{name}.v1.0.0"}]
+    value = {"packageName": "db", "versionRange": needs}
+    own[-1]["properties"].append({"type": "olm.package.required", "value": value})
+    line = {"schema": "olm.channel", "package": name, "name": "v1", "entries": entries}
+    return catalog([*own, line], package("db", "1.0.0"))
+
+
+@pytest.mark.parametrize(
+    ("needs", "fact", "is_unreadable"),
+    [
+        (">=1.0.0", "", False),
+        (">=2.0.0", "it needs package `db` in `>=2.0.0`, which no catalog offers", False),
+        ("1.0", "the range `1.0` of package `db` is invalid", True),
+    ],
+)
+def test_an_upgrade_that_olm_would_not_choose_has_the_reason(
+    monkeypatch: pytest.MonkeyPatch, needs: str, fact: str, is_unreadable: bool
+) -> None:
+    offered_catalog = upgrading("a", needs)
+
+    async def read(_: Any, __: Access) -> Catalog:
+        return offered_catalog
+
+    monkeypatch.setattr(offered, "read", read)
+    one = subscription("a", "v1", installed="a.v1.0.0")
+    csv = {"apiVersion": V1, "kind": "ClusterServiceVersion", "spec": {"version": "1.0.0"},
+           "metadata": {"name": "a.v1.0.0", "namespace": "apps"}}  # fmt: skip
+    seen = ClusterState(namespace="apps", subscriptions=(one,), csvs=(csv,),
+                        catalogs=(source("shelf"),))  # fmt: skip
+    asked = conflicts.of_upgrade(seen, one, "a.v1.1.0", offered_catalog, Access())
+    found = asyncio.run(asked)
+    assert fact in " ".join(found.facts)
+    assert (bool(found.facts), found.is_unreadable) == (bool(fact), is_unreadable)

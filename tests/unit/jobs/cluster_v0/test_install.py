@@ -192,18 +192,12 @@ async def installed(reader: ClusterObjects, said: list[str] | None = None, **fie
     )  # fmt: skip
 
 
-def test_what_olm_could_not_resolve_is_refused_with_the_facts(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    needs = {"type": "olm.gvk.required", "value": {"group": "g", "version": "v1", "kind": "Db"}}
-    own = {"type": "olm.package", "value": {"packageName": "cache", "version": "1.0.0"}}
-    catalog = json.dumps({"schema": "olm.package", "name": "cache", "defaultChannel": "c"})
-    lines = [catalog, *(json.dumps(one) for one in (
-        {"schema": "olm.channel", "name": "c", "package": "cache",
-         "entries": [{"name": "cache.v1.0.0"}]},
-        {"schema": "olm.bundle", "name": "cache.v1.0.0", "package": "cache", "image": "",
-         "properties": [own, needs]},
-    ))]  # fmt: skip
+async def _denied(*_: Any) -> Any:
+    raise RemoteError("denied")
+
+
+def _offer(monkeypatch: pytest.MonkeyPatch, lines: list[str]) -> None:
+    """Let every image be this catalog, whose bundles cannot be read."""
     tree = Tree({"c.json": "\n".join(lines).encode()})
     image = FoundCatalogImage(
         catalog=catalog_job.read("c", tree=tree, valid=False), folder="", pinned=""
@@ -213,6 +207,54 @@ def test_what_olm_could_not_resolve_is_refused_with_the_facts(
         return image
 
     monkeypatch.setattr(cluster_bundle, "read_catalog", read)
+    monkeypatch.setattr(cluster_bundle, "read_bundle", _denied)
+
+
+@pytest.mark.parametrize(
+    ("version", "skip_range", "words"),
+    [
+        ("1.0", "", 'error parsing bundle "cache.v1.0.0" version "1.0"'),
+        ("", "", 'error parsing bundle "cache.v1.0.0" version ""'),
+        ("1.0.0", "^1.0.0", 'invalid skipRange "^1.0.0"'),
+    ],
+)
+def test_a_catalog_that_its_server_refuses_is_refused_before_anything_is_created(
+    monkeypatch: pytest.MonkeyPatch, version: str, skip_range: str, words: str
+) -> None:
+    own = {"type": "olm.package", "value": {"packageName": "cache", "version": version}}
+    entry = {"name": "cache.v1.0.0", **({"skipRange": skip_range} if skip_range else {})}
+    blobs: list[dict[str, Any]] = [
+        {"schema": "olm.package", "name": "cache", "defaultChannel": "c"},
+        {"schema": "olm.channel", "name": "c", "package": "cache", "entries": [entry]},
+        {"schema": "olm.bundle", "name": "cache.v1.0.0", "package": "cache", "image": "r/cache:v1",
+         "properties": [own]},
+    ]  # fmt: skip
+    _offer(monkeypatch, [json.dumps(one) for one in blobs])
+
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            with pytest.raises(InputError) as refused:
+                await installed(reader, catalog="quay.io/example/catalog:v1")
+            assert refused.value.message.startswith("the cluster cannot serve the catalog")
+            assert words in " ".join(one.message for one in refused.value.diagnostics)
+            assert server.writes() == []
+
+    run(story)
+
+
+def test_what_olm_could_not_resolve_is_refused_with_the_facts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    needs = {"type": "olm.gvk.required", "value": {"group": "g", "version": "v1", "kind": "Db"}}
+    own = {"type": "olm.package", "value": {"packageName": "cache", "version": "1.0.0"}}
+    catalog = json.dumps({"schema": "olm.package", "name": "cache", "defaultChannel": "c"})
+    lines = [catalog, *(json.dumps(one) for one in (
+        {"schema": "olm.channel", "name": "c", "package": "cache",
+         "entries": [{"name": "cache.v1.0.0"}]},
+        {"schema": "olm.bundle", "name": "cache.v1.0.0", "package": "cache", "image": "r/cache:v1",
+         "properties": [own, needs]},
+    ))]  # fmt: skip
+    _offer(monkeypatch, lines)
 
     async def story() -> None:
         async with cluster("1.0.0") as (reader, server, _):
@@ -581,7 +623,12 @@ def test_a_planned_upgrade_tells_its_way_and_writes_nothing(
         Blob.of({"schema": "olm.package", "name": "cache", "defaultChannel": "stable"}),
         Blob.of({"schema": "olm.channel", "package": "cache", "name": "stable",
                  "entries": entries}),
+        *(Blob.of({"schema": "olm.bundle", "package": "cache", "name": name, "image": "r/cache:v1",
+                   "properties": [{"type": "olm.package", "value": {
+                       "packageName": "cache", "version": name.removeprefix("cache.v")}}]})
+          for name in names),
     ])  # fmt: skip
+    monkeypatch.setattr(cluster_bundle, "read_bundle", _denied)
 
     async def read(*_: object) -> FoundCatalogImage:
         return FoundCatalogImage(catalog=shelf, folder="", pinned="")

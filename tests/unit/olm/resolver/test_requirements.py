@@ -129,5 +129,39 @@ def test_what_is_not_a_requirement_prevents_the_resolution(
     assert raised.value.kind == kind
 
 
+@pytest.mark.parametrize(
+    ("type_", "value", "fact"),
+    [
+        ("olm.package.required", {"packageName": "b", "versionRange": "^1.0.0"},
+         ('the range `^1.0.0` of package `b` is invalid: Could not parse comparator "^" in '
+         '"^1.0.0"')),
+        ("olm.package.required", {"packageName": "b"}, "the range of package `b` is missing"),
+        ("olm.package.required", {"packageName": "b", "versionRange": 1}, ("json: cannot unmarshal "
+         "number into Go struct field PackageRequired.versionRange of type string")),
+        ("olm.gvk.required", ["x"],
+         "json: cannot unmarshal array into Go value of type property.GVKRequired"),
+        ("olm.label.required", ["x"],
+         "json: cannot unmarshal array into Go value of type LabelRequired"),
+        ("olm.constraint", {"package": {"packageName": "b", "versionRange": "~1"}},
+         'the range `~1` of package `b` is invalid: Could not parse comparator "~" in "~1"'),
+        ("olm.constraint", {"pakage": {}}, 'unknown field "pakage"'),
+        ("olm.constraint", {}, "the constraint is empty"),
+        ("olm.constraint", {"cel": {"rule": "1 + 1"}}, "the CEL rule `1 + 1` is int, not bool"),
+    ],
+)  # fmt: skip
+def test_what_olm_cannot_read_names_the_bundle_and_the_value(
+    type_: str, value: Any, fact: str
+) -> None:
+    with pytest.raises(ResolutionError) as raised:
+        requirement(type_, value)
+    said = f"the bundle `b.v1` has a property `{type_}` that OLM cannot read: {fact}"
+    assert raised.value.fact == said
+
+
+def test_keys_of_a_requirement_are_read_in_any_case_as_olm_does() -> None:
+    found = requirement("olm.package.required", {"PackageName": "b", "versionrange": ">=1.0.0"})
+    assert str(found) == "with package: b and with version in range: >=1.0.0"
+
+
 def test_other_properties_require_nothing() -> None:
     assert requirements.of_entry(entry(("olm.maxOpenShiftVersion", "4.12"))) == []
