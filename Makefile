@@ -4,13 +4,25 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.olmkit-ready
 PYTEST := $(BIN)/python -m pytest
-WORKERS ?= 2
+# More than there are cores: half of the time, a test waits for a socket or a process.
+WORKERS ?= 4
 # Each worker starts a cluster and waits for it half of the time.
 E2E_WORKERS ?= 3
 E2E_TESTS := tests/e2e tests/conformance/apiserver
+# What says the same on every Python: tests of texts, pages, pictures, releases and examples of
+# this repository, and the longest comparisons of pure functions, whose unit tests stay.
+ONE_PYTHON := $(wildcard tests/unit/ci $(addprefix tests/unit/test_,$(addsuffix .py, \
+  addresses architecture architecture_names authors_pages command_blocks docs docs_site hints \
+  kinds_of_others_page language marks move_pages operator_scaffold pages_walked pictures \
+  reference_pages release samples_compared shipped system_packages watched_tutorials \
+  your_own_operator)) tests/conformance/bundle_validate tests/conformance/resolution \
+  tests/conformance/semver)
 
-.PHONY: help demo test check fix golden shipped e2e e2e-again cluster cluster-down hub lock docs man site dist release-check release-notes wheel-test image bench clean
+.PHONY: help demo test test-program check fix golden shipped e2e e2e-again cluster cluster-down hub lock docs man site dist release-check release-notes wheel-test image bench clean
 .DEFAULT_GOAL := help
+# Without its cache of compiled modules, each of some thousand processes of the tests compiles
+# olmkit, and each worker compiles all tests.
+unexport PYTHONDONTWRITEBYTECODE
 
 help: ## list what can be made
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -21,6 +33,10 @@ demo: $(STAMP) ## take the shipped operator the whole way and tell what happens
 test: $(STAMP) ## run the tests
 	@sh scripts/system-packages $(if $(CI),,--optional)
 	$(PYTEST) -n $(WORKERS) -q
+
+test-program: $(STAMP) ## of these tests, those that can fail on one Python alone
+	@sh scripts/system-packages $(if $(CI),,--optional)
+	$(PYTEST) -n $(WORKERS) -q $(addprefix --ignore=,$(ONE_PYTHON))
 
 check: $(STAMP) ## format, lint, types, import contracts, tests
 	$(BIN)/ruff format --check .

@@ -587,9 +587,16 @@ def broken(cluster: Any, world: World, tmp_path_factory: pytest.TempPathFactory)
     set_up(cluster, address, world, tuple(one for one in WORKLOADS if not one.is_last))
     yield time.monotonic()
     names = [one.namespace for one in WORKLOADS]
-    for name in names:
-        cluster.kubectl("delete", "subscription,csv,catalogsource", "--all", "-n", name,
-                        check=False)  # fmt: skip
+    # All at once: a kubectl for each namespace would wait minutes for OLM's own finalizers.
+    asked = [
+        {key: found[key] for key in ("apiVersion", "kind")}
+        | {"metadata": {key: found["metadata"][key] for key in ("name", "namespace")}}
+        for found in cluster.list("subscription,csv,catalogsource", "-A")
+        if found["metadata"]["namespace"] in names
+    ]
+    text = "\n---\n".join(json.dumps(found) for found in asked)
+    words = ("delete", "--wait=false", "--ignore-not-found", "-f", "-")
+    cluster.kubectl(*words, text=text, check=False)
     cluster.kubectl("delete", "validatingwebhookconfiguration", "t-denied", "t-away", "t-unknown",
                     "t-objects", "--ignore-not-found")  # fmt: skip
     cluster.kubectl("delete", "priorityclass", "t-taken", "--ignore-not-found")
