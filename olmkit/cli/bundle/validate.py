@@ -19,6 +19,8 @@ from olmkit.cli.frame.registry_options import registry_options
 from olmkit.cli.frame.validation import Checks, ValidationReport, finding_options
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from olmkit.edges.images.access_settings import Access
     from olmkit.jobs.bundle.validate import CheckOptions, GivenFacts
     from olmkit.jobs.validation import Pulled
@@ -100,29 +102,44 @@ def validate(
 
             platforms = app.run(facts.read_platforms(references, access, pulled))
             options = options._replace(facts=options.facts._replace(platforms=platforms))
-        if repairs.fix or repairs.diff:
-            fixing.apply(app, references, options, dry_run=repairs.diff)
-        results = check.validate_bundles(references, options, pulled=pulled)
-        if repairs.write_baseline is not None:
-            count = check.write_baseline(repairs.write_baseline, results)
-            found = output_forms.plural(count, "finding")
-            app.terminal.note(f"Wrote {found} into `{repairs.write_baseline}`")
-            return
-        if repairs.baseline is not None:
-            results = check.without_known(results, check.read_baseline(repairs.baseline))
-        validation.give(
-            app,
-            ValidationReport(
-                results=results,
-                noun="bundle",
-                unreadable="MET000",
-                fail_on_warnings=fail_on_warnings,
-                sources=_sources(app, pulled),
-                title=lambda result: result.name or result.reference,
-                facts=lambda result: {"name": result.name},
-                checks=_checks(options),
-            ),
-        )
+        _validate(app, references, options, pulled, repairs, fail_on_warnings=fail_on_warnings)
+
+
+def _validate(
+    app: App,
+    references: Sequence[str],
+    options: CheckOptions,
+    pulled: Pulled,
+    repairs: Repairs,
+    *,
+    fail_on_warnings: bool,
+) -> None:
+    """Fix the bundles if requested, validate them, and print the findings or write a baseline."""
+    from olmkit.jobs.bundle import validate as check
+
+    if repairs.fix or repairs.diff:
+        fixing.apply(app, references, options, dry_run=repairs.diff)
+    results = check.validate_bundles(references, options, pulled=pulled)
+    if repairs.write_baseline is not None:
+        count = check.write_baseline(repairs.write_baseline, results)
+        found = output_forms.plural(count, "finding")
+        app.terminal.note(f"Wrote {found} into `{repairs.write_baseline}`")
+        return
+    if repairs.baseline is not None:
+        results = check.without_known(results, check.read_baseline(repairs.baseline))
+    validation.give(
+        app,
+        ValidationReport(
+            results=results,
+            noun="bundle",
+            unreadable="MET000",
+            fail_on_warnings=fail_on_warnings,
+            sources=_sources(app, pulled),
+            title=lambda result: result.name or result.reference,
+            facts=lambda result: {"name": result.name},
+            checks=_checks(options),
+        ),
+    )
 
 
 def _checks(options: CheckOptions) -> Checks:

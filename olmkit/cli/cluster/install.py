@@ -20,6 +20,8 @@ from olmkit.cli.frame.cluster_options import (
 from olmkit.cli.frame.registry_options import registry_options
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from olmkit.edges.images.access_settings import Access
     from olmkit.jobs.cluster.wait import Timeouts
     from olmkit.jobs.cluster_v0.install import Plan
@@ -139,11 +141,6 @@ def install(
     Prints what will be installed and with which permissions. If the installation stops, prints the
     reason.
     """
-    from olmkit.base import documents
-    from olmkit.jobs.cluster import conflicts
-    from olmkit.jobs.cluster_v0 import install as job
-    from olmkit.jobs.cluster_v0.install_choice import InstallOptions
-
     undone = app.terminal.note if on_failure == "remove" else None
     if olm == "v1":
         from olmkit.cli.cluster import extension  # it knows much that OLM v0 does without
@@ -167,30 +164,45 @@ def install(
         name = "service-account" if service_account else "create-service-account"
         raise click.UsageError(f"`--{name}` is for OLM v1 only.")
 
-    async def run() -> None:
-        async with target.open() as (reader, namespace):
-            options = InstallOptions(namespace=namespace, manual=approval == "manual", **words)
-            made = await job.plan(reader, options, access)
-            _announce(app, made)
-            if dry_run:
-                app.emit(_value(made), text=lambda: documents.dump_all(made.objects).decode())
-                return
-            created: list[Manifest] = []
-            removal = f"olmkit uninstall {made.request.package} -n {namespace}"
-            with install_status.leaving(app, created, removal):
-                with install_status.watching(app, "installing") as report:
-                    found = await job.carry_out(
-                        reader,
-                        made,
-                        report=report,
-                        timeouts=timeouts,
-                        created=created,
-                        undone=undone,
-                        added=conflicts.added(access),
-                    )
-                install_status.give(app, found, _value(made))
+    manual = approval == "manual"
+    app.run(_install(app, target, access, timeouts, dry_run, undone, manual=manual, **words))
 
-    app.run(run())
+
+async def _install(
+    app: App,
+    target: Target,
+    access: Access,
+    timeouts: Timeouts,
+    dry_run: bool,
+    undone: Callable[[str], None] | None,
+    **words: Any,
+) -> None:
+    """Install through OLM v0; `undone` reports what is removed after a failure."""
+    from olmkit.base import documents
+    from olmkit.jobs.cluster import conflicts
+    from olmkit.jobs.cluster_v0 import install as job
+    from olmkit.jobs.cluster_v0.install_choice import InstallOptions
+
+    async with target.open() as (reader, namespace):
+        made = await job.plan(reader, InstallOptions(namespace=namespace, **words), access)
+        _announce(app, made)
+        if dry_run:
+            app.emit(_value(made), text=lambda: documents.dump_all(made.objects).decode())
+            return
+        created: list[Manifest] = []
+        removal = f"olmkit uninstall {made.request.package} -n {namespace}"
+        with install_status.leaving(app, created, removal):
+            with install_status.watching(app, "installing") as report:
+                found = await job.carry_out(
+                    reader,
+                    made,
+                    report=report,
+                    timeouts=timeouts,
+                    created=created,
+                    undone=undone,
+                    added=conflicts.added(access),
+                )
+            install_status.give(app, found, _value(made))
 
 
 def _announce(app: App, made: Plan) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +13,8 @@ from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.cluster_options import Target, cluster_options, olm_option, timeout_option
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from olmkit.jobs.cluster.wait import Timeouts
 
 
@@ -59,10 +61,6 @@ def uninstall(
     `--delete-operands` if objects exist. Also finds and removes what an earlier run or another
     program has left of the operator.
     """
-    from olmkit.jobs.cluster_v0 import uninstall as job
-    from olmkit.jobs.cluster_v0 import uninstall_plan
-    from olmkit.jobs.cluster_v0.uninstall_plan import UninstallOptions
-
     if olm == "v1":
         from olmkit.cli.cluster import extension  # it knows much that OLM v0 does without
 
@@ -78,32 +76,40 @@ def uninstall(
         )
         return
 
-    async def run() -> None:
-        async with target.open() as (reader, namespace):
-            made = await uninstall_plan.plan(
-                reader,
-                UninstallOptions(
-                    namespace=namespace,
-                    package=package,
-                    delete_crds=delete_crds,
-                    delete_operands=delete_operands,
-                    remove_finalizers=remove_finalizers,
-                ),
-                report=app.terminal.note,
-                timeouts=timeouts,
-            )
-            if dry_run:
-                deletion.rehearse(
-                    app,
-                    made.all,
-                    also=made.unlisted,
-                    stays=made.stays,
-                    package=made.options.package,
-                )
-                return
-            deletion.confirm(app, made.all, also=made.unlisted, yes=yes)
-            with install_status.watching(app, "deleting") as report:
-                done = await job.carry_out(reader, made, report=report, timeouts=timeouts)
-            deletion.give(app, done, stays=made.stays, package=made.options.package)
+    options = {
+        "package": package,
+        "delete_crds": delete_crds,
+        "delete_operands": delete_operands,
+        "remove_finalizers": remove_finalizers,
+    }
+    app.run(_uninstall(app, target, timeouts, options, dry_run=dry_run, yes=yes))
 
-    app.run(run())
+
+async def _uninstall(
+    app: App,
+    target: Target,
+    timeouts: Timeouts,
+    given: Mapping[str, Any],
+    *,
+    dry_run: bool,
+    yes: bool,
+) -> None:
+    """Remove an operator that was installed through OLM v0."""
+    from olmkit.jobs.cluster_v0 import uninstall as job
+    from olmkit.jobs.cluster_v0 import uninstall_plan
+    from olmkit.jobs.cluster_v0.uninstall_plan import UninstallOptions
+
+    async with target.open() as (reader, namespace):
+        options = UninstallOptions(namespace=namespace, **given)
+        made = await uninstall_plan.plan(
+            reader, options, report=app.terminal.note, timeouts=timeouts
+        )
+        if dry_run:
+            deletion.rehearse(
+                app, made.all, also=made.unlisted, stays=made.stays, package=options.package
+            )
+            return
+        deletion.confirm(app, made.all, also=made.unlisted, yes=yes)
+        with install_status.watching(app, "deleting") as report:
+            done = await job.carry_out(reader, made, report=report, timeouts=timeouts)
+        deletion.give(app, done, stays=made.stays, package=options.package)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,6 +19,8 @@ from olmkit.cli.frame.cluster_options import (
 from olmkit.cli.frame.registry_options import registry_options
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from olmkit.edges.images.access_settings import Access
     from olmkit.jobs.cluster.wait import Timeouts
     from olmkit.jobs.cluster_v0.upgrade import Upgraded
@@ -90,10 +92,6 @@ def upgrade(
     Approves each InstallPlan on the upgrade path if approval is manual, and prints its changes
     first.
     """
-    from olmkit.jobs.cluster_v0 import upgrade as job
-    from olmkit.jobs.cluster_v0 import upgrade_plan
-    from olmkit.jobs.cluster_v0.upgrade_plan import UpgradeOptions
-
     if bool(package) == bool(bundle):
         both = ", not both" if package else ""
         raise click.UsageError(f"Name a package, or a bundle with `--bundle`{both}.")
@@ -119,43 +117,54 @@ def upgrade(
     if create_service_account:
         raise click.UsageError("`--create-service-account` is for OLM v1 only.")
 
-    async def run() -> None:
-        async with target.open() as (reader, namespace):
-            options = UpgradeOptions(
-                namespace=namespace,
-                package=package,
-                to=to,
-                bundle=bundle,
-                catalog=catalog,
-                catalog_server=catalog_server,
-                secrets=secrets,
-                retry=retry,
-            )
-            made = await job.plan_bundle(reader, options, access) if bundle else None
-            if made is not None or dry_run:
-                plan = made.plan if made else await upgrade_plan.plan(reader, options, access)
-                _announce(app, plan)
-                if dry_run:
-                    app.emit(_rehearsed(plan), text=lambda: _words(plan))
-                    return
-            with install_status.watching(app, "upgrading") as report:
-                if made is None:
-                    done = await job.upgrade(
-                        reader,
-                        options,
-                        access,
-                        announce=lambda plan: _announce(app, plan),
-                        report=report,
-                        timeouts=timeouts,
-                    )
-                else:
-                    done = await job.to_bundle(
-                        reader, made, options, report=report, timeouts=timeouts
-                    )
-            _tell(app, done)
-            install_status.give(app, done.explanation, _value(done))
+    options = {
+        "package": package,
+        "to": to,
+        "bundle": bundle,
+        "catalog": catalog,
+        "catalog_server": catalog_server,
+        "secrets": secrets,
+        "retry": retry,
+    }
+    app.run(_upgrade(app, target, access, timeouts, dry_run, options))
 
-    app.run(run())
+
+async def _upgrade(
+    app: App,
+    target: Target,
+    access: Access,
+    timeouts: Timeouts,
+    dry_run: bool,
+    given: Mapping[str, Any],
+) -> None:
+    """Upgrade through OLM v0."""
+    from olmkit.jobs.cluster_v0 import upgrade as job
+    from olmkit.jobs.cluster_v0 import upgrade_plan
+    from olmkit.jobs.cluster_v0.upgrade_plan import UpgradeOptions
+
+    async with target.open() as (reader, namespace):
+        options = UpgradeOptions(namespace=namespace, **given)
+        made = await job.plan_bundle(reader, options, access) if options.bundle else None
+        if made is not None or dry_run:
+            plan = made.plan if made else await upgrade_plan.plan(reader, options, access)
+            _announce(app, plan)
+            if dry_run:
+                app.emit(_rehearsed(plan), text=lambda: _words(plan))
+                return
+        with install_status.watching(app, "upgrading") as report:
+            if made is None:
+                done = await job.upgrade(
+                    reader,
+                    options,
+                    access,
+                    announce=lambda plan: _announce(app, plan),
+                    report=report,
+                    timeouts=timeouts,
+                )
+            else:
+                done = await job.to_bundle(reader, made, options, report=report, timeouts=timeouts)
+        _tell(app, done)
+        install_status.give(app, done.explanation, _value(done))
 
 
 def _announce(app: App, plan: UpgradePlan) -> None:

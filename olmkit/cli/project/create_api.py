@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from olmkit.edges.images.access_settings import Access
     from olmkit.jobs.project.charts import ChartReference
     from olmkit.jobs.project.scaffold import ScaffoldResult
+    from olmkit.project.scaffold.api import DeployImage
 
 _OF_PYTHON = (
     *("resource", "controller", "image", "image_container_command", "image_container_port"),
@@ -128,7 +129,7 @@ def create(
     """
     from olmkit.jobs.project import scaffold as project
     from olmkit.jobs.project.scaffold import WatchedApi
-    from olmkit.project.scaffold.api import ApiRequest, DeployImage
+    from olmkit.project.scaffold.api import ApiRequest
 
     opened = project.open_project(app.project)
     runner = _runner(plugins)
@@ -136,15 +137,15 @@ def create(
         _refuse(_OF_PYTHON, "it does not apply to Helm and Ansible kinds")
         wanted = WatchedApi(
             runner=runner,
+            chart=_chart(helm_chart, helm_chart_repo, helm_chart_version),
+            has_role=generate_role,
+            has_playbook=generate_playbook,
             group=given["group"],
             version=given["version"] or "",
             kind=given["kind"] or "",
             plural=given["plural"],
             namespaced=given["namespaced"],
             force=given["force"],
-            chart=_chart(helm_chart, helm_chart_repo, helm_chart_version),
-            has_role=generate_role,
-            has_playbook=generate_playbook,
         )
         made = project.create_watched_api(
             app.project, wanted, access, os.environ, opened=opened, dry_run=dry_run
@@ -156,19 +157,24 @@ def create(
     for name in ("version", "kind"):
         if not given[name]:
             raise click.UsageError(f"Missing option '--{name}'.")
-    deploy = None
-    if image is not None:
-        deploy = DeployImage(
-            image=image,
-            command=tuple(word for word in image_container_command.split(",") if word),
-            port=image_container_port,
-            user=run_as_user,
-        )
-    elif image_container_command or image_container_port or run_as_user is not None:
-        raise ConfigurationError("command, port and user require an image: `--image …`")
+    deploy = _deploy_image(image, image_container_command, image_container_port, run_as_user)
     request = ApiRequest(deploy=deploy, **given)
     result = project.create_api(app.project, request, opened=opened, dry_run=dry_run)
     scaffolding.emit(app, result, dry_run=dry_run, following=_following(result))
+
+
+def _deploy_image(
+    image: str | None, command: str, port: int, user: int | None
+) -> DeployImage | None:
+    """Return the image that the reconciler deploys; None if no image was passed."""
+    from olmkit.project.scaffold.api import DeployImage
+
+    if image is not None:
+        arguments = tuple(word for word in command.split(",") if word)
+        return DeployImage(image=image, command=arguments, port=port, user=user)
+    if command or port or user is not None:
+        raise ConfigurationError("command, port and user require an image: `--image …`")
+    return None
 
 
 def _following(result: ScaffoldResult) -> str:

@@ -23,6 +23,78 @@ _V0_ONLY = (
 _OPTIONS = {"secrets": "--pull-secret", "further": "--also"}
 
 
+_SERVER_OPTIONS = (
+    click.option("--name", required=True, metavar="NAME", help="Name of all objects."),
+    click.option(
+        "--olm",
+        type=click.Choice(["v0", "v1"]),
+        default="v0",
+        show_default=True,
+        help="A server with a CatalogSource (v0), or a ClusterCatalog (v1).",
+    ),
+    click.option("--replicas", type=click.IntRange(1, 100), help="Number of pods. [default: 2]"),
+    click.option(
+        "--max-replicas",
+        type=click.IntRange(1, 100),
+        help="Number of pods under load; as many as `--replicas` for no autoscaler. "
+        "[default: three times `--replicas`]",
+    ),
+    click.option("--cpu", metavar="QUANTITY", help="CPU request. [default: 50m]"),
+    click.option("--memory", metavar="QUANTITY", help="Memory request. [default: 128Mi]"),
+    click.option(
+        "--drain",
+        type=click.IntRange(0, 300),
+        metavar="SECONDS",
+        help="How long a terminating pod still accepts calls; values above 0 need "
+        "Kubernetes 1.30. [default: 5]",
+    ),
+    click.option("--display-name", metavar="TEXT", help="Display name of the catalog."),
+    click.option(
+        "--priority",
+        type=click.IntRange(-(2**31), 2**31 - 1),
+        default=0,
+        help="Priority of the catalog; the highest is preferred.",
+    ),
+    click.option(
+        "--poll",
+        type=click.IntRange(1, 525_600),
+        metavar="MINUTES",
+        help="How often catalogd looks for a new image of the tag; only with OLM v1.",
+    ),
+    click.option(
+        "--pull-secret",
+        "secrets",
+        multiple=True,
+        metavar="NAME",
+        help="Pull secret for the images; repeatable.",
+    ),
+    click.option(
+        "--also",
+        "further",
+        multiple=True,
+        metavar="NAME=IMAGE",
+        help="Another catalog that the same pods serve on the next ports, with a "
+        "CatalogSource called NAME; repeatable.",
+    ),
+    click.option(
+        "--http-port",
+        type=click.IntRange(1024, 65535),
+        help="Port of the HTTP API of `olmkit catalog serve`; each further catalog has "
+        "the next one.",
+    ),
+    click.option(
+        "--metrics-port",
+        type=click.IntRange(1024, 65535),
+        help="Port of `/metrics` for Prometheus; can be that of `--http-port`.",
+    ),
+    click.option(
+        "--tls-secret",
+        metavar="NAME",
+        help="Secret of type `kubernetes.io/tls` for the HTTP API and metrics.",
+    ),
+)
+
+
 def deployment_options(run: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options to a command; its function gets `image` and `objects_in`."""
 
@@ -38,81 +110,7 @@ def deployment_options(run: Callable[..., Any]) -> Callable[..., Any]:
 
         return run(*positional, objects_in=objects_in, **given)
 
-    return options.add(
-        click.argument("image", metavar="IMAGE")(gathered),
-        [
-            click.option("--name", required=True, metavar="NAME", help="Name of all objects."),
-            click.option(
-                "--olm",
-                type=click.Choice(["v0", "v1"]),
-                default="v0",
-                show_default=True,
-                help="A server with a CatalogSource (v0), or a ClusterCatalog (v1).",
-            ),
-            click.option(
-                "--replicas", type=click.IntRange(1, 100), help="Number of pods. [default: 2]"
-            ),
-            click.option(
-                "--max-replicas",
-                type=click.IntRange(1, 100),
-                help="Number of pods under load; as many as `--replicas` for no autoscaler. "
-                "[default: three times `--replicas`]",
-            ),
-            click.option("--cpu", metavar="QUANTITY", help="CPU request. [default: 50m]"),
-            click.option("--memory", metavar="QUANTITY", help="Memory request. [default: 128Mi]"),
-            click.option(
-                "--drain",
-                type=click.IntRange(0, 300),
-                metavar="SECONDS",
-                help="How long a terminating pod still accepts calls; values above 0 need "
-                "Kubernetes 1.30. [default: 5]",
-            ),
-            click.option("--display-name", metavar="TEXT", help="Display name of the catalog."),
-            click.option(
-                "--priority",
-                type=click.IntRange(-(2**31), 2**31 - 1),
-                default=0,
-                help="Priority of the catalog; the highest is preferred.",
-            ),
-            click.option(
-                "--poll",
-                type=click.IntRange(1, 525_600),
-                metavar="MINUTES",
-                help="How often catalogd looks for a new image of the tag; only with OLM v1.",
-            ),
-            click.option(
-                "--pull-secret",
-                "secrets",
-                multiple=True,
-                metavar="NAME",
-                help="Pull secret for the images; repeatable.",
-            ),
-            click.option(
-                "--also",
-                "further",
-                multiple=True,
-                metavar="NAME=IMAGE",
-                help="Another catalog that the same pods serve on the next ports, with a "
-                "CatalogSource called NAME; repeatable.",
-            ),
-            click.option(
-                "--http-port",
-                type=click.IntRange(1024, 65535),
-                help="Port of the HTTP API of `olmkit catalog serve`; each further catalog has "
-                "the next one.",
-            ),
-            click.option(
-                "--metrics-port",
-                type=click.IntRange(1024, 65535),
-                help="Port of `/metrics` for Prometheus; can be that of `--http-port`.",
-            ),
-            click.option(
-                "--tls-secret",
-                metavar="NAME",
-                help="Secret of type `kubernetes.io/tls` for the HTTP API and metrics.",
-            ),
-        ],
-    )
+    return options.add(click.argument("image", metavar="IMAGE")(gathered), _SERVER_OPTIONS)
 
 
 def _refuse_unused(chosen: dict[str, Any]) -> None:

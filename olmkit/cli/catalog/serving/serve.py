@@ -136,9 +136,6 @@ def serve(
     Without `--reload`, the server does not notice changes of the catalog until it restarts. A
     changed catalog that is not valid is reported, and the old one stays.
     """
-    import asyncio
-
-    from olmkit.jobs.catalog.serving import serve as serve_job
     from olmkit.jobs.catalog.serving.settings import ServeSettings, check_offers
 
     has_names = http_port is not None or metrics_port is not None or len(references) > 1
@@ -165,8 +162,23 @@ def serve(
         _fill(app, offers, settings, access)
         return
 
+    try:
+        _serve(app, offers, settings, access)
+    except Exception as error:
+        if termination_log is not None:
+            _leave(termination_log, error)
+        raise
+
+
+def _serve(app: App, offers: list[Offer], settings: ServeSettings, access: Access) -> None:
+    """Serve until SIGTERM."""
+    import asyncio
+
+    from olmkit.jobs.catalog.serving import serve as job
+
     def ready(serving: Serving) -> None:
-        _announce(app, serving, cache_wanted=cache_dir is not None, is_one=len(offers) == 1)
+        cache_wanted = settings.cache_folder is not None
+        _announce(app, serving, cache_wanted=cache_wanted, is_one=len(offers) == 1)
 
     def failed(error: OlmkitError) -> None:
         words = output.error_text(error, color=app.terminal.color_err)
@@ -175,17 +187,10 @@ def serve(
     async def run() -> None:
         stop = asyncio.Event()
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-        await serve_job.serve(
-            offers, settings, access=access, ready=ready, failed=failed, stop=stop
-        )
+        await job.serve(offers, settings, access=access, ready=ready, failed=failed, stop=stop)
 
-    serve_job.keep_freed_memory()
-    try:
-        app.run(run())
-    except Exception as error:
-        if termination_log is not None:
-            _leave(termination_log, error)
-        raise
+    job.keep_freed_memory()
+    app.run(run())
 
 
 def _offers(references: tuple[str, ...], given: tuple[str, ...], *, has_names: bool) -> list[Offer]:
