@@ -23,7 +23,7 @@ BREAKS: dict[str, dict[str, Any]] = yaml.safe_load(
 RULES = {rule.code: rule for rule in engine.rules(engine.CATALOG)}
 
 
-def _judged(changes: Mapping[str, Any]) -> tuple[Diagnostic, ...]:
+def judged(changes: Mapping[str, Any]) -> tuple[Diagnostic, ...]:
     """What all rules say about the changed catalog."""
     text = MINIMAL
     for old, new in changes.get("replace", {}).items():
@@ -35,7 +35,7 @@ def _judged(changes: Mapping[str, Any]) -> tuple[Diagnostic, ...]:
 
 
 def test_the_minimal_catalog_has_no_findings() -> None:
-    assert _judged({}) == ()
+    assert judged({}) == ()
 
 
 def test_every_rule_has_a_fixture_that_breaks_it() -> None:
@@ -46,7 +46,7 @@ def test_every_rule_has_a_fixture_that_breaks_it() -> None:
 def test_a_rule_finds_what_its_fixture_breaks(code: str) -> None:
     changes = BREAKS[code]
 
-    found = [finding for finding in _judged(changes) if finding.rule == code]
+    found = [finding for finding in judged(changes) if finding.rule == code]
 
     assert [finding for finding in found if changes["says"] in finding.message], found
     for finding in found:
@@ -77,13 +77,13 @@ def test_codes_and_names_are_unique_and_families_known() -> None:
 
 def test_nothing_crashes_on_any_fixture() -> None:
     for code, changes in BREAKS.items():
-        assert not engine.crashed(_judged(changes)), code
+        assert not engine.crashed(judged(changes)), code
 
 
 def test_a_fault_is_not_repeated_by_rules_that_follow_from_it() -> None:
     """One mistake, one finding: where a rule needs what another misses, it is silent."""
     alone = {
-        code: sorted({finding.rule for finding in _judged(BREAKS[code])})
+        code: sorted({finding.rule for finding in judged(BREAKS[code])})
         for code in ("FBC014", "FBC016", "FBC033", "FBC034", "FBC036", "FBC038", "GRF003", "GRF007")
     }
 
@@ -96,13 +96,13 @@ def test_several_missing_bundles_are_not_duplicate_versions() -> None:
         "entries: [{name: a, replaces: b}, {name: b}]\n"
     )
 
-    found = [finding.rule for finding in _judged({"append": append})]
+    found = [finding.rule for finding in judged({"append": append})]
 
     assert found == ["FBC024"]
 
 
 def test_the_implicit_default_channel_may_be_deprecated() -> None:
-    found = _judged(
+    found = judged(
         {
             "replace": {"defaultChannel: stable": "defaultChannel: fast"},
             "append": "---\nschema: olm.deprecations\npackage: kettle\n"
@@ -126,7 +126,7 @@ def test_the_implicit_default_channel_may_be_deprecated() -> None:
 def test_an_icon_is_judged_by_its_first_bytes(icon: str, says: str | None) -> None:
     line = "defaultChannel: stable\n"
 
-    found = _judged({"replace": {line: f"{line}icon: {{{icon}}}\n"}})
+    found = judged({"replace": {line: f"{line}icon: {{{icon}}}\n"}})
 
     assert [says in finding.message for finding in found if says] == ([True] if says else [])
     assert bool(found) == bool(says)
