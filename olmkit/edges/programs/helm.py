@@ -161,10 +161,15 @@ class Helm:
     @contextlib.asynccontextmanager
     async def _given(self, inputs: Inputs) -> AsyncIterator[list[str]]:
         """The flags for values, overrides and label; the file of values lives as long."""
-        with paths.temporary_folder() as folder:
-            file = folder / "values.json"
-            file.touch(mode=0o600, exist_ok=False)
-            file.write_text(json.dumps(inputs.values), encoding="utf-8")
+        with contextlib.ExitStack() as stack:
+            try:
+                folder = stack.enter_context(paths.temporary_folder())
+                file = folder / "values.json"
+                file.touch(mode=0o600, exist_ok=False)
+                file.write_text(json.dumps(inputs.values), encoding="utf-8")
+            except OSError as error:  # such as a full disk
+                words = (error.strerror or str(error)).lower()
+                raise HelmError(f"cannot write the file of values: {words}") from error
             flags = ["-f", str(file)]
             for key, value in inputs.overrides.items():
                 flags += ["--set-string", f"{key}={value}"]

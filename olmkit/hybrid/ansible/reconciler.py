@@ -6,6 +6,7 @@ failures count, and its status is written.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import itertools
 import json
@@ -189,32 +190,43 @@ class AnsibleReconciler:
             take(event)
 
         verbosity, keep = numbers
-        variables, trusted = self._variables(owner, is_deleted=is_deleted)
-        with (
-            self.proxy.grant(access) as server,
-            runs.temporary_folder(self.settings.folder.parent) as temporary,
-        ):
-            run = Run(
-                content=self.finalizing if is_deleted else self.content,
-                folder=self._folder(Request(objects.name(owner), objects.namespace(owner))),
-                temporary=temporary,
-                ident=str(next(self._count)),
-                variables=variables,
-                trusted=trusted,
-                server=server,
-                namespace=objects.namespace(owner),
-                verbosity=verbosity,
-                keep=keep,
-                timeout=self._timeout,
-                arguments=(*self.settings.arguments, *more),
-            )
-            try:
-                await self.runner.run(run, line)
-            except RunError as error:
-                outcome.is_finished = False
-                outcome.failures.append(error.message)
-            finally:
-                runs.mask(run, _masks(access.secrets))
+        try:
+            variables, trusted = self._variables(owner, is_deleted=is_deleted)
+        except RecursionError:
+            outcome.failures.append("the object is nested too deeply for the variables of a run")
+            return outcome
+        try:
+            with (
+                self.proxy.grant(access) as server,
+                runs.temporary_folder(self.settings.folder.parent) as temporary,
+            ):
+                run = Run(
+                    content=self.finalizing if is_deleted else self.content,
+                    folder=self._folder(Request(objects.name(owner), objects.namespace(owner))),
+                    temporary=temporary,
+                    ident=str(next(self._count)),
+                    variables=variables,
+                    trusted=trusted,
+                    server=server,
+                    namespace=objects.namespace(owner),
+                    verbosity=verbosity,
+                    keep=keep,
+                    timeout=self._timeout,
+                    arguments=(*self.settings.arguments, *more),
+                )
+                try:
+                    await self.runner.run(run, line)
+                except RunError as error:
+                    outcome.is_finished = False
+                    outcome.failures.append(error.message)
+                finally:
+                    # In a thread, since a run may leave much.
+                    masking = asyncio.to_thread(runs.mask, run, _masks(access.secrets))
+                    await asyncio.shield(masking)
+        except OSError as error:  # such as a full disk
+            words = (error.strerror or str(error)).lower()
+            outcome.is_finished = False
+            outcome.failures.append(f"cannot write the files of the run: {words}")
         if not outcome.is_finished and not outcome.failures:
             words = " ".join(_from_error(said)).strip()
             outcome.failures.append(f"the run ended without a result: {words}".rstrip(": "))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from olmkit.hybrid.ansible import snake_case
@@ -21,7 +21,7 @@ from olmkit.kube.objects import Manifest
 META = "ansible_operator_meta"
 _RESERVED = "ansible_"
 _SIMPLE_KEY = 1024  # characters; of YAML
-_UNPRINTABLE = re.compile(r"[^\x20-\x7e]")
+_SPECIAL = re.compile(r'["\\]|[^\x20-\x7e]')
 
 Variables = Mapping[str, Any]
 
@@ -82,14 +82,9 @@ def _key(text: str) -> str:
 
 def _quoted(text: str) -> str:
     """Return a string in double quotes with YAML escapes."""
-    return '"' + "".join(_escaped(text)) + '"'
+    return f'"{_SPECIAL.sub(_escaped, text)}"'
 
 
-def _escaped(text: str) -> Iterator[str]:
-    for letter in text:
-        if letter in '"\\':
-            yield "\\" + letter
-        elif _UNPRINTABLE.match(letter):
-            yield f"\\U{ord(letter):08x}"
-        else:
-            yield letter
+def _escaped(found: re.Match[str]) -> str:
+    letter = found[0]
+    return f"\\{letter}" if letter in '"\\' else f"\\U{ord(letter):08x}"

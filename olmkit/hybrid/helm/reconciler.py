@@ -35,6 +35,7 @@ FINALIZER = "helm.sdk.operatorframework.io/uninstall-release"
 OLD_FINALIZER = "uninstall-helm-release"
 _PREFIX = "helm.sdk.operatorframework.io/"
 _SECRET = GVK(group="", version="v1", kind="Secret")
+_IN_USE = "cannot re-use a name that is still in use"  # what helm says
 _MANAGER = "helm"  # Helm's own name, so that a repair changes no ownership of fields
 
 WatchKinds = Callable[[frozenset[GVK]], Awaitable[None]]
@@ -177,8 +178,9 @@ class HelmReconciler:
             await self.helm.uninstall(name, namespace)
         try:
             await self.helm.install(name, namespace, wanted)
-        except HelmError:
-            if await self._stored(owner):
+        except HelmError as error:
+            # Where another operator has made a release of this name meanwhile, it stays.
+            if _IN_USE not in error.message and await self._stored(owner):
                 await self.helm.uninstall(name, namespace)
             raise
 

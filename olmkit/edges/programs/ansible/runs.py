@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import BinaryIO, Protocol
 
 import olmkit
 from olmkit.base.diagnostics import OlmkitError
@@ -27,6 +27,7 @@ OWN_COLLECTIONS = Path(olmkit.__file__).parent / "hybrid" / "collections"
 that runs them."""
 _LINE = 8 << 20  # bytes of one event
 _CHUNK = 64 * 1024
+_PART = 1 << 20  # bytes of a file that are masked together
 _COLLECTIONS = f"~/.ansible/collections{os.pathsep}/usr/share/ansible/collections"  # Ansible's own
 _HOSTS = "localhost ansible_connection=local ansible_python_interpreter={}\n"
 _SHORT = 48  # bytes of a path; a socket in it may have 55 more
@@ -152,15 +153,50 @@ def mask(run: Run, hide: Mapping[bytes, bytes]) -> None:
     """Replace these texts in what the run has left, and remove what was only for it."""
     for name in _SECRET:
         (run.folder / name).unlink(missing_ok=True)
-    for file in run.artifacts.rglob("*"):
+    for file in run.artifacts.rglob("*") if hide else ():
         if not file.is_file() or file.is_symlink():
             continue
-        data = file.read_bytes()
-        changed = data
-        for value, shown in hide.items():
-            changed = changed.replace(value, shown)
-        if changed != data:
-            file.write_bytes(changed)
+        changed = file.with_name(f"{file.name}.masked")
+        try:
+            with file.open("rb") as source:
+                if all(part == shown for part, shown in _masked(source, hide)):
+                    continue
+                source.seek(0)
+                with open(changed, "xb", opener=_private) as target:
+                    for _, shown in _masked(source, hide):
+                        target.write(shown)
+            changed.chmod(file.stat().st_mode)
+            changed.replace(file)
+        except OSError:
+            # Such as a full disk: what cannot be masked is not kept.
+            for one in (file, changed):
+                one.unlink(missing_ok=True)
+
+
+def _masked(source: BinaryIO, hide: Mapping[bytes, bytes]) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the data in parts, and these masked; a file may be larger than the memory."""
+    longest = max(len(one) for one in hide)
+    kept = b""
+    while chunk := source.read(max(_PART, 2 * longest)):
+        kept += chunk
+        end = max(0, len(kept) - longest)
+        # No text is cut: one that begins before the end of the part and reaches beyond it waits.
+        while early := [at for at in (_across(kept, end, one) for one in hide) if at >= 0]:
+            end = min(early)
+        part, kept = kept[:end], kept[end:]
+        yield part, _replaced(part, hide)
+    yield kept, _replaced(kept, hide)
+
+
+def _across(data: bytes, end: int, value: bytes) -> int:
+    """Return where the value is in the data so that `end` cuts it; -1: nowhere."""
+    return data.find(value, max(0, end - len(value) + 1), end + len(value) - 1)
+
+
+def _replaced(data: bytes, hide: Mapping[bytes, bytes]) -> bytes:
+    for value, shown in hide.items():
+        data = data.replace(value, shown)
+    return data
 
 
 def forget(folder: Path) -> None:
@@ -170,8 +206,12 @@ def forget(folder: Path) -> None:
 
 def write(file: Path, data: bytes) -> None:
     """A file that only this user can read, also when another one was there."""
-    with open(file, "wb", opener=lambda path, flags: os.open(path, flags, 0o600)) as stream:
+    with open(file, "wb", opener=_private) as stream:
         stream.write(data)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 async def read_lines(stream: asyncio.StreamReader, take: Take) -> None:

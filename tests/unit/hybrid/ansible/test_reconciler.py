@@ -18,7 +18,9 @@ from olmkit.edges.cluster.client import HttpCluster
 from olmkit.edges.cluster.connection import Connection
 from olmkit.edges.cluster.kubeconfig import ClusterConfig
 from olmkit.edges.cluster.run_proxy import RunProxy
-from olmkit.edges.programs.ansible.runs import RunContent
+from olmkit.edges.programs.ansible import runs
+from olmkit.edges.programs.ansible.runs import Run, RunContent
+from olmkit.hybrid.ansible import run_variables
 from olmkit.hybrid.ansible.reconciler import AnsibleReconciler, FailedRunError, RunSettings
 from olmkit.hybrid.ansible.watches import AnsibleFinalizer, AnsibleWatch
 from olmkit.kube.api import Resource
@@ -322,3 +324,91 @@ def test_a_cancelled_pass_ends_its_run(run: Start, tmp_path: Path) -> None:
         await asyncio.to_thread(wait_for_end, int(place.read_text()))
 
     run(tmp_path, story)
+
+
+def test_a_run_without_a_place_for_its_files_is_a_failure(run: Start, tmp_path: Path) -> None:
+    async def story(rig: Rig) -> None:
+        (tmp_path / "file").touch()
+        rig.reconciler.settings = replace(
+            rig.reconciler.settings, folder=tmp_path / "file" / "home" / "runs"
+        )
+        await rig.create()
+        with pytest.raises(FailedRunError, match="cannot write the files of the run"):
+            await rig.reconciler.reconcile(ONE)
+        assert await rig.conditions() == {
+            "Running": ("False", "", ""),
+            "Successful": ("False", "", ""),
+            "Failure": ("True", "Failed", "cannot write the files of the run: not a directory"),
+        }
+
+    run(tmp_path, story)
+
+
+def test_an_object_that_is_nested_too_deeply_is_a_failure(
+    run: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # In the operator, the limit is above that of the double.
+    written = run_variables.files
+    deep: dict[str, Any] = {}
+    for _ in range(2000):
+        deep = {"a": deep}
+    monkeypatch.setattr(
+        run_variables, "files", lambda _, *rest, **named: written({"a": deep}, *rest, **named)
+    )
+
+    async def story(rig: Rig) -> None:
+        await rig.create()
+        with pytest.raises(FailedRunError, match="nested too deeply"):
+            await rig.reconciler.reconcile(ONE)
+        assert (await rig.conditions())["Failure"][:2] == ("True", "Failed")
+
+    run(tmp_path, story)
+
+
+def test_what_a_run_leaves_is_masked_in_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runs, "_PART", 8)
+    left = tmp_path / "artifacts" / "1"
+    left.mkdir(parents=True)
+    text = "ab" * 5 + "hidden\nword" + "a" * 20 + "hidden" + "b" * 7 + "hidden\nwo"
+    (left / "stdout").write_text(text)
+    (left / "stdout").chmod(0o640)
+    (left / "status").write_text("ab" * 100)
+    before = (left / "status").stat().st_ino
+    run = Run(
+        content=RunContent(playbook=tmp_path),
+        folder=tmp_path,
+        temporary=tmp_path,
+        ident="1",
+        variables=b"",
+        trusted=b"",
+        server="",
+    )
+    runs.mask(run, {b"hidden\nword": b"***", b"hidden": b"***"})
+    expected = "ab" * 5 + "***" + "a" * 20 + "***" + "b" * 7 + "***\nwo"
+    assert (left / "stdout").read_text() == expected
+    assert (left / "stdout").stat().st_mode & 0o777 == 0o640
+    assert (left / "status").stat().st_ino == before
+    assert sorted(one.name for one in left.iterdir()) == ["status", "stdout"]
+
+
+def test_what_cannot_be_masked_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(runs, "_replaced", full)
+    left = tmp_path / "artifacts" / "1"
+    left.mkdir(parents=True)
+    (left / "stdout").write_text("hidden")
+    run = Run(
+        content=RunContent(playbook=tmp_path),
+        folder=tmp_path,
+        temporary=tmp_path,
+        ident="1",
+        variables=b"",
+        trusted=b"",
+        server="",
+    )
+    runs.mask(run, {b"hidden": b"***"})
+    assert list(left.iterdir()) == []

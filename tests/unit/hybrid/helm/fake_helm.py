@@ -1,7 +1,8 @@
 """Does to the API server double what helm does to a cluster, for a chart of one ConfigMap.
 
 The word `broken` as the size makes it fail; each call is a line of the file that `CALLS` names.
-`die`: it is killed when it has begun; `wait`: a file to wait for then.
+`taken` as the size: meanwhile another operator installed it; `die`: it is killed when it has begun;
+`wait`: a file to wait for then.
 """
 
 from __future__ import annotations
@@ -75,6 +76,11 @@ def main(words: list[str]) -> int:
         "metadata": {"name": name, "namespace": namespace},
         "data": {"size": values["size"]},
     }
+    if values["size"] == "taken" and words[0] == "install":
+        # Another operator was quicker.
+        call("POST", secrets, secret(name, 1, "deployed", json.dumps(config), ""))
+        sys.stderr.write("Error: INSTALLATION FAILED: cannot re-use a name that is still in use\n")
+        return 1
     if "json" in words:
         hidden = {"apiVersion": "v1", "kind": "Secret", "stringData": values.get("secret", {})}
         manifest = f"{json.dumps(config)}\n---\n{json.dumps(hidden)}\n"

@@ -7,6 +7,7 @@ import base64
 import gzip
 import json
 import sys
+import tempfile
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -322,5 +323,30 @@ def test_an_api_server_that_goes_away_in_an_install_costs_another_pass(tmp_path:
         await rig.reconciler.reconcile(ONE)
         assert await statuses(rig) == ["deployed"]
         assert ("Deployed", "True", "InstallSuccessful") in await rig.conditions()
+
+    run(tmp_path, story)
+
+
+def test_a_release_that_another_operator_has_made_meanwhile_stays(tmp_path: Path) -> None:
+    async def story(rig: Rig) -> None:
+        await rig.client.create(owner(size="taken"))
+        assert (await rig.reconciler.reconcile(ONE)).requeue_after == FIRST
+        assert "uninstall one" not in rig.calls()
+        assert ("ReleaseFailed", "True", "InstallError") in await rig.conditions()
+        (secret,) = await rig.client.list(SECRET, namespace="ns")
+        assert secret["metadata"]["labels"]["status"] == "deployed"
+
+    run(tmp_path, story)
+
+
+def test_values_that_cannot_be_written_are_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def story(rig: Rig) -> None:
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+        await rig.client.create(owner(size="1"))
+        assert (await rig.reconciler.reconcile(ONE)).requeue_after == FIRST
+        found = await rig.client.require(CACHE, ONE)
+        assert "cannot write the file of values: no such file" in str(found["status"])
 
     run(tmp_path, story)
