@@ -24,7 +24,7 @@ from olmkit.olm import install_objects, kinds
 from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain.explanation import Explanation
 from olmkit.olm.explain.installs import explain
-from olmkit.olm.explain.workloads import pods
+from olmkit.olm.explain.workloads import pods, refused_requests
 from olmkit.olm.resolver import cluster_input
 from olmkit.olm.v1 import extension
 
@@ -197,6 +197,8 @@ async def why(
     seen = await snapshot(reader, namespace)
     if added is not None:
         seen = await added(seen)
+    if explain(seen, package).cause == "healthy":
+        seen = await _with_running_logs(reader, seen, package)
     if save is not None:
         disk.write_atomically(save, documents.dump_all(snapshots.objects_of(seen)))
     found = explain(seen, package)
@@ -207,6 +209,20 @@ async def why(
             hint=f"`olmkit why {package} --olm v1` explains that",
         )
     return found
+
+
+async def _with_running_logs(
+    reader: ClusterObjects, seen: ClusterState, package: str
+) -> ClusterState:
+    """Return the snapshot with the last log lines of an operator that runs."""
+    subscription = seen.subscription(package)
+    csv = seen.csv(seen.installed(subscription)) if subscription else None
+    wanted = list(refused_requests.logs_wanted(seen, csv)) if csv else []
+    texts = await asyncio.gather(
+        *(reader.log(*one, lines=refused_requests.LINES) for one in wanted)
+    )
+    more = {"/".join(one): lines for one, lines in zip(wanted, texts, strict=True) if lines}
+    return replace(seen, logs={**seen.logs, **more})
 
 
 async def require_not_of_v1(

@@ -22,6 +22,7 @@ from olmkit.olm.explain import (
     unpacking,
 )
 from olmkit.olm.explain.explanation import ChainLink, Diagnosis, Explanation, Readiness
+from olmkit.olm.explain.workloads import refused_requests
 
 
 def explain(snapshot: ClusterState, package: str, *, target: str = "") -> Explanation:
@@ -169,12 +170,14 @@ def _ready(
             hint=f"`olmkit upgrade {package} -n {snapshot.namespace}` approves it",
             chain=chain,
         )
+    refused = refused_requests.facts(snapshot, csv)
     return Explanation(
         readiness=Readiness.READY,
         cause="healthy",
-        message=words,
-        hint=kinds.deprecation(subscription),
+        message=f"{words}, but the API server refuses some of its requests" if refused else words,
+        hint=kinds.deprecation(subscription) or (refused_requests.HINT if refused else ""),
         chain=chain,
+        details=refused,
     )
 
 
