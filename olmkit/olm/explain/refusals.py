@@ -15,7 +15,13 @@ from olmkit.olm.explain import explanation
 from olmkit.olm.explain.explanation import Readiness
 from olmkit.olm.explain.workloads.templates import TemplatePlace
 
-_FORBIDDEN = re.compile(r'^(?:Error creating: )?pods "[^"]*" is forbidden: ')
+_FORBIDDEN = re.compile(
+    r'^(?:Error creating: )?(?:pods "[^"]*" is forbidden|Pod "[^"]*" is invalid): '
+)
+_ABOVE = re.compile(
+    r'Invalid value: "?(?P<asked>[^":\s]+)"?: must be less than or equal to (?P<resource>\S+) limit'
+    r"(?: of (?P<limit>\S+))?"
+)
 _QUOTA = re.compile(
     r"exceeded quota: (?P<quota>\S+), requested: (?P<asked>.*), used: (?P<used>.*), "
     r"limited: (?P<limited>.*)"
@@ -107,6 +113,16 @@ def _range(found: re.Match[str], context: Context) -> ApiServerRefusal:
         f"{found['value']} of {resource} for each {found['type']}, and {said}",
         hint=context.template.change(f"{change} `resources.{what}s.{resource}`", "resources")
         + f"; or change the LimitRange: `kubectl edit limitrange -n {context.namespace}`",
+    )
+
+
+def _above(found: re.Match[str], context: Context) -> ApiServerRefusal:
+    resource, limit = found["resource"], f" of {found['limit']}" if found["limit"] else ""
+    return ApiServerRefusal(
+        message=f"a container requests {found['asked']} of {resource}, more than its limit{limit}",
+        hint=context.template.change(f"lower `resources.requests.{resource}`", "resources")
+        + "; if the container has no such limit, a LimitRange of the namespace sets it: "
+        f"`kubectl get limitrange -n {context.namespace} -o yaml`",
     )
 
 
@@ -205,6 +221,7 @@ _EXPLAINED: tuple[tuple[re.Pattern[str], Explain], ...] = (
     (_QUOTA, _quota),
     (_UNSET, _unset),
     (_RANGE, _range),
+    (_ABOVE, _above),
     (_LEVEL, _security),
     (_DENIED, _denied),
     (_AWAY, _away),

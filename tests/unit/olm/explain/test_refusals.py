@@ -34,6 +34,10 @@ HERE = Context(namespace="apps", template=TemplatePlace("the bundle's Deployment
          "raise `resources.requests.cpu`"),
         (FORBIDDEN + "maximum memory usage per Container is 64Mi.  No limit is specified",
          "and no limit is set", "set `resources.limits.memory`"),
+        ('Pod "cache-7d9f-x7k2p" is invalid: spec.containers[0].resources.requests: Invalid value: '
+         '"64Mi": must be less than or equal to memory limit of 32Mi',
+         "a container requests 64Mi of memory, more than its limit of 32Mi",
+         "a LimitRange of the namespace sets it: `kubectl get limitrange -n apps -o yaml`"),
         (FORBIDDEN + "error looking up service account apps/robot: serviceaccount \"robot\" not "
          "found", "service account `robot` does not exist in namespace `apps`",
          "`kubectl create serviceaccount robot -n apps`"),
@@ -102,3 +106,8 @@ def test_a_hostile_message_does_not_take_long(words: str) -> None:
     refusals.explained(words, HERE)
     bundle_objects.of_plan(words, "apps", Readiness.STUCK)
     assert time.process_time() - begin < 2
+
+
+def test_the_name_of_a_pod_that_changes_with_each_attempt_is_left_out() -> None:
+    words = 'Error creating: Pod "cache-7d9f-x7k2p" is invalid: spec.hostNetwork: Invalid value'
+    assert refusals.explained(words, HERE).message == "spec.hostNetwork: Invalid value"
