@@ -233,6 +233,20 @@ def _taint(nodes: Objects, pod: Manifest, why: str) -> Reason:
     )
 
 
+def _cordoned(nodes: Objects, pod: Manifest, _: str) -> Reason:
+    """Return the cordoned nodes, with a taint that would keep the pod away all the same."""
+    cordoned = tuple(one for one in nodes if kinds.spec(one).get("unschedulable") is True)
+    name = objects.name(cordoned[0]) if len(cordoned) == 1 else "NODE"
+    why, hint = "it is cordoned", f"uncordon it: `kubectl uncordon {name}`"
+    others = (one for one in _untolerated(cordoned, pod) if one[0] != _CORDON)
+    key, value = next(others, ("", ""))
+    if key:
+        taint = f"{key}={value}" if value else key
+        why += f", and the pod does not tolerate its taint `{taint}`"
+        hint += f", and remove the taint: `kubectl taint node {name} {key}-`"
+    return Reason(why, hint)
+
+
 def _untolerated(nodes: Objects, pod: Manifest) -> Iterator[tuple[str, str]]:
     """Return key and value of the taints that the pod does not tolerate."""
     tolerations = [mapping(one) for one in sequence(objects.pod_spec(pod).get("tolerations"))]
@@ -316,6 +330,9 @@ def _fixed(reason: Reason) -> Callable[[Objects, Manifest, str], Reason]:
     return lambda _, __, ___: reason
 
 
+# What the node controller adds to a node that is cordoned.
+_CORDON = "node.kubernetes.io/unschedulable"
+
 Explain = Callable[[Objects, Manifest, str], Reason]
 _FRAGMENTS: tuple[tuple[str, Explain], ...] = (
     ("didn't match Pod's node affinity/selector", _selector),
@@ -323,8 +340,7 @@ _FRAGMENTS: tuple[tuple[str, Explain], ...] = (
     ("Insufficient ", _insufficient),
     ("didn't have free ports", _ports),
     ("Too many pods", _fixed(Reason("it runs as many pods as it may", "add a node"))),
-    ("were unschedulable", _fixed(Reason("it is cordoned", "uncordon it: "
-                                         "`kubectl uncordon NODE`"))),
+    ("were unschedulable", _cordoned),
     ("anti-affinity", _fixed(Reason("it runs pods that this pod must not run next to",
                                     "add a node", "correct `podAntiAffinity`", "affinity"))),
     ("pod affinity rules", _fixed(Reason("it does not run the pods that this pod must run next to",

@@ -12,6 +12,7 @@ from olmkit.olm.explain.refusals import Context
 from olmkit.olm.explain.workloads.templates import TemplatePlace
 
 FORBIDDEN = 'Error creating: pods "cache-7d9f-x7k2p" is forbidden: '
+POD = 'Pod "cache-7d9f-x7k2p" is invalid: spec.containers[0].resources.requests: '
 CALL = 'failed calling webhook "w.example.com": failed to call webhook: '
 POST = 'Post "https://hooks.tools.svc:443/x?timeout=10s": '
 HERE = Context(namespace="apps", template=TemplatePlace("the bundle's Deployment", "cache"))
@@ -34,8 +35,7 @@ HERE = Context(namespace="apps", template=TemplatePlace("the bundle's Deployment
          "raise `resources.requests.cpu`"),
         (FORBIDDEN + "maximum memory usage per Container is 64Mi.  No limit is specified",
          "and no limit is set", "set `resources.limits.memory`"),
-        ('Pod "cache-7d9f-x7k2p" is invalid: spec.containers[0].resources.requests: Invalid value: '
-         '"64Mi": must be less than or equal to memory limit of 32Mi',
+        (POD + 'Invalid value: "64Mi": must be less than or equal to memory limit of 32Mi',
          "a container requests 64Mi of memory, more than its limit of 32Mi",
          "a LimitRange of the namespace sets it: `kubectl get limitrange -n apps -o yaml`"),
         (FORBIDDEN + "error looking up service account apps/robot: serviceaccount \"robot\" not "

@@ -82,8 +82,8 @@ def test_a_refused_request_in_the_log_of_a_ready_operator_is_reported(log: str, 
     found = explain(replace(SEEN, logs={"red/redis-1/manager": log * 3}), "redis")
     assert found.is_ready
     assert found.message.endswith("healthy, but the API server refuses some of its requests")
-    said = f"the log of `redis-1` has a refused request: the ServiceAccount `redisoperator` cannot {words}"
-    assert found.details == (said,)
+    who = "the log of `redis-1` has a refused request: the ServiceAccount `redisoperator`"
+    assert found.details == (f"{who} cannot {words}",)
     assert found.hint == refused_requests.HINT
 
 

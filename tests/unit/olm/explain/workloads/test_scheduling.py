@@ -114,6 +114,23 @@ def test_a_taint_that_the_scheduler_does_not_name_is_read_from_the_nodes() -> No
     assert "does not tolerate its taints" in required(words).message
 
 
+def test_a_cordoned_node_is_named_with_the_taint_that_stays() -> None:
+    words = f"0/1 nodes are available: 1 node(s) were unschedulable.{TAIL}"
+    cordon = taint("node.kubernetes.io/unschedulable")
+    named = node(taints=[cordon, taint("maintenance", "yes", "NoExecute")], unschedulable=True)
+    found = required(words, named)
+    name = named["metadata"]["name"]
+    assert found.message.endswith(
+        "it is cordoned, and the pod does not tolerate its taint `maintenance=yes`"
+    )
+    assert found.hint == (
+        f"uncordon it: `kubectl uncordon {name}`, and remove the taint: "
+        f"`kubectl taint node {name} maintenance-`"
+    )
+    alone = required(words, node(taints=[cordon], unschedulable=True))
+    assert alone.hint == f"uncordon it: `kubectl uncordon {name}`"
+
+
 def test_claims_are_named_with_their_volume() -> None:
     claim = {"name": "data", "persistentVolumeClaim": {"claimName": "cache-data"}}
     words = '0/1 nodes are available: persistentvolumeclaim "cache-data" not found. not found'
