@@ -11,9 +11,13 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.base.tree import Tree
+
+if TYPE_CHECKING:
+    from cyclonedx.model.component import Component
 
 _NAMESPACE = uuid.UUID("8f9a2f0f-6a5b-5d2e-9d6c-0f6d3c1f4b52")  # ours, made once
 _METADATA = ".dist-info/METADATA"
@@ -53,64 +57,66 @@ def write(
     in Unix seconds. Raises `ConfigurationError` when the library that writes it is not installed.
     """
     try:
-        from cyclonedx.model import HashAlgorithm, HashType
         from cyclonedx.model.bom import Bom, BomMetaData
         from cyclonedx.model.component import Component, ComponentType
-        from cyclonedx.model.license import LicenseExpression
         from cyclonedx.output.json import JsonV1Dot6
-        from packageurl import PackageURL
     except ImportError:
         raise ConfigurationError(
             "writing a bill of materials needs the extra `sbom`",
             hint='install it: `pip install "olmkit[sbom]"`',
         ) from None
-    found = sorted(_packages(packages))
+    found, more = sorted(_packages(packages)), sorted(set(parts))
     kind = ComponentType.APPLICATION
     root = Component(name=name, version=version or None, type=kind, bom_ref=name)
+    components = [*(_python_component(*one) for one in found), *(_component(one) for one in more)]
     named = f"{name} {version}".rstrip()
-    components = [
-        Component(
-            name=package,
-            version=version,
-            type=ComponentType.LIBRARY,
-            bom_ref=f"pkg:pypi/{package}@{version}",
-            purl=PackageURL("pypi", name=package, version=version),
-            licenses=[LicenseExpression(words)] if words else [],
-        )
-        for package, version, words in found
-    ]
-    more = sorted(set(parts))
-    for part in more:
-        where = PackageURL(
-            part.type,
-            namespace=part.namespace or None,
-            name=part.name,
-            version=part.version or None,
-        )
-        components.append(
-            Component(
-                name=part.name,
-                group=part.namespace or None,
-                version=part.version or None,
-                type=ComponentType.APPLICATION if part.sha256 else ComponentType.LIBRARY,
-                bom_ref=str(where),
-                purl=where,
-                licenses=[LicenseExpression(part.licence)] if part.licence else [],
-                hashes=[HashType(alg=HashAlgorithm.SHA_256, content=part.sha256)]
-                if part.sha256
-                else [],
-            )
-        )
+    identity = "\n".join([named, *(f"{p} {v}" for p, v, _ in found), *(one.words for one in more)])
     bom = Bom(
         components=components,
-        serial_number=uuid.uuid5(
-            _NAMESPACE,
-            "\n".join([named, *(f"{p} {v}" for p, v, _ in found), *(one.words for one in more)]),
-        ),
+        serial_number=uuid.uuid5(_NAMESPACE, identity),
         metadata=BomMetaData(component=root, timestamp=datetime.fromtimestamp(created, UTC)),
     )
     bom.register_dependency(root, components)
     return JsonV1Dot6(bom).output_as_string(indent=2).encode() + b"\n"
+
+
+def _python_component(package: str, version: str, licence: str) -> Component:
+    from cyclonedx.model.component import Component, ComponentType
+    from cyclonedx.model.license import LicenseExpression
+    from packageurl import PackageURL
+
+    return Component(
+        name=package,
+        version=version,
+        type=ComponentType.LIBRARY,
+        bom_ref=f"pkg:pypi/{package}@{version}",
+        purl=PackageURL("pypi", name=package, version=version),
+        licenses=[LicenseExpression(licence)] if licence else [],
+    )
+
+
+def _component(part: SbomComponent) -> Component:
+    from cyclonedx.model import HashAlgorithm, HashType
+    from cyclonedx.model.component import Component, ComponentType
+    from cyclonedx.model.license import LicenseExpression
+    from packageurl import PackageURL
+
+    where = PackageURL(
+        part.type,
+        namespace=part.namespace or None,
+        name=part.name,
+        version=part.version or None,
+    )
+    return Component(
+        name=part.name,
+        group=part.namespace or None,
+        version=part.version or None,
+        type=ComponentType.APPLICATION if part.sha256 else ComponentType.LIBRARY,
+        bom_ref=str(where),
+        purl=where,
+        licenses=[LicenseExpression(part.licence)] if part.licence else [],
+        hashes=[HashType(alg=HashAlgorithm.SHA_256, content=part.sha256)] if part.sha256 else [],
+    )
 
 
 def _packages(tree: Tree) -> list[tuple[str, str, str]]:

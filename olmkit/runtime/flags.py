@@ -121,60 +121,9 @@ def _parser(
     parser = argparse.ArgumentParser(
         prog=name, description=description or f"The operator {name}.", allow_abbrev=False
     )
-
-    def text(flag: str, default: str, metavar: str, words: str, *old: str) -> None:
-        parser.add_argument(flag, *old, default=default, metavar=metavar, help=words)
-
-    def switch(flag: str, words: str, *old: str, default: bool = False) -> None:
-        parser.add_argument(
-            flag,
-            *old,
-            type=_truth,
-            nargs="?",
-            const=True,
-            default=default,
-            metavar="BOOL",
-            help=words,
-        )
-
-    def seconds(flag: str, default: float, words: str) -> None:
-        parser.add_argument(flag, type=_seconds, default=default, metavar="SECONDS", help=words)
-
-    def files(prefix: str, words: str) -> None:
-        text(f"--{prefix}-cert-path", "", "FOLDER", words)
-        text(f"--{prefix}-cert-name", "tls.crt", "FILE", "name of the certificate")
-        text(f"--{prefix}-cert-key", "tls.key", "FILE", "name of its key")
-
     parser.add_argument("--kubeconfig", type=Path, help="replaces the pod's service account")
-    text("--health-probe-bind-address", ":8081", "HOST:PORT", "address of the probes; 0: none")
-    seconds("--watch-patience", 300.0, "how long a watch may fail before /healthz fails")
-    text(
-        "--metrics-bind-address",
-        "0",
-        "HOST:PORT",
-        "address of the metrics; 0: none",
-        "--metrics-addr",
-    )
-    switch("--metrics-secure", "serve metrics over TLS, to users whom RBAC allows", default=True)
-    files("metrics", "folder of the metrics certificate; default: self-signed")
-    text(
-        "--debug-bind-address",
-        "0",
-        "HOST:PORT",
-        "loopback address of tasks and profiles; 0: none",
-    )
-    text("--webhook-bind-address", f":{webhook.PORT}", "HOST:PORT", "address of the webhooks")
-    files("webhook", "folder of the webhook certificate; default: where OLM mounts it")
-    switch("--leader-elect", "let only one replica work", "--enable-leader-election")
-    text(
-        "--leader-election-namespace",
-        "",
-        "NAME",
-        "namespace of the Lease; default: that of the pod",
-    )
-    seconds("--leader-elect-lease-duration", 15.0, "time until an unrenewed lease expires")
-    seconds("--leader-elect-renew-deadline", 10.0, "how long a leader tries to renew its lease")
-    seconds("--leader-elect-retry-period", 2.0, "pause between attempts to get or renew the lease")
+    _add_server_flags(parser)
+    _add_leader_flags(parser)
     parser.add_argument(
         "--enable-http2",
         type=_without_http2,
@@ -186,19 +135,88 @@ def _parser(
     parser.add_argument(
         "--max-concurrent-reconciles", type=_count, default=workers, metavar="N", help="workers"
     )
-    _add_log_flags(parser, switch)
+    _add_log_flags(parser)
     if add is not None:
         add(parser)
     return parser
 
 
-def _add_log_flags(parser: argparse.ArgumentParser, switch: Callable[..., None]) -> None:
+def _add_server_flags(parser: argparse.ArgumentParser) -> None:
+    """Add the addresses of probes, metrics, debugging and webhooks, and their certificates."""
+
+    def address(flag: str, default: str, words: str, *old: str) -> None:
+        parser.add_argument(flag, *old, default=default, metavar="HOST:PORT", help=words)
+
+    def files(prefix: str, words: str) -> None:
+        for flag, default, metavar, text in (
+            ("path", "", "FOLDER", words),
+            ("name", "tls.crt", "FILE", "name of the certificate"),
+            ("key", "tls.key", "FILE", "name of its key"),
+        ):
+            parser.add_argument(
+                f"--{prefix}-cert-{flag}", default=default, metavar=metavar, help=text
+            )
+
+    address("--health-probe-bind-address", ":8081", "address of the probes; 0: none")
+    _add_seconds(
+        parser, "--watch-patience", 300.0, "how long a watch may fail before /healthz fails"
+    )
+    address("--metrics-bind-address", "0", "address of the metrics; 0: none", "--metrics-addr")
+    _add_switch(
+        parser,
+        "--metrics-secure",
+        "serve metrics over TLS, to users whom RBAC allows",
+        default=True,
+    )
+    files("metrics", "folder of the metrics certificate; default: self-signed")
+    address("--debug-bind-address", "0", "loopback address of tasks and profiles; 0: none")
+    address("--webhook-bind-address", f":{webhook.PORT}", "address of the webhooks")
+    files("webhook", "folder of the webhook certificate; default: where OLM mounts it")
+
+
+def _add_leader_flags(parser: argparse.ArgumentParser) -> None:
+    _add_switch(parser, "--leader-elect", "let only one replica work", "--enable-leader-election")
+    parser.add_argument(
+        "--leader-election-namespace",
+        default="",
+        metavar="NAME",
+        help="namespace of the Lease; default: that of the pod",
+    )
+    for flag, default, words in (
+        ("lease-duration", 15.0, "time until an unrenewed lease expires"),
+        ("renew-deadline", 10.0, "how long a leader tries to renew its lease"),
+        ("retry-period", 2.0, "pause between attempts to get or renew the lease"),
+    ):
+        _add_seconds(parser, f"--leader-elect-{flag}", default, words)
+
+
+def _add_switch(
+    parser: argparse.ArgumentParser, flag: str, words: str, *old: str, default: bool = False
+) -> None:
+    """Add a boolean flag; without a value, it means true."""
+    parser.add_argument(
+        flag,
+        *old,
+        type=_truth,
+        nargs="?",
+        const=True,
+        default=default,
+        metavar="BOOL",
+        help=words,
+    )
+
+
+def _add_seconds(parser: argparse.ArgumentParser, flag: str, default: float, words: str) -> None:
+    parser.add_argument(flag, type=_seconds, default=default, metavar="SECONDS", help=words)
+
+
+def _add_log_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--log-level", choices=logs.LEVELS, help="default: info")
     parser.add_argument("--log-format", choices=logs.FORMATS, help="default: text")
     parser.add_argument(
         "--log-time", choices=logs.TIMES, default="iso8601", help="default: iso8601"
     )
-    switch("--log-tracebacks", "log errors with their traceback", default=True)
+    _add_switch(parser, "--log-tracebacks", "log errors with their traceback", default=True)
     zap = parser.add_argument_group("flags of operators in Go for the same settings")
 
     def alias(flag: str, setting: str, read: Callable[[str], object], metavar: str) -> None:

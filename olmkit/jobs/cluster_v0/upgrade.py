@@ -86,12 +86,7 @@ async def upgrade(
     retried = None
     if options.retry:
         retried = await retry.reset(reader, seen, subscription, report=report, timeouts=rest())
-    plan = await upgrade_plan.plan(reader, options, access)
-    if retried is not None and plan.before == retried.target:
-        # OLM upgraded before the cluster was read.
-        plan = replace(plan, before=retried.before, hops=(retried.target, *plan.hops))
-    elif retried is not None and not plan.is_known:
-        plan = replace(plan, hops=(retried.target,))
+    plan = _with_retried(await upgrade_plan.plan(reader, options, access), retried)
     if options.catalog:
         await _change_catalog(reader, subscription, seen, options.catalog, report, rest())
     watch = upgrade_wait.UpgradeWatch(
@@ -126,6 +121,16 @@ async def upgrade(
             reader, plan.package, plan.namespace, report=report, timeouts=rest()
         )
     )
+
+
+def _with_retried(plan: UpgradePlan, retried: retry.Retried | None) -> UpgradePlan:
+    """Return the plan with the hop that is tried again."""
+    if retried is not None and plan.before == retried.target:
+        # OLM upgraded before the cluster was read.
+        return replace(plan, before=retried.before, hops=(retried.target, *plan.hops))
+    if retried is not None and not plan.is_known:
+        return replace(plan, hops=(retried.target,))
+    return plan
 
 
 def _after(current: str, plan: UpgradePlan) -> str:

@@ -134,11 +134,7 @@ async def build(
         collections=options.collections,
         index=options.collections_index,
     )
-    code = image_plan.code_tree(
-        {folder: disk.read_tree(project / folder) for folder in wanted.application.packages}
-    )
-    if kinds.runners:
-        code = code.merge(watched.code(project, kinds))
+    code = _code(wanted, project, kinds)
     async with contextlib.AsyncExitStack() as stack:
         bases, store = await parts.bases(
             wanted.base, wanted.platforms, access, cache, stack, report, say, pull=options.pull
@@ -157,16 +153,7 @@ async def build(
             )
             for platform in wanted.platforms
         ]
-        packages = Packages(
-            requirements=wanted.application.requirements,
-            lock=project / wanted.lock if wanted.lock else None,
-            wheels=Path(wanted.wheels) if wanted.wheels else None,
-            python=wanted.python,
-            libc=wanted.libc,
-            sbom=wanted.application.name if wanted.sbom else "",
-            created=created,
-            lock_command=_lock_command(project, wanted.application.requirements),
-        )
+        packages = _packages(wanted, project, created)
         compilers = await _compilers(bases, options, wanted.python, say)
         built = await asyncio.gather(
             *(
@@ -205,6 +192,28 @@ async def build(
             report,
             base=store,
         )
+
+
+def _code(wanted: ImagePlan, project: Path, kinds: watched.Watched) -> Tree:
+    """Return the project's packages, and the files that watched kinds run."""
+    code = image_plan.code_tree(
+        {folder: disk.read_tree(project / folder) for folder in wanted.application.packages}
+    )
+    return code.merge(watched.code(project, kinds)) if kinds.runners else code
+
+
+def _packages(wanted: ImagePlan, project: Path, created: int) -> Packages:
+    requirements = wanted.application.requirements
+    return Packages(
+        requirements=requirements,
+        lock=project / wanted.lock if wanted.lock else None,
+        wheels=Path(wanted.wheels) if wanted.wheels else None,
+        python=wanted.python,
+        libc=wanted.libc,
+        sbom=wanted.application.name if wanted.sbom else "",
+        created=created,
+        lock_command=_lock_command(project, requirements),
+    )
 
 
 async def _compilers(
