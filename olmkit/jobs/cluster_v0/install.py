@@ -7,6 +7,7 @@ waits. If the install fails, the created objects are removed on request.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from olmkit.base.diagnostics import InputError, RemoteError
@@ -22,7 +23,7 @@ from olmkit.jobs.cluster.wait import Report, Timeouts
 from olmkit.jobs.cluster_v0 import fit, install_choice, one_group, uninstall, upgrade_plan
 from olmkit.jobs.cluster_v0.install_choice import InstallChoice, InstallOptions
 from olmkit.kube import objects
-from olmkit.kube.objects import Manifest, mapping
+from olmkit.kube.objects import Manifest, mapping, text
 from olmkit.olm import install_objects, kinds
 from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import explanation, groups, namespaces
@@ -53,7 +54,11 @@ class InstallDependency:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The objects to create, in order. `csv` is empty if only OLM knows its choice."""
+    """The objects to create, in order. `csv` is empty if only OLM knows its choice.
+
+    `neighbors`: the packages that Subscriptions of the namespace already request. `waits`: OLM
+    waits for the approval of the InstallPlan, because of this request or of a neighbor.
+    """
 
     request: InstallRequest
     objects: tuple[Manifest, ...] = field(repr=False)
@@ -63,6 +68,8 @@ class Plan:
     notes: tuple[str, ...] = ()
     served: Served | None = field(default=None, repr=False)
     dependencies: tuple[InstallDependency, ...] = ()
+    neighbors: tuple[str, ...] = ()
+    waits: bool = False
 
 
 async def plan(reader: ClusterObjects, options: InstallOptions, access: Access) -> Plan:
@@ -114,6 +121,13 @@ async def plan(reader: ClusterObjects, options: InstallOptions, access: Access) 
             "approval is manual, since with automatic approval OLM would immediately upgrade "
             "to the newest version"
         )
+    holding = _holding(here)
+    if holding and not manual:
+        listed = ", ".join(f"`{name}`" for name in holding)
+        notes.append(
+            f"namespace `{options.namespace}` has Subscriptions with manual approval, so OLM also "
+            f"waits for the approval of later upgrades of `{choice.package}`: {listed}"
+        )
     if choice.served is not None:
         made += install_objects.served_objects(choice.served)
     made += install_objects.subscription_objects(request, mode)
@@ -126,7 +140,18 @@ async def plan(reader: ClusterObjects, options: InstallOptions, access: Access) 
         notes=tuple(notes),
         served=choice.served,
         dependencies=dependencies,
+        neighbors=tuple(kinds.subscription_key(one).package for one in here.subscriptions),
+        waits=manual or bool(holding),
     )
+
+
+def _holding(here: ClusterState) -> list[str]:
+    """Return the Subscriptions that make OLM wait for an approval in the whole namespace."""
+    return [
+        objects.name(one)
+        for one in here.subscriptions
+        if kinds.spec(one).get("installPlanApproval") == "Manual"
+    ]
 
 
 async def carry_out(
@@ -168,14 +193,21 @@ async def _create_and_wait(
     if made.served is not None:
         await adopt(reader, made.served)
     request = made.request
+    refused = set[str]()
 
     async def act(seen: ClusterState, found: Explanation) -> None:
         await one_group.settle(reader, seen, created, report)
-        if not (request.manual and cluster_wait.is_approval(found)):
+        if not (made.waits and cluster_wait.is_approval(found)):
             return
         for waiting in cluster_wait.waiting_plans(seen)[-1:]:
             names = kinds.plan_csvs(waiting)
             if made.csv and made.csv not in names:
+                continue
+            if others := _of_neighbors(made, seen, names):
+                words = f"not approving {objects.name(waiting)}: it also installs {others}"
+                if words not in refused:
+                    report(words)
+                refused.add(words)
                 continue
             manifests = await upgrade_plan.contents(reader, waiting)
             await fit.require(reader, seen, manifests, is_whole=True)
@@ -192,6 +224,16 @@ async def _create_and_wait(
         timeouts=timeouts,
         added=added,
     )
+
+
+def _of_neighbors(made: Plan, seen: ClusterState, names: Sequence[str]) -> str:
+    """Return the CSVs of an InstallPlan that upgrade operators of other Subscriptions."""
+    chosen = {
+        text(kinds.status(one).get("currentCSV"))
+        for one in seen.subscriptions
+        if kinds.subscription_key(one).package in made.neighbors
+    }
+    return ", ".join(name for name in names if name in chosen)
 
 
 async def take_back(

@@ -6,8 +6,9 @@ annotations on CRDs and its Operator object, so that leftovers of an earlier run
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from olmkit.base.diagnostics import InputError
 from olmkit.edges.cluster.objects import ClusterObjects
@@ -19,7 +20,7 @@ from olmkit.jobs.cluster.read import if_allowed
 from olmkit.jobs.cluster.wait import Report, Timeouts
 from olmkit.jobs.cluster_v0 import leftovers
 from olmkit.kube import objects
-from olmkit.kube.objects import Manifest, text
+from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import install_objects, kinds
 from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import explanation
@@ -170,7 +171,7 @@ async def removal(
         unattended=unattended,
         subscriptions=(subscription,) if subscription else (),
         plans=tuple(_unfinished(seen, options.package, csvs)),
-        shared_plans=tuple(_shared(seen, options.package, csvs)),
+        shared_plans=tuple(_shared(seen, options.package, subscription, csvs)),
         csvs=tuple(csvs),
         leftovers=(
             *await leftovers.of_csvs(
@@ -387,22 +388,37 @@ def _unfinished(seen: ClusterState, package: str, csvs: list[Manifest]) -> list[
     ]
 
 
-def _shared(seen: ClusterState, package: str, csvs: list[Manifest]) -> list[Manifest]:
-    """Return the InstallPlans with the operator's label that also install others.
+def _shared(
+    seen: ClusterState, package: str, subscription: Manifest | None, csvs: list[Manifest]
+) -> list[Manifest]:
+    """Return the InstallPlans with the operator's label that stay: they belong to others too.
 
-    OLM recreates the `Operator` as long as any object has its label.
+    They also install others, or another Subscription of the namespace owns them. OLM recreates the
+    `Operator` as long as any object has its label.
     """
     label = kinds.operator_label(package, seen.namespace)
     names = {objects.name(csv) for csv in csvs}
+    others = {
+        objects.metadata(one).get("uid") for one in seen.subscriptions if one is not subscription
+    }
+    going = _unfinished(seen, package, csvs)
     return [
         plan
         for plan in seen.plans
         if label in objects.labels_of(plan)
-        and any(
-            name not in names and kinds.package_named_in(name) != package
-            for name in kinds.plan_csvs(plan)
+        and plan not in going
+        and (
+            any(
+                name not in names and kinds.package_named_in(name) != package
+                for name in kinds.plan_csvs(plan)
+            )
+            or any(owner.get("uid") in others for owner in _owners(plan))
         )
     ]
+
+
+def _owners(manifest: Manifest) -> list[Mapping[str, Any]]:
+    return [mapping(one) for one in sequence(objects.metadata(manifest).get("ownerReferences"))]
 
 
 def _ours(

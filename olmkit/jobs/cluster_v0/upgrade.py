@@ -100,8 +100,8 @@ async def upgrade(
             package=plan.package, before=before, hops=tuple(hops), explanation=found, notes=notes
         )
 
-    while not hops or not upgrade_plan.is_goal(hops[-1], options.to):
-        current = hops[-1] if hops else before
+    # An InstallPlan that waits may be for a later version than the requested one.
+    while not upgrade_plan.is_goal(current := hops[-1] if hops else before, options.to):
         upcoming = await watch.next(current, expected=_after(current, plan))
         if isinstance(upcoming, Explanation):
             return upgraded(upcoming)

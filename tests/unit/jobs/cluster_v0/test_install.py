@@ -92,6 +92,9 @@ class Olm:
         self.server = server
         self.versions = list(versions)
         self.failing = ""
+        self.leaves: set[str] = set()  # packages that it does not resolve
+        self.also: list[str] = []  # what its plans install too
+        self.holds = False  # a neighbor has manual approval
         self.csv_spec: Manifest = {}
         self.second_look: Manifest = {}  # what it says for a moment after it has succeeded
         self._looks = 0
@@ -111,6 +114,8 @@ class Olm:
 
     def _resolve(self, one: Manifest) -> None:
         space, package = one["metadata"]["namespace"], one["spec"]["name"]
+        if package in self.leaves:
+            return
         state = one.get("status") or {}
         installed = state.get("installedCSV", "")
         names = [f"{package}.v{version}" for version in self.versions]
@@ -122,9 +127,10 @@ class Olm:
             return
         plan = self.server.get("installplans", f"install-{target[0]}", space)
         if plan is None:
-            manual = one["spec"].get("installPlanApproval") == "Manual"
+            manual = self.holds or one["spec"].get("installPlanApproval") == "Manual"
             plan = made("InstallPlan", f"install-{target[0]}", space)
-            plan["spec"] = {"clusterServiceVersionNames": target, "approved": not manual}
+            names = [*target, *self.also]
+            plan["spec"] = {"clusterServiceVersionNames": names, "approved": not manual}
             plan["status"] = {"phase": "RequiresApproval" if manual else "Complete"}
             self.server.put("installplans", plan)
         state = state | {"currentCSV": target[0], "state": "UpgradePending",
@@ -560,6 +566,56 @@ def test_a_version_is_approved_and_stays() -> None:
             assert subscription is not None
             assert subscription["spec"]["installPlanApproval"] == "Manual"
             assert subscription["status"]["installedCSV"] == "cache.v1.0.0"
+
+    run(story)
+
+
+def test_an_upgrade_to_the_installed_version_approves_nothing() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0", "2.0.0") as (reader, server, olm):
+            await installed(reader, version="1.0.0")
+            olm.look()
+            options = UpgradeOptions(namespace="apps", package="cache", to="1.0.0")
+            done = await upgrade.upgrade(
+                reader, options, Access(),
+                announce=[].append, report=[].append, timeouts=QUICK,
+            )  # fmt: skip
+
+            assert (done.before, done.hops) == ("cache.v1.0.0", ())
+            assert done.explanation.is_ready
+            waiting = server.get("installplans", "install-cache.v2.0.0", "apps")
+            assert waiting is not None
+            assert waiting["spec"]["approved"] is False
+
+    run(story)
+
+
+@pytest.mark.parametrize("pending", ["", "db.v2.0.0"])
+def test_next_to_an_operator_with_manual_approval_the_first_plan_is_approved(pending: str) -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, olm):
+            neighbor = made("Subscription", "db", spec={
+                "name": "db", "source": "shelf", "sourceNamespace": "apps",
+                "installPlanApproval": "Manual",
+            })  # fmt: skip
+            neighbor["status"] = {"installedCSV": "db.v1.0.0", "currentCSV": pending}
+            olm.leaves = {"db"}
+            olm.also = [pending] if pending else []
+            olm.holds = True
+            server.put("subscriptions", neighbor)
+            options = InstallOptions(namespace="apps", package="cache", catalog="shelf")
+            plan = await install.plan(reader, options, Access())
+            assert plan.notes[-1] == (
+                "namespace `apps` has Subscriptions with manual approval, so OLM also waits for "
+                "the approval of later upgrades of `cache`: `db`"
+            )
+            said: list[str] = []
+            found = await install.carry_out(
+                reader, plan, report=said.append, timeouts=QUICK, created=[]
+            )
+            assert found.is_ready == (not pending)
+            refusal = "not approving install-cache.v1.0.0: it also installs db.v2.0.0"
+            assert said.count(refusal) == (1 if pending else 0)
 
     run(story)
 
@@ -1203,18 +1259,27 @@ def test_what_olm_makes_while_it_is_removed_is_removed_too() -> None:
     run(story)
 
 
-def test_a_plan_of_two_operators_does_not_bring_olms_list_back() -> None:
+@pytest.mark.parametrize("is_owned", [False, True])
+def test_a_plan_of_two_operators_does_not_bring_olms_list_back(is_owned: bool) -> None:
     label = f"{OLM}/cache.apps"
 
     async def story() -> None:
-        async with cluster("1.0.0") as (reader, server, _):
+        async with cluster("1.0.0") as (reader, server, olm):
             await installed(reader)
             shared = made("InstallPlan", "install-both", status={"phase": "Complete"})
             shared["metadata"]["labels"] = {label: "", f"{OLM}/kettle.apps": ""}
-            shared["spec"] = {
-                "clusterServiceVersionNames": ["cache.v1.0.0", "kettle.v1"],
-                "approved": True,
-            }
+            names = ["cache.v1.0.0", "kettle.v1"]
+            if is_owned:  # OLM names each Subscription of the namespace as an owner
+                olm.leaves = {"kettle"}
+                spec = {"name": "kettle", "source": "shelf", "sourceNamespace": "apps"}
+                neighbor = made("Subscription", "kettle", spec=spec)
+                neighbor["metadata"]["uid"] = "kettle-uid"
+                server.put("subscriptions", neighbor)
+                owner = {"apiVersion": f"{OLM}/v1alpha1", "kind": "Subscription",
+                         "name": "kettle", "uid": "kettle-uid"}  # fmt: skip
+                shared["metadata"]["ownerReferences"] = [owner]
+                names = names[:1]
+            shared["spec"] = {"clusterServiceVersionNames": names, "approved": True}
             server.put("installplans", shared)
             server.put("operators", components())
             options = UninstallOptions(namespace="apps", package="cache")
@@ -1227,7 +1292,8 @@ def test_a_plan_of_two_operators_does_not_bring_olms_list_back() -> None:
                     found = server.get("installplans", "install-both", "apps")
                     assert found is not None
                     labels = found["metadata"].setdefault("labels", {})
-                    if server.all("subscriptions") and label not in labels:
+                    asked = {one["spec"]["name"] for one in server.all("subscriptions")}
+                    if "cache" in asked and label not in labels:
                         labels[label] = ""
                         server.put("installplans", found)
                     if label in labels and not server.all("operators"):
