@@ -62,7 +62,6 @@ ELSEWHERE = {
     "kube/api.py": "unit/edges/cluster/test_client.py",
     "kube/crds/changes/*.py": "unit/kube/crds/changes",
     "kube/crds/conversion_errors.py": "unit/rules/test_rules.py",
-    "kube/crds/definition_errors.py": "unit/rules/test_rules.py",
     "oci/archives.py": "unit/oci/test_layer.py",
     "oci/files.py": "unit/oci/test_hostile_layers.py",
     "oci/limits.py": "unit/oci/test_hostile_layers.py",

@@ -234,6 +234,17 @@ def test_the_result_is_sorted_and_complete(length: int, kinds: int) -> None:
     assert [keys[index] for index in order] == sorted(keys)
 
 
+def test_lists_with_many_equal_keys_are_sorted() -> None:
+    for seed in range(100):
+        chance = random.Random(seed)
+        kinds = chance.choice([2, 3, 4, 6, 10])
+        keys = [chance.randrange(kinds) for _ in range(chance.randrange(13, 200))]
+
+        order = sort_slice(range(len(keys)), key=lambda index, keys=keys: keys[index])
+
+        assert [keys[index] for index in order] == sorted(keys), seed
+
+
 def test_short_lists_are_sorted_stably() -> None:
     assert sort_slice(["b1", "a1", "b2", "a2"], key=lambda item: item[0]) == [
         "a1",

@@ -35,6 +35,11 @@ from olmkit.base.yaml.scalars import ScalarError
         ("18446744073709551615", 18446744073709551615),
         ("+18446744073709551615", 1.8446744073709552e19),
         ("18446744073709551616", 1.8446744073709552e19),
+        ("9223372036854775808", 9223372036854775808),
+        ("+9223372036854775807", 9223372036854775807),
+        ("+9223372036854775808", 9.223372036854775808e18),
+        ("-9223372036854775808", -9223372036854775808),
+        ("-9223372036854775809", -9.223372036854775808e18),
         ("0.1.0", "0.1.0"),
         ("+", "+"),
         ("0x", "0x"),
@@ -54,6 +59,8 @@ def test_a_plain_scalar_is_what_go_makes_of_it(text: str, value: Any) -> None:
         (yaml_scalars.STR, "1", "1"),
         (yaml_scalars.INT, "2", 2),
         (yaml_scalars.FLOAT, "3", 3.0),
+        (yaml_scalars.FLOAT, "9223372036854775807", 9.223372036854775807e18),
+        (yaml_scalars.FLOAT, "-9223372036854775808", -9.223372036854775808e18),
         (yaml_scalars.BOOL, "yes", True),
         (yaml_scalars.NULL, "~", None),
         (yaml_scalars.TIMESTAMP, "2020-01-01", "2020-01-01"),
@@ -61,9 +68,10 @@ def test_a_plain_scalar_is_what_go_makes_of_it(text: str, value: Any) -> None:
         (yaml_scalars.BINARY, "aGVs\nbG8=", "hello"),
         (yaml_scalars.BINARY, "/w==", "�"),
         ("!custom", "1", "1"),
+        (None, "1", 1),
     ],
 )
-def test_a_tag_decides_the_type(tag: str, text: str, value: Any) -> None:
+def test_a_tag_decides_the_type(tag: str | None, text: str, value: Any) -> None:
     assert yaml_scalars.tagged(tag, text) == value
 
 
@@ -74,6 +82,7 @@ def test_a_tag_decides_the_type(tag: str, text: str, value: Any) -> None:
         (yaml_scalars.BOOL, "1", "cannot decode !!int `1` as a !!bool"),
         (yaml_scalars.NULL, "x", "cannot decode !!str `x` as a !!null"),
         (yaml_scalars.FLOAT, "18446744073709551615", "cannot decode !!int"),
+        (yaml_scalars.FLOAT, "9223372036854775808", "cannot decode !!int"),
         (yaml_scalars.TIMESTAMP, "2020-13-01", "cannot decode !!str"),
         (yaml_scalars.BINARY, "a!", "invalid base64 data"),
     ],
