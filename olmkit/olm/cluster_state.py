@@ -29,9 +29,10 @@ _PARTS = {
     "Event": "events",
     "Node": "nodes",
     "Namespace": "namespaces",
+    "CustomResourceDefinition": "ending_crds",
 }
 # Those kinds are looked at in other namespaces too: the catalogs may be there. Nodes have none.
-_WIDE = ("CatalogSource", "Job", "Pod", "Event", "Node", "Namespace")
+_WIDE = ("CatalogSource", "Job", "Pod", "Event", "Node", "Namespace", "CustomResourceDefinition")
 LOG = ("olmkit.dev/v1", "ContainerLog")
 BUNDLE = ("olmkit.dev/v1", "BundleImage")
 CONVERSION = ("olmkit.dev/v1", "FailedConversion")
@@ -53,7 +54,8 @@ class ClusterState:
     image is of, as far as catalogs were read: image → package. `conflict` has the facts for which
     OLM cannot resolve the namespace, when its catalogs were read. `unconverted` has the CRDs whose
     objects cannot be read, since their conversion webhook does not answer: name → message of the
-    API server. `moment` is when it was read, as RFC 3339; empty when that is not known.
+    API server. `ending_crds` are CRDs of the operators that are being deleted, without their
+    schemas. `moment` is when it was read, as RFC 3339; empty when that is not known.
     """
 
     namespace: str
@@ -76,6 +78,7 @@ class ClusterState:
     packages: Mapping[str, str] = field(default_factory=dict)
     conflict: tuple[str, ...] = ()
     unconverted: Mapping[str, str] = field(default_factory=dict)
+    ending_crds: Objects = ()
     moment: str = ""
 
     def subscription(self, package: str) -> Manifest | None:
@@ -197,6 +200,7 @@ def of_objects(found: Iterable[Manifest], namespace: str) -> ClusterState:
         elsewhere=tuple(parts["elsewhere"]),
         nodes=tuple(parts["nodes"]),
         namespaces=tuple(parts["namespaces"]),
+        ending_crds=tuple(parts["ending_crds"]),
         system=tuple(parts["system"]),
         logs=logs,
         packages=packages,
@@ -216,7 +220,7 @@ def objects_of(snapshot: ClusterState) -> Iterator[Manifest]:
         *(snapshot.groups, snapshot.plans, snapshot.csvs),
         tuple(one for one in snapshot.catalogs if objects.namespace(one) in places),
         *(snapshot.jobs, snapshot.deployments, snapshot.slices, snapshot.pods, snapshot.events),
-        snapshot.nodes,
+        (*snapshot.nodes, *snapshot.ending_crds),
     ):
         yield from (shortened(one) for one in part)
     for place, text in sorted(snapshot.logs.items()):

@@ -1,4 +1,4 @@
-"""Check whether the conversion webhooks of an operator's CRDs work.
+"""Check an operator's CRDs: whether they stay, and whether their conversion webhooks work.
 
 OLM does not check this, so an operator with the phase Succeeded may have objects that no client can
 read, change or delete.
@@ -8,29 +8,55 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from olmkit.edges.cluster.objects import ClusterObjects
+from olmkit.kube import objects
 from olmkit.kube.api import ClusterError
 from olmkit.kube.crds.changes import definitions
 from olmkit.kube.objects import Manifest, mapping, text
 from olmkit.olm import kinds
 
 
-async def unconverted(reader: ClusterObjects, csvs: Iterable[Manifest]) -> dict[str, str]:
-    """Return the CRDs whose conversion webhook fails, with the API server's message.
+class AilingCrds(NamedTuple):
+    """CRDs whose conversion webhook fails, with the API server's message, and CRDs that go."""
 
-    One object of each served version is requested. CRDs that the user may not read are skipped.
+    unconverted: dict[str, str]
+    ending: tuple[Manifest, ...]
+
+
+async def ailing(reader: ClusterObjects, csvs: Iterable[Manifest]) -> AilingCrds:
+    """Return the CRDs of the operators that do not work.
+
+    One object of each served version is requested where there is a webhook. CRDs that the user may
+    not read are skipped.
     """
     names = sorted({name for csv in csvs for name in kinds.owned_crds(csv)})
-    messages = await asyncio.gather(*(_message(reader, name) for name in names))
-    return {name: message for name, message in zip(names, messages, strict=True) if message}
+    crds = await asyncio.gather(*(_crd(reader, name) for name in names))
+    found = {objects.name(crd): crd for crd in crds if crd is not None}
+    messages = await asyncio.gather(*(_message(reader, crd) for crd in found.values()))
+    return AilingCrds(
+        unconverted={name: words for name, words in zip(found, messages, strict=True) if words},
+        ending=tuple(_without_schema(crd) for crd in found.values() if kinds.is_going(crd)),
+    )
 
 
-async def _message(reader: ClusterObjects, name: str) -> str:
+async def _crd(reader: ClusterObjects, name: str) -> Manifest | None:
     try:
-        crd = await reader.find(kinds.CRD, name)
-        if crd is None or not definitions.converts(crd):
-            return ""
+        return await reader.find(kinds.CRD, name)
+    except ClusterError:
+        return None
+
+
+def _without_schema(crd: Manifest) -> Manifest:
+    return {**{key: crd.get(key) for key in ("apiVersion", "kind", "metadata")},
+            "status": {"conditions": list(kinds.conditions(crd))}}  # fmt: skip
+
+
+async def _message(reader: ClusterObjects, crd: Manifest) -> str:
+    if not definitions.converts(crd):
+        return ""
+    try:
         spec = kinds.spec(crd)
         group, kind = text(spec.get("group")), text(mapping(spec.get("names")).get("kind"))
         for version in definitions.versions(crd):

@@ -114,10 +114,11 @@ async def snapshot(reader: ClusterObjects, namespace: str, *, logs: bool = True)
 
 async def detailed(reader: ClusterObjects, made: ClusterState) -> ClusterState:
     """Return the snapshot with details about problems: OLM itself, logs, webhooks."""
-    full, unconverted = await asyncio.gather(
-        _with_system(reader, made), conversions.unconverted(reader, made.own_csvs())
+    full, crds = await asyncio.gather(
+        _with_system(reader, made), conversions.ailing(reader, made.own_csvs())
     )
-    return await with_logs(reader, replace(full, unconverted=unconverted))
+    full = replace(full, unconverted=crds.unconverted, ending_crds=crds.ending)
+    return await with_logs(reader, full)
 
 
 async def _with_system(reader: ClusterObjects, made: ClusterState) -> ClusterState:

@@ -1,16 +1,39 @@
-"""Explain conversion webhooks that do not respond: the affected objects and a hint."""
+"""Explain CRDs that do not work: one that is being deleted, or whose webhook does not respond."""
 
 from __future__ import annotations
 
 import re
 
-from olmkit.kube.objects import Manifest
+from olmkit.kube import objects
+from olmkit.kube.objects import Manifest, text
 from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import explanation
 from olmkit.olm.explain.explanation import Diagnosis, Readiness
 
 _AWAY = re.compile(r"conversion webhook for .*? failed: (?P<rest>.*)", re.DOTALL)
+
+
+def of_ending(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
+    """Return a CRD of a CSV that is being deleted, with all objects of its kind."""
+    for crd in snapshot.ending_crds:
+        name = objects.name(crd)
+        if name not in kinds.owned_crds(csv):
+            continue
+        condition = kinds.condition(crd, "Terminating")
+        said = explanation.first_line(text((condition or {}).get("message")))
+        package = kinds.package(csv) or kinds.package_named_in(objects.name(csv))
+        place = f"-n {snapshot.namespace}"
+        return Diagnosis(
+            cause="crd-ending",
+            message=f"the CustomResourceDefinition `{name}` is being deleted, and all objects of "
+            f"its kind with it{f': {said}' if said else ''}",
+            hint="nothing can stop this: save the objects that you need, "
+            f"`kubectl get {name} -A -o yaml`; when it is gone, OLM does not create it again, so "
+            f"run `olmkit uninstall {package} {place}` and install again",
+            links=(explanation.link(crd, "being deleted"),),
+        )
+    return None
 
 
 def of_succeeded(snapshot: ClusterState, csv: Manifest, *, is_settled: bool) -> Diagnosis | None:

@@ -27,7 +27,8 @@ def of_csv(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
     if phase in ("Succeeded", "Replacing"):
         return None
     top = explanation.link(csv, f"{phase or 'new'}{f', {reason}' if reason else ''}")
-    finding = _by_reason(snapshot, csv, reason) or _unserved(csv) or _of_conversion(csv)
+    finding = conversions.of_ending(snapshot, csv) or _by_reason(snapshot, csv, reason)
+    finding = finding or _unserved(csv) or _of_conversion(csv)
     if finding is None and phase in ("Pending", "Failed"):
         finding = next(_unmet(snapshot, csv), None)
     if finding is None and phase == "Pending":
@@ -373,6 +374,9 @@ def of_succeeded(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
     OLM says it once, and what it does afterwards may start the pods again; it never looks
     at what answers its webhooks. What may not be read is taken to be well.
     """
+    ending = conversions.of_ending(snapshot, csv)
+    if ending is not None:  # without it, the operator often ends too
+        return ending
     ailing = of_deployments(snapshot, csv)
     if ailing is not None and ailing.cause != "deployment-missing":
         return ailing

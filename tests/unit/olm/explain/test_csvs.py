@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from olmkit.olm import cluster_state
 from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import csvs
 from olmkit.olm.explain.explanation import Readiness
@@ -216,3 +217,32 @@ def test_a_crd_of_the_version_before_is_there(phase: str, message: str) -> None:
     found = csvs.of_csv(ClusterState(namespace="apps", plans=(plan,)), pending)
     assert found is not None
     assert found.message.startswith(message)
+
+
+@pytest.mark.parametrize("phase", ["Succeeded", "Pending"])
+def test_a_crd_that_is_being_deleted_is_the_cause_in_any_phase(phase: str) -> None:
+    owned = {"owned": [{"name": "a.example.com"}, {"name": "b.example.com"}]}
+    words = "CustomResource deletion is in progress"
+    crd = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "b.example.com", "deletionTimestamp": "2026-01-01T10:00:00Z"},
+        "status": {
+            "conditions": [{"type": "Terminating", "status": "True", "message": words}],
+        },
+    }
+    seen = ClusterState(namespace="apps", deployments=(available(),), ending_crds=(crd,))
+    saved = cluster_state.of_objects(cluster_state.objects_of(seen), "apps")
+    ask = csvs.of_succeeded if phase == "Succeeded" else csvs.of_csv
+    for state in (seen, saved):
+        found = ask(state, csv(phase, customresourcedefinitions=owned))
+        assert found is not None
+        assert found.cause == "crd-ending"
+        assert found.message == (
+            "the CustomResourceDefinition `b.example.com` is being deleted, and all objects of its "
+            f"kind with it: {words}"
+        )
+        assert "`olmkit uninstall " in found.hint
+    other = {**crd, "metadata": {**crd["metadata"], "name": "c.example.com"}}
+    seen = replace(seen, ending_crds=(other,))
+    assert csvs.of_succeeded(seen, csv("Succeeded", customresourcedefinitions=owned)) is None
