@@ -92,7 +92,7 @@ def copies(number: int) -> Iterator[tuple[str, list[Blob]]]:
 
 def renamed(blob: Blob, package: str, level: Level) -> Blob:
     if blob.schema == wire.BUNDLE:
-        blob = migrate.migrate(render.arranged(RenderedBundle.of(blob)), level, "").blob()
+        blob = migrate.migrate(render.sort_properties(RenderedBundle.of(blob)), level, "").blob()
     value = blob.value
     if blob.schema == wire.PACKAGE:
         return Blob.of({**value, "name": package})

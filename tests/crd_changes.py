@@ -55,9 +55,9 @@ def specs_of(case: dict[str, Any]) -> list[Any]:
     old, new = (crd_of(0, case[key]) for key in ("old", "new"))
     shown = case.get("object")
     specs = [shown] if shown is not None else []
-    changes = definitions.of_crds(old, new)
+    changes = definitions.compare_crds(old, new)
     specs += [one.example["spec"] for one in changes if one.example and one.refuses]
     schema = old["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     inner = schema["properties"]["spec"]
-    fitting = (one for one in samples.several(inner, inner) if samples.fits(one, inner))
+    fitting = (one for one in samples.candidate_values(inner, inner) if samples.fits(one, inner))
     return [*specs, *itertools.islice(fitting, MANY)]

@@ -40,7 +40,7 @@ _TOO_MANY = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Owned:
+class OwnedApi:
     """The description of one API, and the order that its marker requests."""
 
     key: GVK
@@ -48,9 +48,9 @@ class Owned:
     description: Manifest
 
 
-def owned(
+def describe_apis(
     sources: Sources, wanted: Mapping[GVK, Location | None], findings: Findings
-) -> tuple[Owned, ...]:
+) -> tuple[OwnedApi, ...]:
     """Descriptions of the wanted APIs that the sources hold; the others get a finding.
 
     The places are where the APIs were requested.
@@ -73,7 +73,7 @@ def owned(
     return tuple(found)
 
 
-def merged(base: Sequence[Any], generated: Sequence[Owned]) -> list[Any]:
+def merge(base: Sequence[Any], generated: Sequence[OwnedApi]) -> list[Any]:
     """Return the owned descriptions of a base CSV with the generated ones put in."""
     keys = {one.key for one in generated}
     old = {key: entry for entry in base if (key := api_key(entry)) in keys}
@@ -114,7 +114,7 @@ class _Describer:
     kind: Struct
     plural: str
 
-    def describe(self) -> Owned:
+    def describe(self) -> OwnedApi:
         fields = self._fields(self.kind, frozenset())
         if not any(one.json_name in ("spec", "status") for one in fields):
             self.findings.add(
@@ -141,7 +141,7 @@ class _Describer:
             "specDescriptors": self._descriptors("spec"),
             "statusDescriptors": self._descriptors("status"),
         }
-        return Owned(self.key, order, {key: value for key, value in entry.items() if value})
+        return OwnedApi(self.key, order, {key: value for key, value in entry.items() if value})
 
     def _resources(self, markers: Iterable[Marker]) -> list[Manifest]:
         found = []

@@ -53,7 +53,7 @@ def _without_notes(lines: list[str]) -> list[str]:
     return found
 
 
-def shortened(text: str, limit: int | None) -> str:
+def shorten(text: str, limit: int | None) -> str:
     """Return a description of at most `limit` bytes, cut after a sentence, else after a word."""
     data = text.encode()
     if limit is None or len(data) <= limit:

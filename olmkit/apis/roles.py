@@ -55,7 +55,7 @@ def roles(sources: Sources, *, role_name: str) -> list[Manifest]:
                 key = (marker.get("namespace") or "", marker.get("roleName") or role_name)
                 found.setdefault(key, []).extend(_rules(marker))
     return [
-        _role(namespace, name, merged(rules)) for (namespace, name), rules in sorted(found.items())
+        _role(namespace, name, merge(rules)) for (namespace, name), rules in sorted(found.items())
     ]
 
 
@@ -76,13 +76,15 @@ def _check_verbs(marker: Marker, findings: Findings) -> None:
             near = difflib.get_close_matches(verb.lower(), known, n=1)
             findings.add(
                 "API036",
-                f"`{texts.shortened(verb)}` is not a verb of the API server",
+                f"`{texts.shorten(verb)}` is not a verb of the API server",
                 marker.at,
-                hint=f"did you mean `{near[0]}`?" if near else f"the verbs are {_listed(known)}",
+                hint=f"did you mean `{near[0]}`?"
+                if near
+                else f"the verbs are {_list_verbs(known)}",
             )
 
 
-def _listed(verbs: Iterable[str]) -> str:
+def _list_verbs(verbs: Iterable[str]) -> str:
     return ", ".join(f"`{verb}`" for verb in verbs)
 
 
@@ -113,7 +115,7 @@ def _rules(marker: Marker) -> list[PolicyRule]:
     return [replace(rule, resources=(resource,)) for resource in resources]
 
 
-def merged(rules: Iterable[PolicyRule]) -> list[PolicyRule]:
+def merge(rules: Iterable[PolicyRule]) -> list[PolicyRule]:
     """Rules that differ in one part only become one, part after part."""
     current = list(rules)
     current = _merge(current, "verbs", lambda r: (r.groups, r.resources, r.resource_names, r.urls))

@@ -93,9 +93,9 @@ def fault(patch: Any) -> str:
     return _fault(patch, _WEBHOOK, "")
 
 
-def written(webhook: Mapping[str, Any]) -> dict[str, Any]:
+def dump(webhook: Mapping[str, Any]) -> dict[str, Any]:
     """Return the webhook without what is not written when it is empty."""
-    found: dict[str, Any] = _written(webhook, _WEBHOOK)
+    found: dict[str, Any] = _dump(webhook, _WEBHOOK)
     return found
 
 
@@ -147,16 +147,16 @@ def _is_base64(text: str) -> bool:
     return True
 
 
-def _written(value: Any, shape: _Shape) -> Any:
+def _dump(value: Any, shape: _Shape) -> Any:
     match shape:
         case _Object(fields=fields, always=always):
             found = {
-                key: _written(inner, fields[key])
+                key: _dump(inner, fields[key])
                 for key, inner in value.items()
                 if inner is not None and (inner or not isinstance(fields[key], _List | _Texts))
             }
             return dict.fromkeys(always, "") | found
         case _List(item=item):
-            return [_written(inner, item) for inner in value]
+            return [_dump(inner, item) for inner in value]
         case _:
             return value

@@ -93,7 +93,7 @@ class _Collected:
     def _webhook(self, marker: Marker) -> Manifest | None:
         try:
             _check_words(marker)
-            webhook = webhook_shape.written(_patched(_said(marker), marker.get("patch")))
+            webhook = webhook_shape.dump(_apply_patch(_describe(marker), marker.get("patch")))
             _check(webhook, marker)
         except _UnfitError as unfit:
             self._refuse(marker, unfit.reason, hint=unfit.hint)
@@ -140,13 +140,13 @@ def _check(webhook: Manifest, marker: Marker) -> None:
         raise _UnfitError("names no review version", "write `admissionReviewVersions=v1`")
 
 
-def _said(marker: Marker) -> Manifest:
+def _describe(marker: Marker) -> Manifest:
     """Return the webhook that a marker describes with its words, before its patch."""
     webhook: Manifest = {
         "name": marker.get("name"),
         "admissionReviewVersions": list(marker.get("admissionReviewVersions")),
         "clientConfig": _client(marker),
-        "failurePolicy": _folded(marker.get("failurePolicy"), _POLICIES),
+        "failurePolicy": _fold(marker.get("failurePolicy"), _POLICIES),
         "rules": [_rule(marker)],
     }
     effects = _EFFECTS.get((marker.get("sideEffects") or "").lower())
@@ -162,7 +162,7 @@ def _said(marker: Marker) -> Manifest:
     return webhook
 
 
-def _patched(webhook: Manifest, text: str | None) -> Manifest:
+def _apply_patch(webhook: Manifest, text: str | None) -> Manifest:
     if not text:
         return webhook
     try:
@@ -192,12 +192,12 @@ def _rule(marker: Marker) -> Manifest:
     return {
         "apiGroups": ["" if group == "core" else group for group in marker.get("groups")],
         "apiVersions": list(marker.get("versions")),
-        "operations": [_folded(verb, _VERBS) for verb in marker.get("verbs")],
+        "operations": [_fold(verb, _VERBS) for verb in marker.get("verbs")],
         "resources": list(marker.get("resources")),
     }
 
 
-def _folded(text: str, words: Mapping[str, str]) -> str:
+def _fold(text: str, words: Mapping[str, str]) -> str:
     return words.get(text.lower(), text)
 
 

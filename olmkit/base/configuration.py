@@ -40,7 +40,7 @@ def read(document: Document, shape: Mapping[str, Any]) -> dict[str, Any]:
     return result
 
 
-def near(key: str, known: Sequence[str]) -> str:
+def suggest_key(key: str, known: Sequence[str]) -> str:
     """Return a hint that names the known key that is most like `key`, or all of them."""
     import difflib
 
@@ -91,7 +91,7 @@ def _mapping(
         at = (*keys, key)
         if name is None:
             path = documents.field_path(at)
-            hint = near(str(key), list(shape))
+            hint = suggest_key(str(key), list(shape))
             found.append(_finding("CFG001", f"unknown key `{path}`", document.at_key(*at), hint))
         elif name in result:
             message = f"key `{name}` is repeated as `{key}`"

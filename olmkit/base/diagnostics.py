@@ -112,12 +112,12 @@ class Diagnostic(_DiagnosticFields):
             rule,
             name,
             severity,
-            texts.bounded_message(message),
+            texts.limit_message(message),
             at,
-            texts.shortened(subject),
-            texts.bounded_hint(hint),
+            texts.shorten(subject),
+            texts.limit_hint(hint),
             fix,
-            tuple(Related(one.at, texts.bounded_message(one.message)) for one in related),
+            tuple(Related(one.at, texts.limit_message(one.message)) for one in related),
         )
 
     @property
@@ -143,19 +143,21 @@ def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:
     return any(found.severity is Severity.ERROR for found in diagnostics)
 
 
-def below(root: str, diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+def prefix_paths(root: str, diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Return the findings with paths that start with the user's path `root`."""
     return tuple(
         found._replace(
-            at=_below(root, found.at) if found.at else None,
-            fix=found.fix._replace(at=_below(root, found.fix.at)) if found.fix else None,
-            related=tuple(other._replace(at=_below(root, other.at)) for other in found.related),
+            at=_prefix_path(root, found.at) if found.at else None,
+            fix=found.fix._replace(at=_prefix_path(root, found.fix.at)) if found.fix else None,
+            related=tuple(
+                other._replace(at=_prefix_path(root, other.at)) for other in found.related
+            ),
         )
         for found in diagnostics
     )
 
 
-def _below(root: str, at: Location) -> Location:
+def _prefix_path(root: str, at: Location) -> Location:
     if root in ("", "."):
         return at
     return at._replace(path=f"{root.rstrip('/')}/{at.path}" if at.path else root)

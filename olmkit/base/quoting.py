@@ -28,14 +28,14 @@ _ESCAPES: Final = {
 }
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """`text` in double quotes, with escapes for what cannot be seen."""
     if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
         return f'"{text}"'
-    return '"' + "".join(_escaped(char) for char in text) + '"'
+    return '"' + "".join(_escape(char) for char in text) + '"'
 
 
-def _escaped(char: str) -> str:
+def _escape(char: str) -> str:
     if char in _ESCAPES:
         return _ESCAPES[char]
     if char.isprintable():

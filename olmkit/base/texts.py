@@ -22,7 +22,7 @@ _COMMAND: Final = (
 )
 
 
-def shortened(text: str, limit: int = MOST) -> str:
+def shorten(text: str, limit: int = MOST) -> str:
     """Return the text, or its beginning with `…`: at most `limit` characters.
 
     Paths and URLs keep their end too, and image references their digest, which is not counted.
@@ -30,14 +30,14 @@ def shortened(text: str, limit: int = MOST) -> str:
     if len(text) <= limit:
         return text
     if found := re.search(_DIGEST, text):
-        return shortened(text[: found.start()], limit) + found[0]
+        return shorten(text[: found.start()], limit) + found[0]
     is_path = "/" in text and not any(char.isspace() for char in text)
     return _both_ends(text, limit) if is_path else text[: limit - 1] + "…"
 
 
-def bounded_message(text: str) -> str:
+def limit_message(text: str) -> str:
     """Return a message in which each value is cut, and which is cut as a whole."""
-    return shortened(_with_short_values(text, MOST), MOST_OF_MESSAGE)
+    return shorten(_with_short_values(text, MOST), MOST_OF_MESSAGE)
 
 
 def bounded_error(text: str) -> str:
@@ -52,12 +52,12 @@ def bounded_error(text: str) -> str:
     return "\n".join(_both_ends(line, MOST_OF_MESSAGE) for line in lines)
 
 
-def bounded_values(text: str) -> str:
+def limit_values(text: str) -> str:
     """Return a text with each value truncated, but complete sentences and lists."""
     return _with_short_values(text, MOST)
 
 
-def bounded_hint(text: str) -> str:
+def limit_hint(text: str) -> str:
     """Return a hint with each value truncated; commands only if very long."""
     if len(text) <= MOST:
         return text
@@ -66,7 +66,7 @@ def bounded_hint(text: str) -> str:
         found = match[0]
         return _cut(found, _MOST_OF_HINT_PART if re.match(_COMMAND, found) else MOST)
 
-    return shortened(_pattern(MOST).sub(cut, text), MOST_OF_MESSAGE)
+    return shorten(_pattern(MOST).sub(cut, text), MOST_OF_MESSAGE)
 
 
 def _without_dumps(text: str) -> str:
@@ -108,4 +108,4 @@ def _pattern(limit: int) -> re.Pattern[str]:
 
 def _cut(found: str, limit: int) -> str:
     quote = found[0] if found[0] in '`"' else ""
-    return quote + shortened(found.strip(quote) if quote else found, limit) + quote
+    return quote + shorten(found.strip(quote) if quote else found, limit) + quote

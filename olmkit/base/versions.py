@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from olmkit.base.diagnostics import InputError
-from olmkit.base.quoting import SPACE, quoted
+from olmkit.base.quoting import SPACE, quote
 
 MAX_NUMBER: Final = 2**64 - 1  # numbers of a version are unsigned 64-bit integers in every OLM
 MAX_RELEASE_LENGTH: Final = 20  # operator-registry's limit for `release`
@@ -292,7 +292,7 @@ def _split_sign(term: str) -> tuple[str, str]:
     for index, char in enumerate(term):
         if char.isdecimal():
             return term[:index].strip(SPACE), term[index:]
-    raise _RangeComplaint(f"Could not get version from string: {quoted(term)}")
+    raise _RangeComplaint(f"Could not get version from string: {quote(term)}")
 
 
 def _with_wildcards(terms: list[str]) -> list[str]:
@@ -342,15 +342,15 @@ def _comparator(term: str) -> Comparator:
     sign, version = _split_sign(term)
     if sign not in _OPERATORS:
         raise _RangeComplaint(
-            f"Could not parse Range {quoted(term)}: Could not parse comparator "
-            f"{quoted(sign)} in {quoted(sign + version)}"
+            f"Could not parse Range {quote(term)}: Could not parse comparator "
+            f"{quote(sign)} in {quote(sign + version)}"
         )
     try:
         return Comparator(sign, Version.parse(version))
     except InvalidVersionError as error:
         raise _RangeComplaint(
-            f"Could not parse Range {quoted(term)}: Could not parse version "
-            f"{quoted(version)} in {quoted(sign + version)}: {error.reason}"
+            f"Could not parse Range {quote(term)}: Could not parse version "
+            f"{quote(version)} in {quote(sign + version)}: {error.reason}"
         ) from None
 
 
@@ -379,7 +379,7 @@ def _no_version(text: str) -> InvalidVersionError:
 
 
 def _no_release(text: str, words: str) -> InvalidVersionError:
-    reason = f"invalid release {quoted(text)}: {words}"
+    reason = f"invalid release {quote(text)}: {words}"
     return InvalidVersionError(
         f"`{text}` is not a release: {words}", "a release is a number such as `1`", reason=reason
     )
@@ -406,7 +406,7 @@ def _complaint(text: str) -> str:
         if not part:
             return "Build meta data is empty"
         if not _WORD.fullmatch(part):
-            return f"Invalid character(s) found in build meta data {quoted(part)}"
+            return f"Invalid character(s) found in build meta data {quote(part)}"
     return "invalid version"  # pragma: no cover - everything the library refuses is named above
 
 
@@ -414,9 +414,9 @@ def _number_complaint(name: str, text: str) -> str:
     if not text:
         return 'strconv.ParseUint: parsing "": invalid syntax'
     if not _NUMBER.fullmatch(text):
-        return f"Invalid character(s) found in {name} number {quoted(text)}"
+        return f"Invalid character(s) found in {name} number {quote(text)}"
     if len(text) > 1 and text[0] == "0":
-        return f"{name.capitalize()} number must not contain leading zeroes {quoted(text)}"
+        return f"{name.capitalize()} number must not contain leading zeroes {quote(text)}"
     return _range_complaint(text)
 
 
@@ -425,15 +425,15 @@ def _prerelease_complaint(text: str) -> str:
         return "Prerelease is empty"
     if _NUMBER.fullmatch(text):
         if len(text) > 1 and text[0] == "0":
-            return f"Numeric PreRelease version must not contain leading zeroes {quoted(text)}"
+            return f"Numeric PreRelease version must not contain leading zeroes {quote(text)}"
         return _range_complaint(text)
     if not _WORD.fullmatch(text):
-        return f"Invalid character(s) found in prerelease {quoted(text)}"
+        return f"Invalid character(s) found in prerelease {quote(text)}"
     return ""
 
 
 def _range_complaint(digits: str) -> str:
     # Compared by length first: Python refuses to read integers of thousands of digits.
     if len(digits) > 20 or int(digits) > MAX_NUMBER:
-        return f"strconv.ParseUint: parsing {quoted(digits)}: value out of range"
+        return f"strconv.ParseUint: parsing {quote(digits)}: value out of range"
     return ""

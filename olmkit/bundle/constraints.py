@@ -122,7 +122,7 @@ class _Reader:
                 keys, f"a constraint must have exactly one of {kinds}", ConstraintStage.SENSE, hint
             )
         for kind in said:
-            place = (*keys, _spelled(value, kind))
+            place = (*keys, _written_key(value, kind))
             if kind in COMPOUNDS:
                 found[kind] = self._compound(found[kind], kind, place)
             else:
@@ -132,7 +132,7 @@ class _Reader:
     def _compound(self, value: Any, kind: str, keys: tuple[Key, ...]) -> dict[str, Any]:
         found = self._mapping(value, keys, ("constraints",))
         listed = found.get("constraints")
-        place = (*keys, _spelled(value, "constraints"))
+        place = (*keys, _written_key(value, "constraints"))
         if listed is not None and not isinstance(listed, list):
             self.add(place, "`constraints` must be a list", ConstraintStage.PARSE)
             listed = []
@@ -159,9 +159,13 @@ class _Reader:
             if not found.get(field) and field != "versionRange":
                 stage = ConstraintStage.CONVERT if kind == "cel" else ConstraintStage.SENSE
                 message = f"`{field}` of `{kind}` is missing"
-                self.add((*keys, _spelled(value, field)), message, stage, f"give `{field}` a value")
+                self.add(
+                    (*keys, _written_key(value, field)), message, stage, f"give `{field}` a value"
+                )
         if kind == "package":
-            self._range(found.get("versionRange") or "", (*keys, _spelled(value, "versionRange")))
+            self._range(
+                found.get("versionRange") or "", (*keys, _written_key(value, "versionRange"))
+            )
         return found
 
     def _range(self, text: str, keys: tuple[Key, ...]) -> None:
@@ -211,7 +215,7 @@ class _Reader:
         return found
 
 
-def _spelled(value: Any, field: str) -> str:
+def _written_key(value: Any, field: str) -> str:
     """Return the key of a field as it is written, or its usual spelling where it is absent."""
     keys = (str(key) for key in value) if isinstance(value, Mapping) else ()
     return next((key for key in keys if key.lower() == field.lower()), field)

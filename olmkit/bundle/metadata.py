@@ -117,7 +117,7 @@ def containerfile(
     ]
     if _TEST[0] in values:
         lines.append(f"COPY {prefix}tests/scorecard /tests/scorecard/")
-    rest = _trimmed([line for line in kept if line is not base])
+    rest = _trim([line for line in kept if line is not base])
     if rest:
         lines += ["", *rest]
     return ("\n".join(lines) + "\n").encode()
@@ -152,7 +152,7 @@ def _is_known(key: str, values: Mapping[str, str]) -> bool:
     return key in _OWN or key in values
 
 
-def _trimmed(lines: list[str]) -> list[str]:
+def _trim(lines: list[str]) -> list[str]:
     """`lines` without empty ones at both ends, and never two empty ones in a row."""
     result: list[str] = []
     for line in lines:

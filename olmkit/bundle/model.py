@@ -215,7 +215,7 @@ class ClusterServiceVersion(BundleObject):
         return tuple(self._api_service_descriptions("required"))
 
     def _crd_descriptions(self, which: str) -> Iterator[ApiDescription]:
-        for value, keys in self._described("customresourcedefinitions", which):
+        for value, keys in self._descriptions("customresourcedefinitions", which):
             name = scalar_text(value.get("name"))
             yield ApiDescription(
                 name=name,
@@ -230,7 +230,7 @@ class ClusterServiceVersion(BundleObject):
             )
 
     def _api_service_descriptions(self, which: str) -> Iterator[ApiDescription]:
-        for value, keys in self._described("apiservicedefinitions", which):
+        for value, keys in self._descriptions("apiservicedefinitions", which):
             yield ApiDescription(
                 name=scalar_text(value.get("name")),
                 gvk=GVK(
@@ -242,7 +242,7 @@ class ClusterServiceVersion(BundleObject):
                 keys=keys,
             )
 
-    def _described(
+    def _descriptions(
         self, section: str, which: str
     ) -> Iterator[tuple[Mapping[str, Any], tuple[Key, ...]]]:
         for index, value in enumerate(sequence(mapping(self.spec.get(section)).get(which))):

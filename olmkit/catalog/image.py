@@ -70,7 +70,7 @@ def olmkit_server(packages: Layer, probe: bytes, library: str, *, created: int =
     )
 
 
-def served_image(
+def catalog_image(
     tree: Tree, base: Image, server: Server, *, cache: Tree | None = None, created: int = 0
 ) -> Image:
     """Return the catalog in `tree` on `base`, which has what `server` needs or gets it in a layer.
@@ -82,7 +82,7 @@ def served_image(
         made = images.append(made, part, created_by=f"{_CREATED_BY}: server", created=created)
     made = images.append(
         made,
-        layers.write(_placed(tree, cache), mtime=created),
+        layers.write(_place_files(tree, cache), mtime=created),
         created_by=f"{_CREATED_BY}: catalog",
         created=created,
     )
@@ -121,7 +121,7 @@ def image(
     `cache` is opm's; a CatalogSource names `OPM_CACHE` in `extractContent.cacheDir`.
     """
     return images.data_image(
-        layers.write(_placed(tree, cache), mtime=created),
+        layers.write(_place_files(tree, cache), mtime=created),
         {CONFIGS_LABEL: CONFIGS},
         created_by=_CREATED_BY,
         platforms=platforms,
@@ -129,7 +129,7 @@ def image(
     )
 
 
-def _placed(tree: Tree, cache: Tree | None) -> Tree:
+def _place_files(tree: Tree, cache: Tree | None) -> Tree:
     if not tree:
         raise InputError(
             "the catalog's folder is empty",

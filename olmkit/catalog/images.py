@@ -39,11 +39,11 @@ class CatalogImage:
     packages: tuple[str, ...]
 
 
-def of_catalog(catalog: Catalog, csvs: Mapping[BundleKey, Manifest]) -> tuple[CatalogImage, ...]:
+def list_images(catalog: Catalog, csvs: Mapping[BundleKey, Manifest]) -> tuple[CatalogImage, ...]:
     """Return the images of all bundles, each once, sorted; `csvs` are those that are known."""
     found: dict[str, tuple[set[Role], set[str], set[str]]] = {}
     for bundle in bundles(catalog):
-        for role, image in _of_bundle(bundle, csvs.get((bundle.package, bundle.name))):
+        for role, image in _bundle_images(bundle, csvs.get((bundle.package, bundle.name))):
             roles, names, packages = found.setdefault(image, (set(), set(), set()))
             roles.add(role)
             names.add(bundle.name)
@@ -65,17 +65,17 @@ def bundles(catalog: Catalog) -> Iterator[Bundle]:
         yield from package.bundles.values()
 
 
-def _of_bundle(bundle: Bundle, csv: Manifest | None) -> Iterator[tuple[Role, str]]:
+def _bundle_images(bundle: Bundle, csv: Manifest | None) -> Iterator[tuple[Role, str]]:
     images: list[tuple[Role, str]] = [(Role.BUNDLE, bundle.image)]
     images += [(Role.RELATED, related.image) for related in bundle.related_images]
-    images += _of_csv(csv) if csv is not None else ()
+    images += _csv_images(csv) if csv is not None else ()
     for role, image in images:
         # The image of a bundle is listed among its related images, too.
         if image and (role is not Role.RELATED or image != bundle.image):
             yield role, image
 
 
-def _of_csv(csv: Manifest) -> Iterable[tuple[Role, str]]:
+def _csv_images(csv: Manifest) -> Iterable[tuple[Role, str]]:
     spec = mapping(csv.get("spec"))
     for related in sequence(spec.get("relatedImages")):
         yield Role.RELATED, text(mapping(related).get("image"))

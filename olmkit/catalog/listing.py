@@ -140,7 +140,7 @@ def bundles(
     for found in wanted.packages_of(catalog, package):
         for channel in wanted.channels_of(found):
             head = graph.head(channel)
-            for entry in _ordered(channel, by_version=by_version):
+            for entry in _sort_entries(channel, by_version=by_version):
                 bundle = entry.bundle
                 if wanted.has(entry, head):
                     yield BundleRow(
@@ -157,9 +157,9 @@ def bundles(
                     )
 
 
-def _ordered(channel: Channel, *, by_version: bool) -> Sequence[Entry]:
+def _sort_entries(channel: Channel, *, by_version: bool) -> Sequence[Entry]:
     if by_version:
-        return graph.by_descending_version(channel.entries)
+        return graph.sort_by_version(channel.entries)
     return [entry for _, entry in sorted(channel.entries.items())]
 
 

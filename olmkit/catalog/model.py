@@ -145,14 +145,14 @@ class Catalog:
         return {key: tuple(channels) for key, channels in found.items()}
 
 
-def of_blobs(blobs: Iterable[Blob]) -> Catalog:
+def from_blobs(blobs: Iterable[Blob]) -> Catalog:
     """Return the model of blobs. Raises `InputError` when a field has a wrong type."""
-    return build(outline.of_blobs(blobs))
+    return build(outline.outline_blobs(blobs))
 
 
 def build(outlines: Iterable[Outline]) -> Catalog:
     """Return the model of outlines."""
-    read = _sorted_by_kind(outlines)
+    read = _group_by_kind(outlines)
     messages = _Messages(read.deprecations)
     bundles: dict[str, dict[str, Bundle]] = {}
     for found in read.bundles:
@@ -245,7 +245,7 @@ def _entry(found: EntryOutline, bundle: Bundle | None, index: int) -> Entry:
     )
 
 
-def _sorted_by_kind(outlines: Iterable[Outline]) -> Outlines:
+def _group_by_kind(outlines: Iterable[Outline]) -> Outlines:
     packages: list[PackageOutline] = []
     channels: list[ChannelOutline] = []
     bundles: list[BundleOutline] = []

@@ -25,7 +25,7 @@ def catalog(packages: Iterable[Answer], bundles: Iterable[Answer]) -> Catalog:
 
     Raises `InputError` when the answers do not fit together.
     """
-    return model.of_blobs(Blob.of(value) for value in _values(list(packages), list(bundles)))
+    return model.from_blobs(Blob.of(value) for value in _values(list(packages), list(bundles)))
 
 
 def _values(packages: list[Answer], bundles: list[Answer]) -> Iterator[dict[str, Any]]:

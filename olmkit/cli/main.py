@@ -149,9 +149,9 @@ def run(arguments: list[str]) -> int:
     """Run one command; the exit code. Nothing escapes but what stops the interpreter."""
     _prepare_streams()
     try:
-        return _flushed(_run(arguments))
+        return _flush(_run(arguments))
     except KeyboardInterrupt:
-        return _interrupted()
+        return _report_interrupt()
     except BrokenPipeError:
         # The reader of our output has enough: not an error of ours.
         _drop_output()
@@ -167,24 +167,24 @@ def _run(arguments: list[str]) -> int:
             try:
                 root.invoke(context)
             except OlmkitError as error:
-                return _refuse(error, context)
+                return _report_error(error, context)
         return Exit.DONE
     except click.exceptions.Exit as ended:
         return ended.exit_code
     except click.Abort:
-        return _interrupted()
+        return _report_interrupt()
     except click.ClickException as error:
-        return _misused(error, arguments)
+        return _report_misuse(error, arguments)
     except BrokenPipeError:
         raise
     except OSError as error:
         if error.filename is None or context is None:
             raise
-        return _refuse(_disk_error(error), context)
+        return _report_error(_disk_error(error), context)
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else Exit.NO
     except Exception as error:  # the one place where a fault of ours ends
-        return _fault(error, arguments, context)
+        return _report_fault(error, arguments, context)
 
 
 def _prepare_streams() -> None:
@@ -201,7 +201,7 @@ def _prepare_streams() -> None:
         sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
 
 
-def _flushed(code: int) -> int:
+def _flush(code: int) -> int:
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -214,7 +214,7 @@ def _flushed(code: int) -> int:
 def _unwritable(error: OSError) -> int:
     """Return the result could not be written: the disk that stdout leads to is full, say."""
     _drop_output()
-    _tell(f"error: cannot write the result: {(error.strerror or str(error)).lower()}")
+    _print_error(f"error: cannot write the result: {(error.strerror or str(error)).lower()}")
     return Exit.WORLD
 
 
@@ -224,7 +224,7 @@ def _drop_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _tell(words: str) -> None:
+def _print_error(words: str) -> None:
     """Say something on stderr; when it cannot be written, the exit code must be enough."""
     with contextlib.suppress(OSError):
         sys.stderr.write(words + "\n")
@@ -244,7 +244,7 @@ def _disk_error(error: OSError) -> OlmkitError:
     )
 
 
-def _refuse(error: OlmkitError, context: click.Context) -> int:
+def _report_error(error: OlmkitError, context: click.Context) -> int:
     from olmkit.cli.frame import output
     from olmkit.cli.frame.app import App
     from olmkit.cli.frame.terminal import Terminal
@@ -261,7 +261,7 @@ def _refuse(error: OlmkitError, context: click.Context) -> int:
     return exit_code(error)
 
 
-def _misused(error: click.ClickException, arguments: Sequence[str]) -> int:
+def _report_misuse(error: click.ClickException, arguments: Sequence[str]) -> int:
     context: click.Context | None = getattr(error, "ctx", None)
     if _wants_json(context, arguments):
         from olmkit.base.diagnostics import ConfigurationError
@@ -277,7 +277,7 @@ def _misused(error: click.ClickException, arguments: Sequence[str]) -> int:
         command = context.command_path if context else f"olmkit {named}".strip()
         hint = _place_of_option(error, arguments) if command == "olmkit" else ""
         hint = hint or _flag_of_value(error, named, arguments)
-        _tell(misuse_text(error.format_message(), command, hint))
+        _print_error(misuse_text(error.format_message(), command, hint))
     return Exit.USAGE
 
 
@@ -338,7 +338,7 @@ def misuse_text(message: str, command: str, hint: str = "") -> str:
     if not hint:
         hint = f"did you mean {meant}" if meant else f"`{command} --help` shows the usage"
     said = texts.bounded_error(f"{said[:1].lower()}{said[1:]}")
-    return f"error: {said}\nhint: {texts.bounded_hint(hint)}"
+    return f"error: {said}\nhint: {texts.limit_hint(hint)}"
 
 
 def _wants_json(context: click.Context | None, arguments: Sequence[str]) -> bool:
@@ -370,12 +370,12 @@ def _print_traceback(error: Exception) -> None:
         traceback.print_exception(error)
 
 
-def _interrupted() -> int:
-    _tell("interrupted")
+def _report_interrupt() -> int:
+    _print_error("interrupted")
     return Exit.INTERRUPTED
 
 
-def _fault(error: Exception, arguments: Sequence[str], context: click.Context | None) -> int:
+def _report_fault(error: Exception, arguments: Sequence[str], context: click.Context | None) -> int:
     if "--debug" in arguments or os.environ.get("OLMKIT_DEBUG"):
         _print_traceback(error)
     message = f"a bug in olmkit {__version__}: {type(error).__name__}: {error}"
@@ -387,5 +387,5 @@ def _fault(error: Exception, arguments: Sequence[str], context: click.Context | 
         words = output.envelope(app.command, None, error=OlmkitError(message, hint))
         sys.stdout.write(words + "\n")
     else:
-        _tell(f"error: {message}\nhint: {hint}")
+        _print_error(f"error: {message}\nhint: {hint}")
     return Exit.FAULT

@@ -29,7 +29,7 @@ _NARROWEST = 50
 def main() -> None:
     """Run the program and end it with the exit code that the cause demands."""
     text = _text(tuple(sys.argv[1:]))
-    if not text or not _written(text):
+    if not text or not _write(text):
         from olmkit.cli import main as program
 
         program.main()
@@ -44,7 +44,7 @@ def _text(arguments: Sequence[str]) -> str:
     return f"olmkit {__version__}\n" if arguments == ("--version",) else ""
 
 
-def _written(text: str) -> bool:
+def _write(text: str) -> bool:
     """Write to stdout; False when it cannot be written, which the program reports."""
     if sys.stdout is None:
         return False
@@ -71,7 +71,7 @@ def first_page(columns: int) -> str:
     """Return the help of olmkit itself for a terminal of that width."""
     width = max(min(columns, MAX_WIDTH) - 2, _NARROWEST)
     lines = ["Usage: olmkit [OPTIONS] COMMAND [ARGS]...", ""]
-    lines += [f"  {line}" for line in _wrapped(SUMMARY, width - 2)]
+    lines += [f"  {line}" for line in _wrap(SUMMARY, width - 2)]
     lines += ["", "Options:", *_definitions(_OPTIONS, width)]
     left = sorted({path.partition(" ")[0] for path in (*COMMANDS, *GROUPS)})
     longest = max(map(len, left))
@@ -81,7 +81,7 @@ def first_page(columns: int) -> str:
         rows = [(name.ljust(longest), _summary(name)) for name in shown]
         lines += ["", f"{title}:", *_definitions(rows, width)]
         left = [name for name in left if name not in shown]
-    lines += ["", *(f"  {line}" for line in _wrapped(EPILOG, width - 2))]
+    lines += ["", *(f"  {line}" for line in _wrap(EPILOG, width - 2))]
     return "\n".join(lines) + "\n"
 
 
@@ -93,12 +93,12 @@ def _definitions(rows: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
     """Terms and what they mean, in two columns."""
     column = max(len(term) for term, _ in rows) + 2
     for term, text in rows:
-        first, *others = _wrapped(text, width - column - 2)
+        first, *others = _wrap(text, width - column - 2)
         yield f"  {term.ljust(column)}{first}"
         yield from (f"  {'':>{column}}{line}" for line in others)
 
 
-def _wrapped(text: str, width: int) -> Iterator[str]:
+def _wrap(text: str, width: int) -> Iterator[str]:
     """Lines of at most `width` characters, where a word is not longer."""
     line = ""
     for word in text.split():

@@ -34,7 +34,7 @@ def read_file(path: Path, *, limit: int = MAX_FILE_SIZE) -> bytes:
     Raises `ConfigurationError` when it is not there, `InputError` when it is no
     regular file or larger than `limit` bytes, `RemoteError` when the disk says no.
     """
-    with _opened(path, limit) as stream:
+    with _open(path, limit) as stream:
         return stream.read(limit + 1)
 
 
@@ -45,14 +45,14 @@ def read_if_there(path: Path, *, limit: int = MAX_FILE_SIZE) -> bytes | None:
 
 def read_pieces(path: Path, *, limit: int = MAX_FILE_SIZE, size: int) -> Iterator[bytes]:
     """Yield the bytes of one regular file, `size` at a time; raises as `read_file` does."""
-    with _opened(path, limit) as stream:
+    with _open(path, limit) as stream:
         while piece := stream.read(size):
             yield piece
 
 
 def read_part(path: Path, start: int, end: int) -> bytes:
     """Return the bytes of one regular file from `start` to `end`; raises as `read_file` does."""
-    with _opened(path, None) as stream:
+    with _open(path, None) as stream:
         stream.seek(start)
         return stream.read(end - start)
 
@@ -80,7 +80,7 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 @contextlib.contextmanager
-def _opened(path: Path, limit: int | None) -> Iterator[BinaryIO]:
+def _open(path: Path, limit: int | None) -> Iterator[BinaryIO]:
     try:
         with open_regular(path) as stream:
             info = os.fstat(stream.fileno())
@@ -212,14 +212,14 @@ def _check_unchanged(path: Path, change: Change) -> None:
 
 
 @contextlib.contextmanager
-def gathered(pieces: Iterable[bytes]) -> Iterator[IO[bytes]]:
+def spool(pieces: Iterable[bytes]) -> Iterator[IO[bytes]]:
     """All pieces as one stream at its beginning: in memory when they are few, else on the disk.
 
     Nothing is yielded before the last piece is there, so an error in one leaves nothing half-way.
     """
     with contextlib.ExitStack() as stack:
         try:
-            stream = _gathered(pieces, stack)
+            stream = _spool(pieces, stack)
         except OSError as error:
             import tempfile
 
@@ -227,7 +227,7 @@ def gathered(pieces: Iterable[bytes]) -> Iterator[IO[bytes]]:
         yield stream
 
 
-def _gathered(pieces: Iterable[bytes], stack: contextlib.ExitStack) -> IO[bytes]:
+def _spool(pieces: Iterable[bytes], stack: contextlib.ExitStack) -> IO[bytes]:
     stream: IO[bytes] = stack.enter_context(io.BytesIO())
     for piece in pieces:
         if isinstance(stream, io.BytesIO) and stream.tell() + len(piece) > _IN_MEMORY:

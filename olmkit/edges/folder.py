@@ -44,7 +44,7 @@ class Folder(Tree):
     def __getitem__(self, path: str) -> File:
         if path not in self._paths:
             raise KeyError(path)
-        return File(disk.read_file(self._checked(path), limit=self._limit))
+        return File(disk.read_file(self._check(path), limit=self._limit))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._paths)
@@ -65,12 +65,12 @@ class Folder(Tree):
         return self[path].data
 
     def chunks(self, path: str) -> Iterator[bytes]:
-        yield from disk.read_pieces(self._checked(path), limit=self._limit, size=_PIECE)
+        yield from disk.read_pieces(self._check(path), limit=self._limit, size=_PIECE)
 
     def part(self, path: str, start: int, end: int) -> bytes:
-        return disk.read_part(self._checked(path), start, end)
+        return disk.read_part(self._check(path), start, end)
 
-    def _checked(self, path: str) -> Path:
+    def _check(self, path: str) -> Path:
         """Return the file's path, or raise `InputError` for a broken or external link."""
         file = self._root / path
         if file.is_symlink():

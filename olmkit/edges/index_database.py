@@ -96,7 +96,7 @@ def _copy(source: Path | bytes, name: str, copy: Path) -> None:
 def _check_complete(path: Path) -> None:
     for ending in _PENDING:
         pending = path.with_name(path.name + ending)
-        if paths.is_file(pending) and paths.modified(pending)[0]:
+        if paths.is_file(pending) and paths.modification(pending)[0]:
             raise InputError(
                 f"`{pending}` has changes that are not in `{path.name}` yet",
                 hint=f"end the program that writes to it, and run `sqlite3 {path} 'PRAGMA "

@@ -31,7 +31,7 @@ def is_link(path: Path) -> bool:
     return path.is_symlink()
 
 
-def resolved(path: Path) -> Path:
+def resolve(path: Path) -> Path:
     """Return the absolute path, with links followed."""
     return path.resolve()
 
@@ -46,17 +46,17 @@ def is_within(path: Path, folder: Path) -> bool:
     return path.resolve().is_relative_to(folder.resolve())
 
 
-def expanded(path: str) -> Path:
+def expand(path: str) -> Path:
     """Return the path with `~` expanded; raise `RuntimeError` without a home folder."""
     return Path(path).expanduser()
 
 
-def simplified(path: Path) -> Path:
+def normalize(path: Path) -> Path:
     """Return the path without `.` and `..`, as text alone: links are not followed."""
     return Path(os.path.normpath(path))
 
 
-def matching(folder: Path, pattern: str) -> list[Path]:
+def match_entries(folder: Path, pattern: str) -> list[Path]:
     """Return the sorted entries of a folder that match a pattern; none if it is missing."""
     return sorted(folder.glob(pattern)) if folder.is_dir() else []
 
@@ -66,7 +66,7 @@ def entries(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
 
 
-def modified(path: Path) -> tuple[int, int]:
+def modification(path: Path) -> tuple[int, int]:
     """Return the size of a file in bytes and its time of change in nanoseconds."""
     info = path.stat()
     return info.st_size, info.st_mtime_ns

@@ -42,7 +42,7 @@ class Feed(NamedTuple):
     entries: tuple[Entry, ...]
 
 
-def of_list(title: str, tiles: Sequence[Tile], base_url: str = "") -> bytes:
+def list_feed(title: str, tiles: Sequence[Tile], base_url: str = "") -> bytes:
     """Return the shown version of each package."""
     entries = [
         Entry(
@@ -57,7 +57,7 @@ def of_list(title: str, tiles: Sequence[Tile], base_url: str = "") -> bytes:
     return _atom(FILE, title, (title,), entries, base_url)
 
 
-def of_news(
+def news_feed(
     title: str, tiles: Sequence[Tile], changes: Sequence[News], base_url: str = ""
 ) -> bytes:
     """Return the changes since an earlier build, the newest first.
@@ -78,7 +78,7 @@ def of_news(
     return _atom(FILE, title, (title,), entries, base_url)
 
 
-def of_package(path: str, title: str, feed: Feed, base_url: str = "") -> bytes:
+def package_feed(path: str, title: str, feed: Feed, base_url: str = "") -> bytes:
     """Return the feed of a package's newest versions for `path`; `title` is the hub's."""
     entries = [one._replace(identity=(title, *one.identity)) for one in feed.entries[:MAX_ENTRIES]]
     return _atom(path, f"{feed.name} · {title}", (title, path), entries, base_url)

@@ -39,18 +39,18 @@ _MAX_ELEMENTS: Final = 5000
 _SVG: Final = "http://www.w3.org/2000/svg"
 
 
-def of_package(fields: Mapping[str, Any], csv: Mapping[str, Any]) -> tuple[str, bytes] | None:
+def package_icon(fields: Mapping[str, Any], csv: Mapping[str, Any]) -> tuple[str, bytes] | None:
     """Path and bytes of the icon of the package, else of the CSV; None when neither has one."""
     spec = mapping(csv.get("spec"))
     for found in (mapping(fields.get("icon")), *map(mapping, sequence(spec.get("icon"))[:1])):
-        data = _decoded(found.get("base64data"))
+        data = _decode(found.get("base64data"))
         made = _file(data) if data else None
         if made is not None:
             return made
     return None
 
 
-def _decoded(value: Any) -> bytes:
+def _decode(value: Any) -> bytes:
     if isinstance(value, bytes):
         return value if len(value) <= MAX_ICON else b""
     if not isinstance(value, str) or len(value) > MAX_ICON * 2:

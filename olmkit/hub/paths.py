@@ -45,12 +45,12 @@ def compare(base: str, name: str) -> str:
 def query(value: str) -> str:
     """`value` in the query of an address, percent-encoded: RFC 3986, section 2."""
     return "".join(
-        char if char.isascii() and (char.isalnum() or char in "-._~") else _encoded(char)
+        char if char.isascii() and (char.isalnum() or char in "-._~") else _encode(char)
         for char in value
     )
 
 
-def _encoded(char: str) -> str:
+def _encode(char: str) -> str:
     return "".join(f"%{byte:02X}" for byte in char.encode("utf-8", "replace"))
 
 

@@ -70,13 +70,13 @@ class Record:
                     yield one, part == "apiservicedefinitions"
 
 
-def of_bundle(bundle: Bundle) -> Record:
+def read_record(bundle: Bundle) -> Record:
     """Return the data in the blob of a bundle, or raise `InputError`."""
     blob = outline.blob_at(bundle.place)
     fields = blob.fields
     manifests = tuple(_manifests(blob, fields))
     whole = next((one for one in manifests if objects.kind(one) == CSV_KIND), None)
-    found = whole if whole is not None else _of_metadata(bundle, fields)
+    found = whole if whole is not None else _csv_from_metadata(bundle, fields)
     return Record(
         bundle=bundle, csv=found, manifests=manifests or (found,), has_manifests=whole is not None
     )
@@ -98,7 +98,7 @@ def _manifests(blob: Blob, fields: dict[str, Any]) -> Iterator[Manifest]:
                 yield value
 
 
-def _of_metadata(bundle: Bundle, fields: Mapping[str, Any]) -> Manifest:
+def _csv_from_metadata(bundle: Bundle, fields: Mapping[str, Any]) -> Manifest:
     given: Mapping[str, Any] = {}
     for item in fields["properties"] or ():
         if item["type"] == properties.CSV_METADATA:

@@ -46,20 +46,20 @@ class Dependents:
         by_reference = EnqueueOwner(
             group=self.owner.group, kind=self.owner.kind, namespaced=None, controller_only=False
         )
-        for handler in (by_reference, EnqueueMapped(self._annotated)):
+        for handler in (by_reference, EnqueueMapped(self._annotated_owners)):
             source = KindSource(gvk, handler, _DEPENDENT, metadata_only=True)
             await self.controller.watch(source)
-            await _synced(source, self.patience)
+            await _wait_until_synced(source, self.patience)
 
-    def _annotated(self, snapshot: Snapshot) -> list[Request]:
+    def _annotated_owners(self, snapshot: Snapshot) -> list[Request]:
         """Return the owner in annotations, for objects that cannot have an owner reference."""
         if not snapshot.metadata.namespace and not self.cluster_scoped:
             return []
-        found = primaries.named(snapshot.metadata.annotations or {}, self.owner)
+        found = primaries.find_owner(snapshot.metadata.annotations or {}, self.owner)
         return [Request(found[1], found[0])] if found else []
 
 
-async def _synced(source: KindSource, seconds: float) -> None:
+async def _wait_until_synced(source: KindSource, seconds: float) -> None:
     """Wait until the watch has begun; without it, the object is looked at periodically."""
     try:
         async with asyncio.timeout(seconds):

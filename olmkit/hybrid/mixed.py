@@ -44,7 +44,7 @@ def main(
         workers=operator.workers,
         period=None,
         add_flags=add_flags,
-        describe=described,
+        describe=build_operator,
         around=operator,
     )
     return process.main(program, sys.argv[1:] if words is None else words, environment)
@@ -84,16 +84,16 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     ansible_program.add_flags(parser)
 
 
-async def described(given: Flags, environment: Mapping[str, str], home: Path) -> MixedOperator:
+async def build_operator(given: Flags, environment: Mapping[str, str], home: Path) -> MixedOperator:
     listed = process.read_watches(read, given.own.watches_file, environment)
     charts = [one for one in listed if isinstance(one, HelmWatch)]
     others = [one for one in listed if isinstance(one, AnsibleWatch)]
     parts: list[Described] = []
     # What no entry needs need not be installed.
     if charts:
-        parts.append(await helm_program.described(charts, given, environment, home))
+        parts.append(await helm_program.build_operator(charts, given, environment, home))
     if others:
-        parts.append(await ansible_program.described(others, given, environment, home))
+        parts.append(await ansible_program.build_operator(others, given, environment, home))
     return MixedOperator(tuple(parts))
 
 

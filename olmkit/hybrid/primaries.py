@@ -14,7 +14,7 @@ NAME = "operator-sdk/primary-resource"
 KIND = "operator-sdk/primary-resource-type"
 
 
-def of_owner(owner: Manifest) -> dict[str, str]:
+def owner_annotations(owner: Manifest) -> dict[str, str]:
     """Return the annotations of what belongs to this object."""
     namespace = objects.namespace(owner)
     return {
@@ -23,7 +23,7 @@ def of_owner(owner: Manifest) -> dict[str, str]:
     }
 
 
-def named(annotations: Mapping[str, str], gvk: GVK) -> tuple[str, str] | None:
+def find_owner(annotations: Mapping[str, str], gvk: GVK) -> tuple[str, str] | None:
     """Namespace and name of the object of this kind that annotations name; None: of no such."""
     name = annotations.get(NAME, "")
     if annotations.get(KIND) != _kind(gvk) or not name:

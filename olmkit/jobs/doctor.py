@@ -136,7 +136,7 @@ def _programs(environment: Mapping[str, str]) -> Iterator[MachineCheck]:
 def _registries(access: Access) -> MachineCheck:
     try:
         files = list(
-            credentials.known_registries(environment=access.environment, authfile=access.authfile)
+            credentials.list_registries(environment=access.environment, authfile=access.authfile)
         )
     except OlmkitError as error:
         return MachineCheck(

@@ -67,7 +67,7 @@ def validate_bundle(
     from olmkit.jobs.bundle import validate as job
 
     options = job.CheckOptions(profile=profile, select=select, ignore=ignore)
-    pulled = _pulled(job.pull, str(reference), access)
+    pulled = _pull(job.pull, str(reference), access)
     return _findings(job.validate_bundles([str(reference)], options, pulled=pulled))
 
 
@@ -86,7 +86,7 @@ def validate_catalog(
     from olmkit.jobs.catalog import catalogs as job
 
     options = job.ValidateOptions(profile=profile, select=select, ignore=ignore)
-    pulled = _pulled(job.pull, str(reference), access)
+    pulled = _pull(job.pull, str(reference), access)
     return _findings(job.validate([str(reference)], options, pulled=pulled))
 
 
@@ -132,7 +132,7 @@ def push_image(source: str, target: str, *, access: Access | None = None) -> Pub
     return asyncio.run(job.push_image(source, target, access or access_settings.of_process()))
 
 
-def _pulled(
+def _pull(
     pull: Callable[[Sequence[str], Access], Awaitable[Pulled]],
     reference: str,
     access: Access | None,

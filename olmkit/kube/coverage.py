@@ -14,25 +14,23 @@ from olmkit.kube import changes
 
 def covers(found: Any, wanted: Any) -> bool:
     """Return whether everything wanted is there already."""
-    return changes.same(projected(found, wanted), wanted)
+    return changes.same(project(found, wanted), wanted)
 
 
-def projected(found: Any, wanted: Any) -> Any:
+def project(found: Any, wanted: Any) -> Any:
     """Return the part of `found` at the fields of `wanted`, without missing fields."""
     if isinstance(wanted, Mapping) and isinstance(found, Mapping):
-        return {key: projected(found[key], value) for key, value in wanted.items() if key in found}
+        return {key: project(found[key], value) for key, value in wanted.items() if key in found}
     if isinstance(wanted, list) and isinstance(found, list):
         if wanted and all(map(_has_name, wanted)):
             by_name = {one["name"]: one for one in found if _has_name(one)}
-            return [
-                projected(by_name[one["name"]], one) for one in wanted if one["name"] in by_name
-            ]
+            return [project(by_name[one["name"]], one) for one in wanted if one["name"] in by_name]
         if len(found) == len(wanted):
-            return [projected(one, other) for one, other in zip(found, wanted, strict=True)]
+            return [project(one, other) for one, other in zip(found, wanted, strict=True)]
     return found
 
 
-def realigned(found: Any, wanted: Any) -> Any:
+def realign_ports(found: Any, wanted: Any) -> Any:
     """Return `found` with the desired port numbers for the operator's ports.
 
     Ports merge by number: if another manager changed a number, applying the port would add a second
@@ -40,7 +38,7 @@ def realigned(found: Any, wanted: Any) -> Any:
     """
     if isinstance(wanted, Mapping) and isinstance(found, Mapping):
         changed = {
-            key: realigned(found[key], value) for key, value in wanted.items() if key in found
+            key: realign_ports(found[key], value) for key, value in wanted.items() if key in found
         }
         if isinstance(wanted.get("ports"), list) and isinstance(found.get("ports"), list):
             ours = {one["name"]: one for one in wanted["ports"] if _has_name(one)}
@@ -52,7 +50,7 @@ def realigned(found: Any, wanted: Any) -> Any:
     if isinstance(wanted, list) and isinstance(found, list) and all(map(_has_name, wanted)):
         by_name = {one["name"]: one for one in wanted}
         return [
-            realigned(one, by_name[one["name"]])
+            realign_ports(one, by_name[one["name"]])
             if _has_name(one) and one["name"] in by_name
             else one
             for one in found

@@ -100,10 +100,10 @@ class LabelSelector:
         Raises `InputError` when it is neither.
         """
         if isinstance(selector, str):
-            return cls(tuple(_sorted(_parse_text(selector))))
+            return cls(tuple(_sort(_parse_text(selector))))
         if set(selector) <= {"matchLabels", "matchExpressions"}:
-            return cls(tuple(_sorted(_parse_object(selector))))
-        return cls(tuple(_sorted(_equal(key, value) for key, value in selector.items())))
+            return cls(tuple(_sort(_parse_object(selector))))
+        return cls(tuple(_sort(_equal(key, value) for key, value in selector.items())))
 
     def matches(self, labels: Mapping[str, str]) -> bool:
         """Return whether an object with these labels meets all requirements."""
@@ -113,14 +113,14 @@ class LabelSelector:
         return ",".join(str(requirement) for requirement in self.requirements)
 
 
-def _sorted(requirements: Iterable[Requirement]) -> list[Requirement]:
+def _sort(requirements: Iterable[Requirement]) -> list[Requirement]:
     return sorted(requirements, key=lambda requirement: (requirement.key, requirement.operator))
 
 
 def _equal(key: str, value: object) -> Requirement:
     if not isinstance(value, str):
         raise InputError(f"the value of label `{key}` in a selector must be a string")
-    return _checked(key, SelectorOperator.IN, (value,))
+    return _parse_requirement(key, SelectorOperator.IN, (value,))
 
 
 def _parse_text(text: str) -> Iterable[Requirement]:
@@ -134,11 +134,11 @@ def _parse_text(text: str) -> Iterable[Requirement]:
             )
         position = found.end()
         if found["absent"]:
-            yield _checked(found["absent"], SelectorOperator.DOES_NOT_EXIST, ())
+            yield _parse_requirement(found["absent"], SelectorOperator.DOES_NOT_EXIST, ())
         elif found["set"]:
             values = tuple(sorted(value.strip() for value in found["values"].split(",")))
             operator = SelectorOperator.IN if found["set"] == "in" else SelectorOperator.NOT_IN
-            yield _checked(found["key"], operator, values)
+            yield _parse_requirement(found["key"], operator, values)
         elif found["equals"]:
             operators = {
                 "!=": SelectorOperator.NOT_IN,
@@ -146,9 +146,9 @@ def _parse_text(text: str) -> Iterable[Requirement]:
                 ">": SelectorOperator.GREATER,
             }
             operator = operators.get(found["equals"], SelectorOperator.IN)
-            yield _checked(found["key"], operator, (found["value"],))
+            yield _parse_requirement(found["key"], operator, (found["value"],))
         else:
-            yield _checked(found["key"], SelectorOperator.EXISTS, ())
+            yield _parse_requirement(found["key"], SelectorOperator.EXISTS, ())
         if found[0].endswith(",") and not text[position:].strip():
             raise InputError(
                 f"`{text}` is not a label selector: it ends with a comma",
@@ -168,14 +168,16 @@ def _parse_object(selector: Mapping[str, Any]) -> Iterable[Requirement]:
             raise InputError(f"`{expression}` is not an expression of a label selector") from None
         if operator in (SelectorOperator.GREATER, SelectorOperator.LESS):
             raise InputError(f"`{operator}` is not an operator of a label selector's expression")
-        yield _checked(key, operator, values)
+        yield _parse_requirement(key, operator, values)
 
 
 def _is_int64(text: str) -> bool:
     return re.fullmatch(r"-?[0-9]{1,20}", text) is not None and -(2**63) <= int(text) < 2**63
 
 
-def _checked(key: str, operator: SelectorOperator, values: tuple[str, ...]) -> Requirement:
+def _parse_requirement(
+    key: str, operator: SelectorOperator, values: tuple[str, ...]
+) -> Requirement:
     found = _KEY.fullmatch(key)
     if found is None or len(found["prefix"] or "") > 253:
         raise InputError(f"`{key}` is not a label key")

@@ -178,7 +178,7 @@ _TABLE: Final[tuple[_Entry, ...]] = (
 )
 
 
-def _by_kind() -> Mapping[GVK, Lifecycle]:
+def _lifecycles() -> Mapping[GVK, Lifecycle]:
     return {
         GVK.parse(api_version, kind): Lifecycle(deprecated, removed, replacement)
         for api_version, kinds, deprecated, removed, replacement in _TABLE
@@ -186,10 +186,10 @@ def _by_kind() -> Mapping[GVK, Lifecycle]:
     }
 
 
-LIFECYCLES: Final[Mapping[GVK, Lifecycle]] = _by_kind()
+LIFECYCLES: Final[Mapping[GVK, Lifecycle]] = _lifecycles()
 
 
-def of(gvk: GVK) -> Lifecycle | None:
+def find(gvk: GVK) -> Lifecycle | None:
     """When the API ends; None while it is not deprecated."""
     return LIFECYCLES.get(gvk)
 

@@ -60,7 +60,7 @@ def strategic_merge(value: objects.Manifest, patch: Mapping[str, Any]) -> object
     return dict(_unique(result, (api.kind,)) if keyed else result)
 
 
-def in_server_order(
+def sort_like_server(
     merged: objects.Manifest, value: objects.Manifest, patch: Mapping[str, Any]
 ) -> objects.Manifest:
     """Return a strategic merge with its lists in the order of an API server, for a built-in kind.
@@ -68,7 +68,7 @@ def in_server_order(
     There, items that are in `value` keep their order, and an item of the patch that is not
     comes before what was not before the items that follow it in the patch.
     """
-    ordered: objects.Manifest = _ordered(merged, value, patch, (objects.kind(value),))
+    ordered: objects.Manifest = _sort_like_server(merged, value, patch, (objects.kind(value),))
     return ordered
 
 
@@ -282,11 +282,13 @@ def _merge_lists(value: Any, patch: list[Any], path: tuple[str, ...], *, keyed: 
     return result + copy.deepcopy(rest)
 
 
-def _ordered(merged: Any, value: Any, patch: Any, path: tuple[str, ...]) -> Any:
+def _sort_like_server(merged: Any, value: Any, patch: Any, path: tuple[str, ...]) -> Any:
     if isinstance(merged, Mapping) and isinstance(value, Mapping) and isinstance(patch, Mapping):
         both = patch.keys() & value.keys()
         return {
-            name: _ordered(item, value[name], patch[name], (*path, name)) if name in both else item
+            name: _sort_like_server(item, value[name], patch[name], (*path, name))
+            if name in both
+            else item
             for name, item in merged.items()
         }
     if not all(isinstance(one, list) for one in (merged, value, patch)):
@@ -296,7 +298,9 @@ def _ordered(merged: Any, value: Any, patch: Any, path: tuple[str, ...]) -> Any:
         return merged
     before, changed = _finder(value, key), _finder(patch, key)
     items = [
-        _ordered(item, before(item[key]), changed(item[key]), path) if changed(item[key]) else item
+        _sort_like_server(item, before(item[key]), changed(item[key]), path)
+        if changed(item[key])
+        else item
         for item in merged
     ]
     places = {item[key]: place for place, item in enumerate(value) if key in item}

@@ -42,7 +42,7 @@ FIRST = ("Namespace", "CustomResourceDefinition")
 """What must be there, and known to the server, before anything else is applied."""
 
 
-def ordered(found: Iterable[Manifest]) -> tuple[Manifest, ...]:
+def sort_for_apply(found: Iterable[Manifest]) -> tuple[Manifest, ...]:
     """Return the objects in the order in which to apply them; equal ones as they came."""
     return tuple(sorted(found, key=_rank))
 
@@ -66,7 +66,9 @@ def with_image(found: Iterable[Manifest], image: str) -> tuple[Manifest, ...]:
             if not mine and len(containers) == 1:
                 mine = containers
             if mine:
-                one = _changed(one, [{**c, "image": image} if c in mine else c for c in containers])
+                one = _set_images(
+                    one, [{**c, "image": image} if c in mine else c for c in containers]
+                )
                 changed += 1
         result.append(one)
     if not changed:
@@ -77,7 +79,7 @@ def with_image(found: Iterable[Manifest], image: str) -> tuple[Manifest, ...]:
     return tuple(result)
 
 
-def _changed(deployment: Manifest, containers: list[Manifest]) -> Manifest:
+def _set_images(deployment: Manifest, containers: list[Manifest]) -> Manifest:
     spec = objects.mapping(deployment.get("spec"))
     template = objects.mapping(spec.get("template"))
     pod = {**objects.pod_spec(deployment), "containers": containers}

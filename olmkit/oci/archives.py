@@ -60,7 +60,7 @@ def entries(
     `stream` must be able to seek; `name` is how messages call it. `seen` gets all bytes of the
     uncompressed archive. Raises `InputError`.
     """
-    archive = _Archive(_decompressed(stream, name, budget), name, budget, seen)
+    archive = _Archive(_decompress(stream, name, budget), name, budget, seen)
     try:
         if archive.is_empty:  # to Go an archive without entries
             return
@@ -81,7 +81,7 @@ def entries(
             while archive.read(_CHUNK):
                 pass
     except _DAMAGED as error:
-        raise _damaged(name, error) from None
+        raise _damaged_error(name, error) from None
 
 
 def members(stream: BinaryIO, name: str, budget: ReadBudget) -> Iterator[tarfile.TarInfo]:
@@ -92,7 +92,7 @@ def members(stream: BinaryIO, name: str, budget: ReadBudget) -> Iterator[tarfile
         ) as tar:
             yield from _members(tar, name, budget)
     except _DAMAGED as error:
-        raise _damaged(name, error) from None
+        raise _damaged_error(name, error) from None
 
 
 def entry_path(text: str, name: str) -> str | None:
@@ -104,9 +104,9 @@ def entry_path(text: str, name: str) -> str | None:
     check_length(text, name)
     parts = [part for part in text.split("/") if part not in ("", ".")]
     if ".." in parts:
-        raise InputError(f"{name}: the entry `{shown(text)}` leaves the image")
+        raise InputError(f"{name}: the entry `{printable(text)}` leaves the image")
     if "\0" in text:
-        raise InputError(f"{name}: the entry `{shown(text)}` is not a file name")
+        raise InputError(f"{name}: the entry `{printable(text)}` is not a file name")
     return "/".join(parts) or None
 
 
@@ -114,12 +114,12 @@ def check_length(text: str, name: str) -> None:
     """Raise `InputError` for a path or a link that no Linux takes."""
     if len(text) > MAX_PATH:
         raise InputError(
-            f"{name}: the path `{shown(text)}` has {len(text)} characters, "
+            f"{name}: the path `{printable(text)}` has {len(text)} characters, "
             f"more than the {MAX_PATH} that Linux allows"
         )
 
 
-def shown(text: str) -> str:
+def printable(text: str) -> str:
     """`text` short enough, and without control characters, for a message."""
     safe = "".join(
         char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text[:201]
@@ -143,7 +143,7 @@ def _check_size(entry: tarfile.TarInfo, tar: tarfile.TarFile, name: str) -> None
         len(text) <= _MAX_DIGITS and text.isascii() and text.isdecimal() and int(text) == entry.size
     ):
         raise InputError(
-            f"{name}: the size of `{shown(entry.name)}` in its extended header is not a number"
+            f"{name}: the size of `{printable(entry.name)}` in its extended header is not a number"
         )
     if not {"size", "path", "linkpath"}.isdisjoint(tar.pax_headers):
         raise InputError(f"{name}: an extended header sets names or sizes for all entries")
@@ -163,7 +163,7 @@ def _entry_type(name: str, budget: ReadBudget) -> type[tarfile.TarInfo]:
             try:
                 return super().fromtarfile(tar)
             except (tarfile.InvalidHeaderError, tarfile.TruncatedHeaderError) as error:  # type: ignore[attr-defined]
-                raise _damaged(name, error) from None
+                raise _damaged_error(name, error) from None
 
         def _proc_member(self, tar: tarfile.TarFile) -> Any:
             if self.type in _EXTENSIONS:
@@ -174,13 +174,13 @@ def _entry_type(name: str, budget: ReadBudget) -> type[tarfile.TarInfo]:
             else:
                 Entry.chain = 0
             if self.size < 0:
-                raise InputError(f"{name}: `{shown(self.name)}` has a negative size")
+                raise InputError(f"{name}: `{printable(self.name)}` has a negative size")
             if self.type == tarfile.GNUTYPE_SPARSE:
                 self._refuse_sparse()
             return super()._proc_member(tar)  # type: ignore[misc]
 
         def _refuse_sparse(self, *_: Any, **__: Any) -> NoReturn:
-            raise InputError(f"{name}: `{shown(self.name)}` is a sparse file")
+            raise InputError(f"{name}: `{printable(self.name)}` is a sparse file")
 
         # The maps of sparse files in extended headers are read without a limit.
         _proc_gnusparse_00 = _proc_gnusparse_01 = _proc_gnusparse_10 = _refuse_sparse
@@ -188,8 +188,8 @@ def _entry_type(name: str, budget: ReadBudget) -> type[tarfile.TarInfo]:
     return Entry
 
 
-def _damaged(name: str, error: BaseException) -> InputError:
-    reason = "" if isinstance(error, RecursionError) else shown(str(error))
+def _damaged_error(name: str, error: BaseException) -> InputError:
+    reason = "" if isinstance(error, RecursionError) else printable(str(error))
     said = f": {reason}" if reason else ""
     return InputError(f"{name}: it is not an intact archive{said}")
 
@@ -205,7 +205,7 @@ class _Content(io.RawIOBase):
         try:
             return self._source.read(size)
         except _DAMAGED as error:
-            raise _damaged(self._name, error) from None
+            raise _damaged_error(self._name, error) from None
 
 
 class _Archive(io.RawIOBase):
@@ -277,7 +277,7 @@ class _Gunzip:
         return True
 
 
-def _decompressed(stream: BinaryIO, name: str, budget: ReadBudget) -> BinaryIO:
+def _decompress(stream: BinaryIO, name: str, budget: ReadBudget) -> BinaryIO:
     """Return the archive in `stream` by its content, since media types are often wrong."""
     start = stream.read(4)
     stream.seek(0)

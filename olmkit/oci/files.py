@@ -130,8 +130,8 @@ class LayeredFiles:
                     self._check_total(total, "image")
             elif node.link is not None and (target is None or target.children is None):
                 raise InputError(
-                    f"image: `{archives.shown(posixpath.join(root.path, path))}` is a link to "
-                    f"`{archives.shown(node.link)}`, which is not there"
+                    f"image: `{archives.printable(posixpath.join(root.path, path))}` is a link to "
+                    f"`{archives.printable(node.link)}`, which is not there"
                 )
         return Tree(found)
 
@@ -165,7 +165,7 @@ class LayeredFiles:
             archives.check_length(entry.linkname, name)
             link = entry.linkname
         elif self._keeps(path) and entry.islnk():
-            file, link = self._linked(path, entry, name)
+            file, link = self._find_link_target(path, entry, name)
         elif self._keeps(path) and entry.isreg():
             file = self._read(path, entry, content, name)
         self._remove(parent, base)
@@ -185,12 +185,14 @@ class LayeredFiles:
     def _read(self, path: str, entry: TarInfo, content: BinaryIO, name: str) -> File:
         if entry.size > self._limits.file_size:
             raise InputError(
-                f"{name}: `{archives.shown(path)}` is {entry.size / 1e6:.0f} MB; the limit "
+                f"{name}: `{archives.printable(path)}` is {entry.size / 1e6:.0f} MB; the limit "
                 f"is {self._limits.file_size / 1e6:.0f} MB"
             )
         return File(content.read(), entry.mode & 0o777)
 
-    def _linked(self, path: str, entry: TarInfo, name: str) -> tuple[File | None, str | None]:
+    def _find_link_target(
+        self, path: str, entry: TarInfo, name: str
+    ) -> tuple[File | None, str | None]:
         """Return the file or link that a hard link is another name of."""
         folder, base = posixpath.split(archives.entry_path(entry.linkname, name) or "")
         place = self._walk(folder)
@@ -206,8 +208,8 @@ class LayeredFiles:
             return None, None
         reason = "is not there" if node is None else "is not a file"
         raise InputError(
-            f"{name}: `{archives.shown(path)}` is a hard link to "
-            f"`{archives.shown(entry.linkname)}`, which {reason}"
+            f"{name}: `{archives.printable(path)}` is a hard link to "
+            f"`{archives.printable(entry.linkname)}`, which {reason}"
         )
 
     def _keeps(self, path: str) -> bool:
@@ -296,7 +298,9 @@ class LayeredFiles:
                 continue
             if part == "..":
                 if not names:
-                    raise InputError(f"image: the link `{archives.shown(path)}` leaves the image")
+                    raise InputError(
+                        f"image: the link `{archives.printable(path)}` leaves the image"
+                    )
                 names.pop()
                 nodes.pop()
                 continue
@@ -308,7 +312,7 @@ class LayeredFiles:
             links += 1
             if links > _MAX_LINKS:
                 raise InputError(
-                    f"image: the link `{archives.shown(path)}` leads through more than "
+                    f"image: the link `{archives.printable(path)}` leads through more than "
                     f"{_MAX_LINKS} links, or in a circle"
                 )
             if child.link.startswith("/"):
@@ -318,7 +322,7 @@ class LayeredFiles:
         self._budget.walk(steps)
         if len(names) > MAX_DEPTH:
             raise InputError(
-                f"image: `{archives.shown(path)}` is more than {MAX_DEPTH} folders deep"
+                f"image: `{archives.printable(path)}` is more than {MAX_DEPTH} folders deep"
             )
         return _Place(names, nodes)
 

@@ -79,9 +79,9 @@ class Rules:
             MirrorPlace(reference=moved, insecure=mirror.insecure)
             for mirror in rule.mirrors
             if _is_asked(rule, mirror, reference)
-            and (moved := _moved(reference, rule.prefix, mirror.location)) is not None
+            and (moved := _move(reference, rule.prefix, mirror.location)) is not None
         ]
-        own = _moved(reference, rule.prefix, rule.location) if rule.location else reference
+        own = _move(reference, rule.prefix, rule.location) if rule.location else reference
         return (*mirrors, MirrorPlace(reference=own or reference, insecure=rule.insecure))
 
     def target(self, reference: Reference) -> MirrorPlace:
@@ -151,7 +151,7 @@ def _is_asked(rule: MirrorRule, mirror: Mirror, reference: Reference) -> bool:
     return mirror.pull == "all" or not pinned
 
 
-def _moved(reference: Reference, prefix: str, location: str) -> Reference | None:
+def _move(reference: Reference, prefix: str, location: str) -> Reference | None:
     """`reference` with `location` in the place of `prefix`; None when that is not a name."""
     if prefix.startswith("*."):
         name = re.sub(r"^[^/]+", lambda _: location, reference.name)

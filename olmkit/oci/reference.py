@@ -277,7 +277,7 @@ def _format(prefix: str, path: str, tag: str | None, digest: Digest | None) -> s
 
 def _invalid(text: str, reason: str) -> InvalidReferenceError:
     return InvalidReferenceError(
-        f"`{_shown(text)}` is not an image reference: {_shown(reason)}",
+        f"`{_printable(text)}` is not an image reference: {_printable(reason)}",
         hint=_hint(text, reason),
         reason=reason,
     )
@@ -294,7 +294,7 @@ def _hint(text: str, reason: str) -> str:
     return "write `registry/repository:tag` or `registry/repository@sha256:…`"
 
 
-def _shown(text: str) -> str:
+def _printable(text: str) -> str:
     """`text` short enough, and without control characters, for a message."""
     safe = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
     return safe if len(safe) <= 200 else f"{safe[:200]}…"

@@ -101,9 +101,9 @@ def manifest(found: ImageManifest | None, added: Descriptor) -> tuple[ImageManif
     return made, data
 
 
-def of_layer(descriptor: Descriptor, text: bytes) -> SignedText:
+def read_layer(descriptor: Descriptor, text: bytes) -> SignedText:
     """Return the signature of a layer. Raises `InputError` when it is malformed."""
-    signature = _decoded(descriptor.annotations.get(ANNOTATION, ""))
+    signature = _decode(descriptor.annotations.get(ANNOTATION, ""))
     value = _object(text)
     critical = _mapping(value.get("critical"))
     digest = _mapping(critical.get("image")).get("docker-manifest-digest")
@@ -112,18 +112,18 @@ def of_layer(descriptor: Descriptor, text: bytes) -> SignedText:
     return SignedText(text, signature, Claims(digest, _texts(value.get("optional"))))
 
 
-def of_bundle(text: bytes) -> tuple[SignedText, ...]:
+def read_bundle(text: bytes) -> tuple[SignedText, ...]:
     """Return the signatures of a bundle, one for each digest that its statement names.
 
     Raises `InputError` when it is malformed, or a statement about something else.
     """
     envelope = _mapping(_object(text).get("dsseEnvelope"))
-    statement = _decoded(envelope.get("payload"))
+    statement = _decode(envelope.get("payload"))
     kind = envelope.get("payloadType")
     listed = envelope.get("signatures")
     if kind != _STATEMENT or not isinstance(listed, list) or len(listed) != 1:
         raise InputError("the bundle does not hold one signed statement")
-    signature = _decoded(_mapping(listed[0]).get("sig"))
+    signature = _decode(_mapping(listed[0]).get("sig"))
     value = _object(statement)
     subjects = value.get("subject")
     if value.get("predicateType") != _PREDICATE or not isinstance(subjects, list):
@@ -152,7 +152,7 @@ def _object(data: bytes) -> Mapping[str, Any]:
     return value
 
 
-def _decoded(value: object) -> bytes:
+def _decode(value: object) -> bytes:
     try:
         return base64.b64decode(value if isinstance(value, str) else "", validate=True)
     except (binascii.Error, ValueError):

@@ -137,7 +137,7 @@ class MemoryStore:
 
     async def push(self, descriptor: Descriptor, content: Opener) -> None:
         self.blobs[descriptor.digest] = b"".join(
-            [chunk async for chunk in checked(descriptor, content(0))]
+            [chunk async for chunk in check_content(descriptor, content(0))]
         )
         self._types[descriptor.digest] = descriptor.media_type
 
@@ -171,16 +171,16 @@ def chunks(data: bytes) -> Opener:
     return opened
 
 
-async def fetched(store: ImageStore, descriptor: Descriptor) -> AsyncIterator[bytes]:
+async def fetch_checked(store: ImageStore, descriptor: Descriptor) -> AsyncIterator[bytes]:
     """Content of a store as it comes, checked; a `ContentError` names the repository."""
-    with naming(store):
-        async with closing(checked(descriptor, store.fetch(descriptor))) as content:
+    with add_place(store):
+        async with closing(check_content(descriptor, store.fetch(descriptor))) as content:
             async for chunk in content:
                 yield chunk
 
 
 @contextmanager
-def naming(source: ImageStore) -> Iterator[None]:
+def add_place(source: ImageStore) -> Iterator[None]:
     """Put the `place` of the store, where it has one, before the message of a `ContentError`."""
     try:
         yield
@@ -191,7 +191,9 @@ def naming(source: ImageStore) -> Iterator[None]:
         raise
 
 
-async def checked(descriptor: Descriptor, content: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+async def check_content(
+    descriptor: Descriptor, content: AsyncIterator[bytes]
+) -> AsyncIterator[bytes]:
     """`content` as it comes; `ContentError` at its end, or as soon as it is too long."""
     running = hashlib.new(descriptor.digest.algorithm)
     size = 0
@@ -225,7 +227,7 @@ async def read(
             f"`{descriptor.digest}` is {descriptor.size / 1e6:.1f} MB; the limit is "
             f"{limit / 1e6:.0f} MB"
         )
-    return b"".join([chunk async for chunk in fetched(store, descriptor)])
+    return b"".join([chunk async for chunk in fetch_checked(store, descriptor)])
 
 
 async def read_manifest(store: ImageStore, descriptor: Descriptor) -> ImageManifest | ImageIndex:

@@ -78,24 +78,24 @@ def refusals(
     for csv in csvs:
         for one in webhook_fit.refusals(csv):
             yield BundleRefusal("csv-invalid", one.message, one.hint)
-        yield from _of_mode(csv, facts)
-        yield from _of_version(csv, facts)
-        yield from _of_owners(csv, facts, replaces)
-        yield from _of_groups(csv, facts)
-        yield from _of_requirements(csv, facts, crds)
+        yield from _check_install_modes(csv, facts)
+        yield from _check_cluster_version(csv, facts)
+        yield from _check_owners(csv, facts, replaces)
+        yield from _check_operator_groups(csv, facts)
+        yield from _check_requirements(csv, facts, crds)
     converted = {name for csv in csvs for name in kinds.converted_crds(csv)}
     for name, crd in crds.items():
         if facts.crds.get(name):
-            yield from _of_crd(crd, facts.crds[name], facts)
+            yield from _check_crd(crd, facts.crds[name], facts)
         if name in facts.unconverted and name not in converted and not definitions.converts(crd):
-            yield _unconverted(name, facts.unconverted[name])
-    yield from _of_kinds(listed, crds, facts)
+            yield _report_conversion_failure(name, facts.unconverted[name])
+    yield from _check_kinds(listed, crds, facts)
     if facts.denied:
         account = text(kinds.spec(facts.group).get("serviceAccountName"))
         yield BundleRefusal(
             "service-account-forbidden",
             f"the OperatorGroup's service account `{facts.namespace}/{account}` may not "
-            f"{_some(facts.denied)}",
+            f"{_first_of(facts.denied)}",
             "bind a role to it that allows what the operator contains",
         )
 
@@ -112,7 +112,7 @@ def crd_notes(
         old = crds.get(objects.name(new)) if objects.kind(new) == kinds.CRD[1] else None
         if not old:
             continue
-        found = crd_changes.of_crd(old, new, owned=owned, examples=False)
+        found = crd_changes.compare_crd(old, new, owned=owned, examples=False)
         for one in for_generations(found, (V0,)):
             if one.level is not ChangeLevel.INFO:
                 yield f"CustomResourceDefinition `{objects.name(new)}`: {one.message}"
@@ -128,12 +128,12 @@ def shared_versions(new: Manifest, old: Manifest) -> dict[str, Mapping[str, Any]
     }
 
 
-def _of_mode(csv: Manifest, facts: ClusterFacts) -> Iterator[BundleRefusal]:
+def _check_install_modes(csv: Manifest, facts: ClusterFacts) -> Iterator[BundleRefusal]:
     if not facts.group:
         return
     targets = kinds.target_namespaces(facts.group)
     supported = kinds.supported_modes(csv)
-    needed = kinds.needed_modes(targets, facts.namespace)
+    needed = kinds.required_modes(targets, facts.namespace)
     lacking = [mode for mode in needed if mode not in supported]
     if lacking:
         listed = ", ".join(f"`{mode}`" for mode in supported) or "none"
@@ -145,7 +145,7 @@ def _of_mode(csv: Manifest, facts: ClusterFacts) -> Iterator[BundleRefusal]:
         )
 
 
-def _of_version(csv: Manifest, facts: ClusterFacts) -> Iterator[BundleRefusal]:
+def _check_cluster_version(csv: Manifest, facts: ClusterFacts) -> Iterator[BundleRefusal]:
     least = text(kinds.spec(csv).get("minKubeVersion"))
     if not least or facts.version is None:
         return
@@ -163,7 +163,7 @@ def _of_version(csv: Manifest, facts: ClusterFacts) -> Iterator[BundleRefusal]:
         )
 
 
-def _of_owners(csv: Manifest, facts: ClusterFacts, replaces: str) -> Iterator[BundleRefusal]:
+def _check_owners(csv: Manifest, facts: ClusterFacts, replaces: str) -> Iterator[BundleRefusal]:
     chain = {objects.name(csv), replaces, text(kinds.spec(csv).get("replaces"))}
     own = set(kinds.owned_crds(csv))
     for other in facts.csvs:
@@ -174,32 +174,32 @@ def _of_owners(csv: Manifest, facts: ClusterFacts, replaces: str) -> Iterator[Bu
         if common:
             yield BundleRefusal(
                 "crd-owned-elsewhere",
-                f"{_some(sorted(common))} of `{objects.name(csv)}` belongs to "
+                f"{_first_of(sorted(common))} of `{objects.name(csv)}` belongs to "
                 f"`{objects.name(other)}` in the same namespace",
                 "uninstall that operator, or use another namespace",
             )
 
 
-def _of_groups(csv: Manifest, facts: ClusterFacts) -> Iterator[BundleRefusal]:
+def _check_operator_groups(csv: Manifest, facts: ClusterFacts) -> Iterator[BundleRefusal]:
     """Yield two OperatorGroups that share a namespace cannot provide the same API."""
-    provided = set(_provided(csv))
-    if not facts.group or provided <= _noted(facts.group):
+    provided = set(_find_provided_apis(csv))
+    if not facts.group or provided <= _annotated_apis(facts.group):
         return
     for other in facts.groups:
         if objects.namespace(other) == facts.namespace:
             continue
-        common = provided & _noted(other)
+        common = provided & _annotated_apis(other)
         if common and _intersect(kinds.target_namespaces(facts.group),
                                  kinds.target_namespaces(other)):  # fmt: skip
             yield BundleRefusal(
                 "api-owned-elsewhere",
                 f"{explanation.subject(other)} watches the same namespaces and provides "
-                f"{_some(sorted(common))} already",
+                f"{_first_of(sorted(common))} already",
                 "uninstall that operator, or let the OperatorGroups watch different namespaces",
             )
 
 
-def _provided(csv: Manifest) -> Iterator[str]:
+def _find_provided_apis(csv: Manifest) -> Iterator[str]:
     """Yield the APIs of a CSV as OLM notes them at an OperatorGroup: `Kind.version.group`."""
     defined = mapping(kinds.spec(csv).get("customresourcedefinitions"))
     for one in map(mapping, sequence(defined.get("owned"))):
@@ -207,7 +207,7 @@ def _provided(csv: Manifest) -> Iterator[str]:
         yield f"{text(one.get('kind'))}.{text(one.get('version'))}.{group}"
 
 
-def _noted(group: Manifest) -> set[str]:
+def _annotated_apis(group: Manifest) -> set[str]:
     return set(filter(None, objects.annotations_of(group).get("olm.providedAPIs", "").split(",")))
 
 
@@ -215,7 +215,7 @@ def _intersect(left: tuple[str, ...], right: tuple[str, ...]) -> bool:
     return "" in left or "" in right or bool(set(left) & set(right))
 
 
-def _of_requirements(
+def _check_requirements(
     csv: Manifest, facts: ClusterFacts, crds: Mapping[str, Manifest]
 ) -> Iterator[BundleRefusal]:
     """APIs that must be there, or come with the same InstallPlan."""
@@ -237,7 +237,7 @@ def _of_requirements(
         group, version = text(one.get("group")), text(one.get("version"))
         kind = (f"{group}/{version}" if group else version, text(one.get("kind")))
         if kind in facts.unserved:
-            missing = missing_apis.of(GVK.parse(*kind))
+            missing = missing_apis.explain(GVK.parse(*kind))
             yield BundleRefusal(
                 missing.cause,
                 f"`{objects.name(csv)}` needs `{kind[1]}` of `{kind[0]}`, {missing.why}",
@@ -249,20 +249,20 @@ def _serves(crd: Manifest, version: str) -> bool:
     return any(one.is_served and one.name == version for one in definitions.versions(crd))
 
 
-def _of_crd(new: Manifest, old: Manifest, facts: ClusterFacts) -> Iterator[BundleRefusal]:
+def _check_crd(new: Manifest, old: Manifest, facts: ClusterFacts) -> Iterator[BundleRefusal]:
     name = objects.name(new)
-    for one in definitions.of_crds(old, new, examples=False):
+    for one in definitions.compare_crds(old, new, examples=False):
         if one.is_refused and not one.loses_stored:
             yield BundleRefusal(
                 "install-plan-failed",
                 f"the API server refuses the new CustomResourceDefinition `{name}`: {one.message}",
                 one.hint,
             )
-    lost = definitions.lost_stored_versions(old, new)
+    lost = definitions.removed_stored_versions(old, new)
     if lost:
         yield BundleRefusal(
             "crd-loses-version",
-            f"the new CustomResourceDefinition `{name}` has no version {_some(lost)}, in "
+            f"the new CustomResourceDefinition `{name}` has no version {_first_of(lost)}, in "
             "which objects are stored",
             "migrate the objects and `status.storedVersions` first",
         )
@@ -277,12 +277,13 @@ def _of_crd(new: Manifest, old: Manifest, facts: ClusterFacts) -> Iterator[Bundl
     if faults:
         yield BundleRefusal(
             "crd-rejects-objects",
-            f"the new CustomResourceDefinition `{name}` refuses existing objects: {_some(faults)}",
+            f"the new CustomResourceDefinition `{name}` refuses existing objects: "
+            f"{_first_of(faults)}",
             "correct or delete those objects first",
         )
 
 
-def _unconverted(name: str, message: str) -> BundleRefusal:
+def _report_conversion_failure(name: str, message: str) -> BundleRefusal:
     """OLM reads the objects before it applies the new CRD, which converts nothing."""
     said = conversions.refusal(message) or message
     return BundleRefusal(
@@ -302,7 +303,7 @@ def _misfits(one: Manifest, schema: Mapping[str, Any]) -> Iterator[str]:
             return
 
 
-def _of_kinds(
+def _check_kinds(
     manifests: Iterable[Manifest], crds: Mapping[str, Manifest], facts: ClusterFacts
 ) -> Iterator[BundleRefusal]:
     own = {text(kinds.spec(crd).get("group")) for crd in crds.values()}
@@ -314,15 +315,15 @@ def _of_kinds(
         if kind in facts.unserved and kind[0].partition("/")[0] not in own:
             unserved.setdefault(kind, []).append(f"`{objects.name(one)}`")
     for (version, name), names in unserved.items():
-        missing = missing_apis.of(GVK.parse(version, name))
+        missing = missing_apis.explain(GVK.parse(version, name))
         yield BundleRefusal(
             missing.cause,
-            f"the bundle holds the {name} {_some(names, ', ')} of `{version}`, {missing.why}",
+            f"the bundle holds the {name} {_first_of(names, ', ')} of `{version}`, {missing.why}",
             missing.hint,
         )
 
 
-def _some(values: Iterable[str], comma: str = "; ") -> str:
+def _first_of(values: Iterable[str], comma: str = "; ") -> str:
     """Return the first of the values, and how many more there are."""
     listed = list(values)
     more = f"{comma}and {len(listed) - _NAMED} more" if len(listed) > _NAMED else ""

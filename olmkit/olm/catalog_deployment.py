@@ -138,11 +138,11 @@ class Port(NamedTuple):
     protocol: str = ""
 
     @property
-    def in_container(self) -> dict[str, Any]:
+    def container_port(self) -> dict[str, Any]:
         return {"name": self.name, "containerPort": self.number, "protocol": "TCP"}
 
     @property
-    def in_service(self) -> dict[str, Any]:
+    def service_port(self) -> dict[str, Any]:
         spoken = {"appProtocol": self.protocol} if self.protocol else {}
         where = {"port": self.number, "targetPort": self.number}
         return {"name": self.name, "protocol": "TCP", **where, **spoken}
@@ -265,7 +265,7 @@ def _service(wanted: CatalogDeployment) -> Manifest:
         "metadata": _metadata(wanted),
         "spec": {
             "selector": wanted.labels,
-            "ports": [port.in_service for one in wanted.containers for port in one.ports],
+            "ports": [port.service_port for one in wanted.containers for port in one.ports],
         },
     }
 
@@ -339,7 +339,7 @@ def _container(wanted: CatalogDeployment, one: CatalogContainer) -> dict[str, An
     return {
         "name": "registry-server" if one.number == 0 else f"registry-server-{one.number}",
         "image": one.image,
-        "ports": [port.in_container for port in one.ports],
+        "ports": [port.container_port for port in one.ports],
         "startupProbe": {
             **probe,
             "periodSeconds": 2,

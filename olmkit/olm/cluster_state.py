@@ -89,7 +89,7 @@ class ClusterState:
         return self.named_subscription(package)
 
     def named_subscription(self, name: str) -> Manifest | None:
-        return _named(self.subscriptions, name)
+        return _find_named(self.subscriptions, name)
 
     def installed(self, subscription: Manifest) -> str:
         """Return the name of the CSV that a Subscription has installed; empty if there is none.
@@ -104,25 +104,25 @@ class ClusterState:
 
     def csv(self, name: str) -> Manifest | None:
         """Return the CSV of that name in the namespace, no copy."""
-        found = _named(self.csvs, name)
+        found = _find_named(self.csvs, name)
         return None if found is None or kinds.is_copy(found) else found
 
     def copy(self, name: str) -> Manifest | None:
         """Return the copied CSV of an operator in another namespace that watches this one."""
-        found = _named(self.csvs, name)
+        found = _find_named(self.csvs, name)
         return found if found is not None and kinds.is_copy(found) else None
 
     def own_csvs(self) -> Iterator[Manifest]:
         yield from (csv for csv in self.csvs if not kinds.is_copy(csv))
 
     def plan(self, name: str) -> Manifest | None:
-        return _named(self.plans, name)
+        return _find_named(self.plans, name)
 
     def catalog(self, name: str, namespace: str) -> Manifest | None:
-        return _named(self.catalogs, name, namespace)
+        return _find_named(self.catalogs, name, namespace)
 
     def deployment(self, name: str) -> Manifest | None:
-        return _named(self.deployments, name, self.namespace)
+        return _find_named(self.deployments, name, self.namespace)
 
     def lists_catalogs(self, namespace: str = "") -> bool:
         """Return whether all CatalogSources of one or all namespaces are known."""
@@ -157,7 +157,7 @@ class ClusterState:
                 yield event
 
 
-def of_objects(found: Iterable[Manifest], namespace: str) -> ClusterState:
+def from_objects(found: Iterable[Manifest], namespace: str) -> ClusterState:
     """Return the snapshot that a heap of objects makes, such as `objects_of` has written."""
     found = list(found)
     parts: dict[str, list[Manifest]] = {
@@ -213,8 +213,8 @@ def objects_of(snapshot: ClusterState) -> Iterator[Manifest]:
     """Return the objects of a snapshot without long irrelevant fields; logs come last."""
     places = {snapshot.namespace}
     places |= {kinds.subscription_key(one).catalog_namespace for one in snapshot.subscriptions}
-    yield from (shortened(one) for one in snapshot.subscriptions)
-    yield from (_asked(one) for one in snapshot.elsewhere)
+    yield from (shorten(one) for one in snapshot.subscriptions)
+    yield from (_shorten_subscription(one) for one in snapshot.elsewhere)
     for part in (
         *(snapshot.namespaces, snapshot.system),
         *(snapshot.groups, snapshot.plans, snapshot.csvs),
@@ -222,7 +222,7 @@ def objects_of(snapshot: ClusterState) -> Iterator[Manifest]:
         *(snapshot.jobs, snapshot.deployments, snapshot.slices, snapshot.pods, snapshot.events),
         (*snapshot.nodes, *snapshot.ending_crds),
     ):
-        yield from (shortened(one) for one in part)
+        yield from (shorten(one) for one in part)
     for place, text in sorted(snapshot.logs.items()):
         namespace, pod, container = place.split("/")
         metadata = {"namespace": namespace, "name": container}
@@ -253,7 +253,7 @@ def reviews(kind: tuple[str, str], places: Iterable[str] = ()) -> Iterator[Manif
         yield {
             "apiVersion": REVIEW[0],
             "kind": REVIEW[1],
-            "spec": {"resourceAttributes": _listing(kind, place)},
+            "spec": {"resourceAttributes": _list_request(kind, place)},
             "status": {"allowed": bool(place)},
         }
 
@@ -265,14 +265,14 @@ def listable(found: Iterable[Manifest], kind: tuple[str, str]) -> tuple[str, ...
         for one in found
         if objects.kind(one) == REVIEW[1]
         for asked in [objects.mapping(kinds.spec(one).get("resourceAttributes"))]
-        if {**asked, "namespace": ""} == {**_listing(kind), "namespace": ""}
+        if {**asked, "namespace": ""} == {**_list_request(kind), "namespace": ""}
     }
     if allowed.get("", True):
         return None
     return tuple(sorted(place for place, is_allowed in allowed.items() if is_allowed))
 
 
-def _listing(kind: tuple[str, str], namespace: str = "") -> Manifest:
+def _list_request(kind: tuple[str, str], namespace: str = "") -> Manifest:
     group = kind[0].partition("/")[0]
     asked = {"group": group, "resource": f"{kind[1].lower()}s", "verb": "list"}
     return asked | ({"namespace": namespace} if namespace else {})
@@ -287,7 +287,7 @@ def event_time(event: Manifest) -> str:
     )
 
 
-def shortened(manifest: Manifest) -> Manifest:
+def shorten(manifest: Manifest) -> Manifest:
     """Return the object without what is long and explains nothing."""
     short: Manifest = dict(manifest)
     short["metadata"] = {
@@ -313,7 +313,7 @@ def shortened(manifest: Manifest) -> Manifest:
     return short
 
 
-def _asked(subscription: Manifest) -> Manifest:
+def _shorten_subscription(subscription: Manifest) -> Manifest:
     """No more of a Subscription than what it requests, where, and whether OLM works for it."""
     metadata = {
         "name": objects.name(subscription),
@@ -340,7 +340,7 @@ def _step(step: Any) -> Manifest:
     return {**found, "resource": resource}
 
 
-def _named(found: Objects, name: str, namespace: str | None = None) -> Manifest | None:
+def _find_named(found: Objects, name: str, namespace: str | None = None) -> Manifest | None:
     for one in found:
         if objects.name(one) == name and namespace in (None, objects.namespace(one)):
             return one

@@ -173,7 +173,7 @@ def subscription(request: InstallRequest) -> Manifest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Served:
+class ServedCatalog:
     """A catalog that olmkit creates, and the image that serves it: `opm serve` must run there."""
 
     namespace: str
@@ -193,7 +193,7 @@ class Served:
         return f"{self.name}.{self.namespace}.svc:{CATALOG_PORT}"
 
 
-def served_objects(served: Served) -> tuple[Manifest, ...]:
+def served_objects(served: ServedCatalog) -> tuple[Manifest, ...]:
     """Return the ConfigMap that holds the catalog, the Pod that serves it, and its Service.
 
     Raises `InputError` when the catalog is too large.
@@ -232,7 +232,7 @@ def served_objects(served: Served) -> tuple[Manifest, ...]:
     )
 
 
-def _serving_pod(served: Served) -> Manifest:
+def _serving_pod(served: ServedCatalog) -> Manifest:
     security = {
         "allowPrivilegeEscalation": False,
         "readOnlyRootFilesystem": True,
@@ -286,7 +286,7 @@ def choose_mode(supported: Sequence[str], namespace: str, wanted: Mode | None) -
     bundle does not support it, or when a choice needs names of namespaces.
     """
     if wanted is not None:
-        needed = kinds.needed_modes(wanted.targets(namespace) or ("",), namespace)
+        needed = kinds.required_modes(wanted.targets(namespace) or ("",), namespace)
         lacking = [mode for mode in needed if supported and mode not in supported]
         if lacking:
             raise InputError(
@@ -316,7 +316,7 @@ def check_group(group: Manifest, supported: Sequence[str], wanted: Mode | None) 
             f"{watched}, not what `{wanted}` says",
             hint="change it, or use another namespace: a namespace has one OperatorGroup",
         )
-    lacking = [mode for mode in kinds.needed_modes(targets, place) if mode not in supported]
+    lacking = [mode for mode in kinds.required_modes(targets, place) if mode not in supported]
     if supported and lacking:
         raise InputError(
             f"the bundle does not support the install mode `{lacking[0]}` that OperatorGroup "

@@ -22,7 +22,7 @@ _MAX_FILE = 32 * 1024 * 1024
 _GZIP = zlib.MAX_WBITS | 16
 
 
-def of_csv(plans: tuple[Manifest, ...], csv: str) -> Manifest | None:
+def find_for_csv(plans: tuple[Manifest, ...], csv: str) -> Manifest | None:
     """Return the newest InstallPlan that installs the CSV of that name."""
     found = [plan for plan in plans if csv in kinds.plan_csvs(plan)]
     return max(
@@ -35,11 +35,11 @@ def step(plan: Manifest, csv: str) -> Manifest:
     for one in sequence(kinds.status(plan).get("plan")):
         resource = mapping(mapping(one).get("resource"))
         if resource.get("kind") == kinds.CSV[1] and resource.get("name") == csv:
-            return _loaded(text(resource.get("manifest")).encode(), csv)
+            return _load_csv(text(resource.get("manifest")).encode(), csv)
     return {}
 
 
-def unpacked(config: Manifest, csv: str) -> Manifest:
+def find_unpacked_csv(config: Manifest, csv: str) -> Manifest:
     """Return the CSV of that name among the files of a ConfigMap; empty if it is not there."""
     for found in files(config):
         if objects.kind(found) == kinds.CSV[1] and objects.name(found) == csv:
@@ -55,7 +55,7 @@ def files(config: Manifest) -> Iterator[Manifest]:
             content = zlib.decompressobj(_GZIP).decompress(packed, _MAX_FILE)
         except (ValueError, zlib.error):
             continue
-        found = _loaded(content, name)
+        found = _load_csv(content, name)
         if found:
             yield found
 
@@ -69,7 +69,7 @@ def contents(plan: Manifest) -> tuple[list[Manifest], set[tuple[str, str]]]:
     configs: set[tuple[str, str]] = set()
     for one in sequence(kinds.status(plan).get("plan")):
         resource = mapping(mapping(one).get("resource"))
-        found = _loaded(text(resource.get("manifest")).encode(), text(resource.get("name")))
+        found = _load_csv(text(resource.get("manifest")).encode(), text(resource.get("name")))
         if found.get("kind") == "ConfigMap" and "catalogSourceName" in found:
             configs.add((text(found.get("namespace")), text(found.get("name"))))
         elif found:
@@ -77,7 +77,7 @@ def contents(plan: Manifest) -> tuple[list[Manifest], set[tuple[str, str]]]:
     return inline, configs
 
 
-def _loaded(data: bytes, name: str) -> Manifest:
+def _load_csv(data: bytes, name: str) -> Manifest:
     try:
         value: Any = documents.load(data, name).value
     except InputError:

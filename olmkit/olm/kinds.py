@@ -130,7 +130,7 @@ def is_copy(csv: Manifest) -> bool:
     return COPIED_FROM in objects.labels_of(csv)
 
 
-def copied_from(csv: Any) -> str:
+def copy_source(csv: Any) -> str:
     """Return the namespace of the real CSV that this is a copy of; empty if it is not a copy."""
     return objects.labels_of(csv).get(COPIED_FROM, "")
 
@@ -154,20 +154,20 @@ def required_packages(csv: Manifest) -> tuple[str, ...]:
     """Return the packages that a CSV needs, as OLM noted them in it."""
     return tuple(
         text(mapping(one.get("value")).get("packageName"))
-        for one in _noted(csv)
+        for one in _csv_properties(csv)
         if one.get("type") == "olm.package.required"
     )
 
 
 def package(csv: Manifest) -> str:
     """Return the package that a CSV is of: as OLM noted in it, or its name without the version."""
-    for one in _noted(csv):
+    for one in _csv_properties(csv):
         if one.get("type") == "olm.package":
             return text(mapping(one.get("value")).get("packageName"))
     return package_named_in(objects.name(csv))
 
 
-def _noted(csv: Manifest) -> list[Mapping[str, Any]]:
+def _csv_properties(csv: Manifest) -> list[Mapping[str, Any]]:
     """Return the properties of the bundle that OLM noted in its CSV."""
     try:
         noted = json.loads(objects.annotations_of(csv).get(_PROPERTIES, ""))
@@ -309,7 +309,7 @@ def selects_nothing(group: Manifest) -> bool:
     return bool(selector(group)) and not sequence(status(group).get("namespaces"))
 
 
-def needed_modes(targets: Sequence[str], namespace: str) -> tuple[str, ...]:
+def required_modes(targets: Sequence[str], namespace: str) -> tuple[str, ...]:
     """Return the install modes that a CSV in `namespace` must support to watch `targets`.
 
     Source: the install-mode rules of OLM v0's OperatorGroups.

@@ -29,9 +29,9 @@ class MissingApi(NamedTuple):
     is_final: bool = False
 
 
-def of(gvk: GVK) -> MissingApi:
+def explain(gvk: GVK) -> MissingApi:
     """Return why a cluster does not serve a requested API."""
-    end = lifecycle.of(gvk)
+    end = lifecycle.find(gvk)
     if end is not None and end.removed <= lifecycle.LATEST:
         hint = f"publish a bundle that uses `{end.replacement}` instead" if end.replacement else (
             f"publish a bundle without it: Kubernetes has no successor of `{gvk.kind}`"

@@ -36,14 +36,14 @@ class Preview:
     manifests: tuple[Manifest, ...] = field(default=(), repr=False)
 
 
-def of_csv(csv: Mapping[str, Any], manifests: Iterable[Manifest] = ()) -> Preview:
+def preview_csv(csv: Mapping[str, Any], manifests: Iterable[Manifest] = ()) -> Preview:
     """Return a preview of the contents of a CSV."""
     spec = kinds.spec(csv)
     return Preview(
         csv=objects.name(csv),
         version=text(spec.get("version")),
         modes=kinds.supported_modes(csv),
-        grants=tuple(grants.of_csv(csv)),
+        grants=tuple(grants.csv_grants(csv)),
         images=tuple(dict.fromkeys(_images(csv))),
         crds=kinds.owned_crds(csv),
         webhooks=tuple(

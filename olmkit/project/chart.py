@@ -70,7 +70,7 @@ def chart(found: Iterable[Manifest], request: ChartRequest) -> Tree:
         if one is operator:
             _vary_operator(one, parts)
         _vary(one, namespace, parts)
-        files[_path(one, files)] = HEADER + _switched(_template(one, parts), switch)
+        files[_path(one, files)] = HEADER + _add_switch(_template(one, parts), switch)
     if "crds" in values:
         values["crds"]["keep"] = True
     about = {
@@ -249,7 +249,7 @@ def _template(manifest: Manifest, parts: _Parts) -> bytes:
     """Return an object as text of a template: its own braces are escaped."""
     dumped = documents.dump(manifest).decode().replace("{{", '{{ "{{" }}')
     lines = list(_blocks(dumped.splitlines(), parts))
-    return "\n".join([*_kept(lines), ""]).encode()
+    return "\n".join([*_keep_lines(lines), ""]).encode()
 
 
 def _blocks(lines: Iterable[str], parts: _Parts) -> Iterator[str]:
@@ -272,7 +272,7 @@ def _blocks(lines: Iterable[str], parts: _Parts) -> Iterator[str]:
         yield f"{indent}{{{{- end }}}}"
 
 
-def _kept(lines: list[str]) -> Iterator[str]:
+def _keep_lines(lines: list[str]) -> Iterator[str]:
     """Yield the lines, with the annotation that keeps a CRD only if the values say so."""
     for line in lines:
         is_keep = line.strip() == f"{_KEEP}: keep"
@@ -283,7 +283,7 @@ def _kept(lines: list[str]) -> Iterator[str]:
             yield "    {{- end }}"
 
 
-def _switched(template: bytes, switch: str | None) -> bytes:
+def _add_switch(template: bytes, switch: str | None) -> bytes:
     if switch is None:
         return template
     return f"{{{{- if .Values.{switch}.enabled }}}}\n".encode() + template + b"{{- end }}\n"

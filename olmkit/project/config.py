@@ -169,7 +169,7 @@ def document(project_file: bytes, *, prefix: str = "") -> Document:
         raise ConfigurationError(error.message, error.hint, error.diagnostics) from error
 
 
-def seen_from_watches(project: Project, read: Callable[[str], bytes | None]) -> Project:
+def find_plugins_from_watches(project: Project, read: Callable[[str], bytes | None]) -> Project:
     """Return the project with the layout of its `watches.yaml` if its own is wrong.
 
     That is so for one of Go without a `go.mod`, and for none without sources that build a package.

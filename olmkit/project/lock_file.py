@@ -13,7 +13,7 @@ _NAME = re.compile(r"\s*([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)\s*(?:\[[^\]
 _SEPARATORS = re.compile(r"[-_.]+")
 
 
-def lacking(requirements: Iterable[str], lock: bytes) -> tuple[str, ...]:
+def find_missing(requirements: Iterable[str], lock: bytes) -> tuple[str, ...]:
     """The names of required packages that a lock file has no line for.
 
     Requirements with a marker (`; sys_platform == …`) may be left out of it on purpose.

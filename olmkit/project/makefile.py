@@ -42,7 +42,7 @@ _USUAL = {"crdVersions": ("", "v1", "{v1}"), "fileName": ("", "role.yaml")}
 _FOLDERS = {"crd": "config/crd/bases", "rbac": "config/rbac", "webhook": "config/webhook"}
 
 
-class Ignored(NamedTuple):
+class IgnoredOption(NamedTuple):
     """An option of the line that has no effect here."""
 
     message: str
@@ -55,7 +55,7 @@ class Found:
 
     line: int
     settings: dict[str, Any]
-    ignored: tuple[Ignored, ...] = ()
+    ignored: tuple[IgnoredOption, ...] = ()
 
     def applied(self, settings: Settings) -> tuple[Settings, tuple[str, ...]]:
         """Return the settings with what they leave open, and the names of those."""
@@ -83,7 +83,7 @@ def read(text: str) -> Found | None:
         if found is None and "crd" in generators:
             if "rbac" not in generators:
                 settings.pop("sources", None)  # roles come from other packages than these
-            found = Found(line, settings, tuple(dict.fromkeys(_ignored(words))))
+            found = Found(line, settings, tuple(dict.fromkeys(_find_ignored(words))))
     if found and role:
         found.settings.setdefault("role_name", role)
     return found
@@ -177,7 +177,7 @@ def _output(rule: str, generator: str) -> str:
     return folder.removeprefix("./").rstrip("/")
 
 
-def _ignored(words: list[str]) -> Iterator[Ignored]:
+def _find_ignored(words: list[str]) -> Iterator[IgnoredOption]:
     """Options that controller-gen does not know, or that are not carried out here."""
     import difflib
 
@@ -185,22 +185,24 @@ def _ignored(words: list[str]) -> Iterator[Ignored]:
     for word in words:
         generator, colon, options = word.partition(":")
         if generator == "output":
-            yield from _ignored_output(word, options, called)
+            yield from _find_ignored_output(word, options, called)
         for option in _split(options) if generator in _OPTIONS and colon else ():
             name, _, value = option.partition("=")
             if name not in _OPTIONS[generator]:
                 near = difflib.get_close_matches(name, _OPTIONS[generator], n=1)
                 hint = f"did you mean `{near[0]}`?" if near else ""
-                yield Ignored(f"`{name}` is not an option of the generator `{generator}`", hint)
+                yield IgnoredOption(
+                    f"`{name}` is not an option of the generator `{generator}`", hint
+                )
             elif "$" in value:
-                yield Ignored(f"`{option}` is not read: only make knows its value")
+                yield IgnoredOption(f"`{option}` is not read: only make knows its value")
             elif name in _USUAL and value.strip("\"'") not in _USUAL[name]:
-                yield Ignored(f"`{generator}:{option}` has no effect in olmkit")
+                yield IgnoredOption(f"`{generator}:{option}` has no effect in olmkit")
             elif value and name not in (*_USUAL, "omitToolVersion") and not _option(name, value):
-                yield Ignored(f"`{value}` is not a value of `{generator}:{name}`")
+                yield IgnoredOption(f"`{value}` is not a value of `{generator}:{name}`")
 
 
-def _ignored_output(word: str, rule: str, called: set[str]) -> Iterator[Ignored]:
+def _find_ignored_output(word: str, rule: str, called: set[str]) -> Iterator[IgnoredOption]:
     named = rule.partition(":")[0]
     for generator in (named,) if named in _FOLDERS else tuple(_FOLDERS):
         is_other = named not in _FOLDERS and (named in called or named == "object")
@@ -210,7 +212,9 @@ def _ignored_output(word: str, rule: str, called: set[str]) -> Iterator[Ignored]
         if not folder or (generator != "crd" and folder != _FOLDERS[generator]):
             hint = "set `crd-folder` in [tool.olmkit]" if generator == "crd" else ""
             into = _FOLDERS[generator]
-            yield Ignored(f"`{word}` has no effect for `{generator}`, written to `{into}`", hint)
+            yield IgnoredOption(
+                f"`{word}` has no effect for `{generator}`, written to `{into}`", hint
+            )
 
 
 def _folder(path: str) -> str | None:

@@ -107,7 +107,7 @@ def collections(files: Tree, requirements_file: Any, *, folder: str) -> Tree:
     there = {"/".join(path.split("/")[:2]) for path in below}
     missing = [
         name
-        for name in required(requirements_file)
+        for name in required_collections(requirements_file)
         if name.replace(".", "/") not in there and name not in _INCLUDED
     ]
     if missing:
@@ -124,7 +124,7 @@ def other_versions(tree: Tree, requirements_file: Any) -> list[str]:
     there = {f"{one.namespace}.{one.name}": one.version for one in collection_parts(tree)}
     return [
         f"`{name}` has version {there[name]}, but `{REQUIREMENTS_FILE}` pins {pinned[1]}"
-        for one in _listed(requirements_file)
+        for one in _list_collections(requirements_file)
         if isinstance(one, Mapping)
         for name, pinned in [(str(one.get("name")), _PINNED.match(str(one.get("version"))))]
         if pinned and there.get(name) and there[name] != pinned[1]
@@ -135,7 +135,7 @@ def to_install(requirements_file: Any) -> Mapping[str, Any]:
     """Return the collections of a `requirements.yml` without those that are part of olmkit."""
     kept = [
         one
-        for one in _listed(requirements_file)
+        for one in _list_collections(requirements_file)
         if (one.get("name") if isinstance(one, Mapping) else one) not in _INCLUDED
     ]
     return {"collections": kept} if kept else {}
@@ -149,9 +149,9 @@ def collection_parts(tree: Tree) -> list[SbomComponent]:
         if not folder.startswith(f"{COLLECTIONS}/") or folder.count("/") != 6:
             continue
         if name == "MANIFEST.json":
-            said = _mapping(_mapping(_loaded(file.data, path)).get("collection_info"))
+            said = _mapping(_mapping(_load(file.data, path)).get("collection_info"))
         elif name == "galaxy.yml" and f"{folder}/MANIFEST.json" not in tree:
-            said = _mapping(_loaded(file.data, path))
+            said = _mapping(_load(file.data, path))
         else:
             continue
         namespace, own = folder.split("/")[-2:]
@@ -175,7 +175,7 @@ def chart_parts(tree: Tree) -> list[SbomComponent]:
     for path, file in tree.items():
         if not path.endswith("/Chart.yaml") or "/templates/" in path:
             continue
-        said = _mapping(_loaded(file.data, path))
+        said = _mapping(_load(file.data, path))
         name = str(said.get("name") or path.split("/")[-2])
         found.append(SbomComponent(type="helm", name=name, version=str(said.get("version") or "")))
     return found
@@ -194,7 +194,7 @@ def helm_part(data: bytes) -> SbomComponent:
     )
 
 
-def _loaded(data: bytes, path: str) -> Any:
+def _load(data: bytes, path: str) -> Any:
     try:
         return json.loads(data) if path.endswith(".json") else documents.load(data, path).value
     except (InputError, ValueError, RecursionError):
@@ -205,14 +205,15 @@ def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def required(requirements_file: Any) -> Sequence[str]:
+def required_collections(requirements_file: Any) -> Sequence[str]:
     """Return the names of the collections that a `requirements.yml` lists."""
     names = [
-        one.get("name") if isinstance(one, Mapping) else one for one in _listed(requirements_file)
+        one.get("name") if isinstance(one, Mapping) else one
+        for one in _list_collections(requirements_file)
     ]
     return [name for name in names if isinstance(name, str) and name.count(".") == 1]
 
 
-def _listed(requirements_file: Any) -> Sequence[Any]:
+def _list_collections(requirements_file: Any) -> Sequence[Any]:
     listed = requirements_file.get("collections") if isinstance(requirements_file, Mapping) else ()
     return listed if isinstance(listed, list) else ()

@@ -28,7 +28,7 @@ def owned_name(bundle: Bundle) -> Iterator[Finding]:
     for api in csv.owned_crds if csv else ():
         if csv is not None and "." not in api.name and api.name:
             yield Finding(
-                f"couldn't parse plural.group from crd name: {texts.shortened(api.name)}",
+                f"couldn't parse plural.group from crd name: {texts.shorten(api.name)}",
                 at=csv.at(*api.keys, "name"),
                 hint="write the `metadata.name` of the CRD, `<plural>.<group>`",
             )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from olmkit.base.diagnostics import Location, Related, Severity
 from olmkit.base.documents import Key
-from olmkit.base.quoting import quoted
+from olmkit.base.quoting import quote
 from olmkit.base.versions import (
     BuildRelease,
     InvalidRangeError,
@@ -21,7 +21,7 @@ from olmkit.catalog.blobs.outline import BundleOutline
 from olmkit.catalog.blobs.properties import PackageIdentity, Property
 from olmkit.catalog.model import Catalog, Package
 from olmkit.oci.reference import InvalidReferenceError, Reference
-from olmkit.rules.catalogs import repeated, within
+from olmkit.rules.catalogs import find_repeated, within
 from olmkit.rules.engine import CATALOG, SOUND_SUITE, Finding, rule
 
 
@@ -36,7 +36,7 @@ def bundle_without_package(catalog: Catalog) -> Iterator[Finding]:
     for bundle in catalog.outlines.bundles:
         if not bundle.package:
             yield Finding(
-                f"package name must be set for bundle {quoted(bundle.name)}",
+                f"package name must be set for bundle {quote(bundle.name)}",
                 at=bundle.place.at("package"),
                 hint="set `package` to the name of its `olm.package`",
             )
@@ -53,7 +53,7 @@ def bundle_of_unknown_package(catalog: Catalog) -> Iterator[Finding]:
     for bundle in catalog.outlines.bundles:
         if bundle.package and bundle.package not in catalog.packages:
             yield Finding(
-                f"unknown package {quoted(bundle.package)} for bundle {quoted(bundle.name)}",
+                f"unknown package {quote(bundle.package)} for bundle {quote(bundle.name)}",
                 at=bundle.place.at("package"),
                 hint="add an `olm.package` of that name, or correct `package`",
             )
@@ -68,9 +68,9 @@ def duplicate_bundle(catalog: Catalog) -> Iterator[Finding]:
     Fix: keep one of them. Several channels can list the same bundle.
     """
     known = (bundle for bundle in catalog.outlines.bundles if bundle.package in catalog.packages)
-    for bundle, first in repeated(known, lambda bundle: (bundle.package, bundle.name)):
+    for bundle, first in find_repeated(known, lambda bundle: (bundle.package, bundle.name)):
         yield Finding(
-            f"package {quoted(bundle.package)} has duplicate bundle {quoted(bundle.name)}",
+            f"package {quote(bundle.package)} has duplicate bundle {quote(bundle.name)}",
             at=bundle.place.at("name"),
             hint="keep one `olm.bundle` for each bundle",
             related=(Related(first.place.at("name"), "first here"),),
@@ -88,7 +88,7 @@ def malformed_property(catalog: Catalog) -> Iterator[Finding]:
     for bundle in catalog.outlines.bundles:
         for fault in bundle.properties.faults:
             yield Finding(
-                f"parse properties for bundle {quoted(bundle.name)}: {fault.message}",
+                f"parse properties for bundle {quote(bundle.name)}: {fault.message}",
                 at=bundle.place.at(*fault.keys),
                 hint="correct the type of the value",
                 subject=_subject(bundle),
@@ -108,7 +108,7 @@ def package_property_count(catalog: Catalog) -> Iterator[Finding]:
         # One that does not read is missed by the rule for malformed properties.
         if count != 1 and not bundle.properties.faults:
             yield Finding(
-                f"package {quoted(bundle.package)} bundle {quoted(bundle.name)} must have exactly "
+                f"package {quote(bundle.package)} bundle {quote(bundle.name)} must have exactly "
                 f'1 "olm.package" property, found {count}',
                 at=bundle.place.at("properties"),
                 hint="keep exactly one `olm.package` property, with `packageName` and `version`",
@@ -127,8 +127,8 @@ def package_property_mismatch(catalog: Catalog) -> Iterator[Finding]:
     for bundle, identity in _identified(catalog):
         if bundle.package and bundle.package != identity.package:
             yield Finding(
-                f'package {quoted(bundle.package)} does not match "olm.package" property '
-                f"{quoted(identity.package)}",
+                f'package {quote(bundle.package)} does not match "olm.package" property '
+                f"{quote(identity.package)}",
                 at=_at_identity(bundle, "packageName"),
                 hint=f"set `packageName` to `{bundle.package}`",
                 subject=_subject(bundle),
@@ -147,8 +147,8 @@ def invalid_image(catalog: Catalog) -> Iterator[Finding]:
         reason = _image_complaint(bundle.image)
         if reason:
             yield Finding(
-                f"package {quoted(bundle.package)} bundle {quoted(bundle.name)} image: invalid "
-                f"image pull spec {quoted(bundle.image)}: {reason}",
+                f"package {quote(bundle.package)} bundle {quote(bundle.name)} image: invalid "
+                f"image pull spec {quote(bundle.image)}: {reason}",
                 at=bundle.place.at("image"),
                 hint="write `registry/repository@digest`, in lower case and without a scheme",
                 subject=_subject(bundle),
@@ -168,9 +168,9 @@ def invalid_related_image(catalog: Catalog) -> Iterator[Finding]:
             reason = _image_complaint(related.image)
             if reason:
                 yield Finding(
-                    f"package {quoted(bundle.package)} bundle {quoted(bundle.name)} "
+                    f"package {quote(bundle.package)} bundle {quote(bundle.name)} "
                     f"relatedImages[{index}].image: invalid image pull spec "
-                    f"{quoted(related.image)}: {reason}",
+                    f"{quote(related.image)}: {reason}",
                     at=bundle.place.at("relatedImages", index, "image"),
                     hint="write `registry/repository@digest`, in lower case and without a scheme",
                     subject=_subject(bundle),
@@ -191,7 +191,7 @@ def invalid_version(catalog: Catalog) -> Iterator[Finding]:
             Version.parse(identity.version)
         except InvalidVersionError as error:
             yield Finding(
-                f"error parsing bundle {quoted(bundle.name)} version {quoted(identity.version)}: "
+                f"error parsing bundle {quote(bundle.name)} version {quote(identity.version)}: "
                 f"{error.reason}",
                 at=_at_identity(bundle, "version"),
                 hint=error.hint,
@@ -215,8 +215,8 @@ def invalid_release(catalog: Catalog) -> Iterator[Finding]:
             BuildRelease.parse(identity.release)
         except InvalidVersionError as error:
             yield Finding(
-                f"error parsing bundle {quoted(bundle.name)} release version "
-                f"{quoted(identity.release)}: {error.reason}",
+                f"error parsing bundle {quote(bundle.name)} release version "
+                f"{quote(identity.release)}: {error.reason}",
                 at=_at_identity(bundle, "release"),
                 hint=error.hint,
                 subject=_subject(bundle),
@@ -235,7 +235,7 @@ def bundle_in_no_channel(catalog: Catalog) -> Iterator[Finding]:
     for bundle in catalog.outlines.bundles:
         if bundle.package in catalog.packages and (bundle.package, bundle.name) not in listed:
             yield Finding(
-                f"package {quoted(bundle.package)}, bundle {quoted(bundle.name)} not found in any "
+                f"package {quote(bundle.package)}, bundle {quote(bundle.name)} not found in any "
                 "channel entries",
                 at=bundle.place.at("name"),
                 hint="add an entry to a channel of its package, or remove the bundle",
@@ -277,7 +277,7 @@ def bundle_name_of_release(catalog: Catalog) -> Iterator[Finding]:
             wanted = f"{package.name}-v{bundle.version}"
             if bundle.name != wanted:
                 yield Finding(
-                    f"name {quoted(bundle.name)} does not match normalized name {quoted(wanted)}",
+                    f"name {quote(bundle.name)} does not match normalized name {quote(wanted)}",
                     at=bundle.place.at("name"),
                     hint=f"name the bundle `{wanted}`",
                     subject=within(package.name, bundle=bundle.name),
@@ -346,8 +346,8 @@ def invalid_required_range(catalog: Catalog) -> Iterator[Finding]:
                 VersionRange.parse(wanted.version_range)
             except InvalidRangeError as error:
                 yield Finding(
-                    f"invalid range {quoted(wanted.version_range)} of required package "
-                    f"{quoted(wanted.package)}: {error.reason}",
+                    f"invalid range {quote(wanted.version_range)} of required package "
+                    f"{quote(wanted.package)}: {error.reason}",
                     at=bundle.place.at("properties", wanted.index, "value", "versionRange"),
                     hint=error.hint,
                     subject=_subject(bundle),
@@ -370,8 +370,8 @@ def unreadable_requirement(catalog: Catalog) -> Iterator[Finding]:
         for one in bundle.properties.others:
             for keys, problem, hint in _problems(one):
                 yield Finding(
-                    f"OLM cannot read the property {quoted(one.type)} of bundle "
-                    f"{quoted(bundle.name)}: {problem}",
+                    f"OLM cannot read the property {quote(one.type)} of bundle "
+                    f"{quote(bundle.name)}: {problem}",
                     at=bundle.place.at("properties", one.index, "value", *keys),
                     hint=hint,
                     subject=_subject(bundle),

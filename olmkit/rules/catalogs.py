@@ -14,7 +14,7 @@ from typing import TypeVar
 from olmkit.base import texts
 from olmkit.base.diagnostics import Related, Severity
 from olmkit.base.names import MAX_LABEL
-from olmkit.base.quoting import quoted
+from olmkit.base.quoting import quote
 from olmkit.catalog.blobs import wire
 from olmkit.catalog.model import NO_VERSION, Catalog, Channel, Package
 from olmkit.catalog.serve.registry_api import NAME, NAME_WORDS
@@ -39,7 +39,7 @@ def within(package: str, channel: str = "", bundle: str = "") -> str:
     return ", ".join(f"{kind} `{name}`" for kind, name in parts if name)
 
 
-def repeated(items: Iterable[T], key: Callable[[T], Hashable]) -> Iterator[tuple[T, T]]:
+def find_repeated(items: Iterable[T], key: Callable[[T], Hashable]) -> Iterator[tuple[T, T]]:
     """Yield each item whose key was there before, with the first that had it."""
     first: dict[Hashable, T] = {}
     for item in items:
@@ -75,9 +75,9 @@ def duplicate_package(catalog: Catalog) -> Iterator[Finding]:
     Fix: keep one of the two, with the channels and bundles of both.
     """
     named = (package for package in catalog.outlines.packages if package.name)
-    for package, first in repeated(named, lambda package: package.name):
+    for package, first in find_repeated(named, lambda package: package.name):
         yield Finding(
-            f"duplicate package {quoted(package.name)}",
+            f"duplicate package {quote(package.name)}",
             at=package.place.at("name"),
             hint="keep one `olm.package` for each package",
             related=(Related(first.place.at("name"), "first here"),),
@@ -102,7 +102,7 @@ def invalid_package_name(catalog: Catalog) -> Iterator[Finding]:
             reasons.append("must not contain dots" if with_dots else _LABEL_WORDS)
         if package.name and reasons:
             yield Finding(
-                f"invalid package name {quoted(package.name)}: [{' '.join(reasons)}]",
+                f"invalid package name {quote(package.name)}: [{' '.join(reasons)}]",
                 at=package.place.at("name"),
                 hint="use lower-case letters, digits and dashes only, at most 63",
             )
@@ -232,12 +232,12 @@ def unfit_icon(catalog: Catalog) -> Iterator[Finding]:
             message, field = "icon data is not an image", "base64data"
         elif icon.detected != icon.media_type:
             message = (
-                f"icon media type {quoted(icon.media_type)} does not match detected media type "
-                f"{quoted(icon.detected)}"
+                f"icon media type {quote(icon.media_type)} does not match detected media type "
+                f"{quote(icon.detected)}"
             )
             field = "mediatype"
         elif icon.detected not in _SHOWN_MEDIA_TYPES:
-            message, field = f"icons of type {quoted(icon.detected)} are not shown", "mediatype"
+            message, field = f"icons of type {quote(icon.detected)} are not shown", "mediatype"
         else:
             continue
         yield Finding(
@@ -267,7 +267,7 @@ def unservable_custom_blob(catalog: Catalog) -> Iterator[Finding]:
         for field, text in (("schema", blob.schema), ("package", blob.package)):
             if text and not NAME.fullmatch(text):
                 yield Finding(
-                    f"invalid custom schema meta: invalid {field} {quoted(text)}: must match "
+                    f"invalid custom schema meta: invalid {field} {quote(text)}: must match "
                     f"{NAME_WORDS}",
                     at=blob.place.at(field),
                     hint="use letters, digits, dots, dashes and underscores only",
@@ -301,7 +301,7 @@ def unknown_olm_schema(catalog: Catalog) -> Iterator[Finding]:
         elif close := difflib.get_close_matches(blob.schema.lower(), _OLM_SCHEMAS, n=1):
             hint = f"write `{close[0]}`"
         yield Finding(
-            f"OLM does not read the schema {quoted(blob.schema)}",
+            f"OLM does not read the schema {quote(blob.schema)}",
             at=blob.place.at("schema"),
             hint=hint,
         )
@@ -318,7 +318,7 @@ def channel_of_unknown_package(catalog: Catalog) -> Iterator[Finding]:
     for channel in catalog.outlines.channels:
         if channel.package not in catalog.packages:
             yield Finding(
-                f"unknown package {quoted(channel.package)} for channel {quoted(channel.name)}",
+                f"unknown package {quote(channel.package)} for channel {quote(channel.name)}",
                 at=channel.place.at("package"),
                 hint=_package_hint(channel.package, catalog),
             )
@@ -344,7 +344,7 @@ def unnamed_channel(catalog: Catalog) -> Iterator[Finding]:
     for channel in catalog.outlines.channels:
         if not channel.name:
             yield Finding(
-                f"package {quoted(channel.package)} contains channel with no name",
+                f"package {quote(channel.package)} contains channel with no name",
                 at=channel.place.at("name"),
                 hint="set `name`",
             )
@@ -359,9 +359,9 @@ def duplicate_channel(catalog: Catalog) -> Iterator[Finding]:
     Fix: merge the entries of both into one `olm.channel`.
     """
     named = (channel for channel in catalog.outlines.channels if channel.name)
-    for channel, first in repeated(named, lambda channel: (channel.package, channel.name)):
+    for channel, first in find_repeated(named, lambda channel: (channel.package, channel.name)):
         yield Finding(
-            f"package {quoted(channel.package)} has duplicate channel {quoted(channel.name)}",
+            f"package {quote(channel.package)} has duplicate channel {quote(channel.name)}",
             at=channel.place.at("name"),
             hint="put the entries of both into one channel",
             related=(Related(first.place.at("name"), "first here"),),
@@ -378,10 +378,10 @@ def duplicate_entry(catalog: Catalog) -> Iterator[Finding]:
     """
     for channel in catalog.outlines.channels:
         numbered = enumerate(channel.entries)
-        for (index, entry), (first, _) in repeated(numbered, lambda item: item[1].name):
+        for (index, entry), (first, _) in find_repeated(numbered, lambda item: item[1].name):
             yield Finding(
-                f"invalid package {quoted(channel.package)}, channel {quoted(channel.name)}: "
-                f"duplicate entry {quoted(entry.name)}",
+                f"invalid package {quote(channel.package)}, channel {quote(channel.name)}: "
+                f"duplicate entry {quote(entry.name)}",
                 at=channel.place.at("entries", index, "name"),
                 hint="keep one entry for each bundle",
                 related=(Related(channel.place.at("entries", first, "name"), "first here"),),
@@ -400,9 +400,9 @@ def entry_without_bundle(catalog: Catalog) -> Iterator[Finding]:
     for channel in _channels(catalog):
         missing = [entry for entry in channel.entries.values() if entry.bundle is None]
         if missing:
-            names = " ".join(sorted(texts.shortened(entry.name) for entry in missing))
+            names = " ".join(sorted(texts.shorten(entry.name) for entry in missing))
             yield Finding(
-                f"no olm.bundle blobs found in package {quoted(channel.package)} for olm.channel "
+                f"no olm.bundle blobs found in package {quote(channel.package)} for olm.channel "
                 f"entries [{names}]",
                 at=channel.place.at("entries", missing[0].index, "name"),
                 hint="add an `olm.bundle` for each entry, or remove the entry",

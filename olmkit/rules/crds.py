@@ -33,7 +33,7 @@ def crd_api_version(bundle: Bundle) -> Iterator[Finding]:
     for crd in bundle.crds:
         if crd.api_version not in API_VERSIONS:
             yield Finding(
-                f"unsupported CRD version {texts.shortened(crd.api_version)}".rstrip(),
+                f"unsupported CRD version {texts.shorten(crd.api_version)}".rstrip(),
                 at=crd.at("apiVersion"),
                 hint=f"write `{API_VERSIONS[0]}`",
             )
@@ -61,7 +61,7 @@ def crd_name(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: correct the name, the plural or the group.
     """
-    yield from _judge(bundle, definition_errors.of_name)
+    yield from _check(bundle, definition_errors.check_name)
 
 
 @rule("CRD005", "crd-metadata")
@@ -73,7 +73,7 @@ def crd_metadata(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: correct the field.
     """
-    yield from _judge(bundle, lambda crd: field_errors.object_metadata(crd.metadata))
+    yield from _check(bundle, lambda crd: field_errors.object_metadata(crd.metadata))
 
 
 @rule("CRD006", "crd-group")
@@ -84,7 +84,7 @@ def crd_group(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: use a domain that you own, such as `cache.example.com`.
     """
-    yield from _judge(bundle, definition_errors.of_group)
+    yield from _check(bundle, definition_errors.check_group)
 
 
 @rule("CRD007", "crd-scope")
@@ -95,7 +95,7 @@ def crd_scope(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: write `scope: Namespaced` or `scope: Cluster`.
     """
-    yield from _judge(bundle, definition_errors.of_scope)
+    yield from _check(bundle, definition_errors.check_scope)
 
 
 @rule("CRD008", "crd-version-name")
@@ -107,7 +107,7 @@ def crd_version_name(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: correct the name.
     """
-    yield from _judge(bundle, definition_errors.of_version_names)
+    yield from _check(bundle, definition_errors.check_version_names)
 
 
 @rule("CRD009", "crd-storage-version")
@@ -118,7 +118,7 @@ def crd_storage_version(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: set `storage: true` for one version, and `false` for all others.
     """
-    yield from _judge(bundle, definition_errors.of_storage)
+    yield from _check(bundle, definition_errors.check_storage)
 
 
 @rule("CRD010", "crd-first-version")
@@ -129,7 +129,7 @@ def crd_first_version(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: remove `spec.version`.
     """
-    yield from _judge(bundle, definition_errors.of_first_version)
+    yield from _check(bundle, definition_errors.check_first_version)
 
 
 @rule("CRD011", "crd-names")
@@ -141,7 +141,7 @@ def crd_names(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: correct the name.
     """
-    yield from _judge(bundle, definition_errors.of_names)
+    yield from _check(bundle, definition_errors.check_names)
 
 
 @rule("CRD012", "crd-protected-group")
@@ -154,7 +154,7 @@ def crd_protected_group(bundle: Bundle) -> Iterator[Finding]:
     Fix: use a group that you own. Or set the annotation to the URL of the approval, or to a
     reason that begins with `unapproved`.
     """
-    yield from _judge(bundle, definition_errors.of_approval)
+    yield from _check(bundle, definition_errors.check_approval)
 
 
 @rule("CRD013", "crd-deprecation-warning")
@@ -166,7 +166,7 @@ def crd_deprecation_warning(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: shorten it, or set `deprecated: true`.
     """
-    yield from _judge(bundle, definition_errors.of_deprecation)
+    yield from _check(bundle, definition_errors.check_deprecation)
 
 
 @rule("CRD014", "crd-column")
@@ -177,7 +177,7 @@ def crd_column(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: write a name, a type and a JSON path that begins with a dot.
     """
-    yield from _judge(bundle, definition_errors.of_columns)
+    yield from _check(bundle, definition_errors.check_columns)
 
 
 @rule("CRD015", "crd-selectable-field")
@@ -189,7 +189,7 @@ def crd_selectable_field(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: correct the path.
     """
-    yield from _judge(bundle, definition_errors.of_selectable_fields)
+    yield from _check(bundle, definition_errors.check_selectable_fields)
 
 
 @rule("CRD016", "crd-scale")
@@ -201,7 +201,7 @@ def crd_scale(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: correct the path.
     """
-    yield from _judge(bundle, lambda crd: definition_errors.of_scale(crd, status=False))
+    yield from _check(bundle, lambda crd: definition_errors.check_scale(crd, status=False))
 
 
 @rule("CRD017", "crd-schema-place")
@@ -213,7 +213,7 @@ def crd_schema_place(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: keep one of the two.
     """
-    yield from _judge(bundle, definition_errors.of_top_and_versions)
+    yield from _check(bundle, definition_errors.check_top_and_versions)
 
 
 @rule("CRD018", "crd-conversion")
@@ -225,7 +225,7 @@ def crd_conversion(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: complete the webhook, or set the strategy to `None`.
     """
-    yield from _judge(bundle, conversion_errors.of_conversion)
+    yield from _check(bundle, conversion_errors.check_conversion)
 
 
 @rule("CRD019", "crd-preserve-unknown-fields")
@@ -238,7 +238,7 @@ def crd_preserve_unknown_fields(bundle: Bundle) -> Iterator[Finding]:
     Fix: convert the CRD to v1, or write `preserveUnknownFields: false`. Where you need
     unknown fields, write `x-kubernetes-preserve-unknown-fields: true` in the schema.
     """
-    yield from _judge(bundle, definition_errors.of_preserve_unknown_fields)
+    yield from _check(bundle, definition_errors.check_preserve_unknown_fields)
 
 
 @rule("CRD030", "crd-not-served", suite=SOUND_SUITE)
@@ -311,7 +311,7 @@ def crd_scale_status(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: write a path below `.status`.
     """
-    yield from _judge(bundle, lambda crd: definition_errors.of_scale(crd, status=True))
+    yield from _check(bundle, lambda crd: definition_errors.check_scale(crd, status=True))
 
 
 @rule("CRD035", "crd-cert-manager", severity=Severity.WARNING, suite=SOUND_SUITE)
@@ -334,7 +334,7 @@ def crd_cert_manager(bundle: Bundle) -> Iterator[Finding]:
                 )
 
 
-def _judge(
+def _check(
     bundle: Bundle, check: Callable[[CustomResourceDefinition], Errors]
 ) -> Iterator[Finding]:
     for crd in bundle.crds:

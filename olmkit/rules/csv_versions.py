@@ -118,7 +118,7 @@ def min_kube_version(bundle: Bundle) -> Iterator[Finding]:
     value = csv.min_kube_version if csv else ""
     if csv is not None and value.strip() and not is_strict_version(value):
         yield Finding(
-            f"csv.Spec.MinKubeVersion has an invalid value: {texts.shortened(value)}",
+            f"csv.Spec.MinKubeVersion has an invalid value: {texts.shorten(value)}",
             at=csv.at("spec", "minKubeVersion"),
             hint="write three numbers without `v`, such as `1.28.0`",
             fix=_plain_version_fix(csv.document, ("spec", "minKubeVersion"), value),

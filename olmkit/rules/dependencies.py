@@ -107,7 +107,7 @@ def dependency_unreadable(bundle: Bundle) -> Iterator[Finding]:
         if not _is_readable(entry):
             known = entry.type in _SHAPES
             yield Finding(
-                f"couldn't parse dependency of type {texts.shortened(entry.type)}".rstrip(),
+                f"couldn't parse dependency of type {texts.shorten(entry.type)}".rstrip(),
                 at=entry.at("value") if known else entry.at("type"),
                 hint=_SHAPES[entry.type]
                 if known
@@ -210,7 +210,7 @@ def dependency_repeated(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: remove or correct it.
     """
-    yield from _repeated(bundle.dependencies, "dependency")
+    yield from _find_repeated(bundle.dependencies, "dependency")
 
 
 @rule("MET048", "dependency-on-itself", suite=SOUND_SUITE)
@@ -331,13 +331,13 @@ def constraint_content(bundle: Bundle) -> Iterator[Finding]:
         if entry.type != "olm.constraint" or not isinstance(entry.value, Mapping):
             continue
         for problem in constraints.read(entry.value).problems:
-            if not _is_judged_alone(entry, problem):
+            if not _is_checked_separately(entry, problem):
                 yield Finding(
                     problem.message, at=entry.at("value", *problem.keys), hint=problem.hint
                 )
 
 
-def _is_judged_alone(entry: FileProperty, problem: constraints.ConstraintProblem) -> bool:
+def _is_checked_separately(entry: FileProperty, problem: constraints.ConstraintProblem) -> bool:
     """Return whether a separate rule has a problem of the constraint at the top."""
     said = [atom for atom in _ATOMS if atom in entry.value]
     if not problem.keys:
@@ -449,7 +449,7 @@ def property_repeated(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: remove or correct it.
     """
-    yield from _repeated(
+    yield from _find_repeated(
         tuple(entry for entry in bundle.properties if entry.type != MAX_OPENSHIFT), "property"
     )
 
@@ -531,7 +531,7 @@ def json_value(text: str) -> Any:
         return None
 
 
-def _repeated(entries: tuple[FileProperty, ...], noun: str) -> Iterator[Finding]:
+def _find_repeated(entries: tuple[FileProperty, ...], noun: str) -> Iterator[Finding]:
     seen: dict[bytes, FileProperty] = {}
     for entry in entries if len(entries) > 1 else ():
         key = documents.dump_json([entry.type, entry.value])

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from olmkit.base.diagnostics import Related
-from olmkit.base.quoting import quoted
+from olmkit.base.quoting import quote
 from olmkit.catalog.blobs import wire
 from olmkit.catalog.blobs.outline import DeprecationOutline, DeprecationsOutline
 from olmkit.catalog.model import Catalog, Package
-from olmkit.rules.catalogs import repeated, within
+from olmkit.rules.catalogs import find_repeated, within
 from olmkit.rules.engine import CATALOG, Finding, rule
 
 _SCHEMAS = (wire.PACKAGE, wire.CHANNEL, wire.BUNDLE)
@@ -43,7 +43,7 @@ def deprecations_of_unknown_package(catalog: Catalog) -> Iterator[Finding]:
     for blob in catalog.outlines.deprecations:
         if blob.package and blob.package not in catalog.packages:
             yield Finding(
-                f"cannot apply deprecations to an unknown package {quoted(blob.package)}",
+                f"cannot apply deprecations to an unknown package {quote(blob.package)}",
                 at=blob.place.at("package"),
                 hint="correct the name, or remove the deprecations",
             )
@@ -58,9 +58,9 @@ def repeated_deprecations(catalog: Catalog) -> Iterator[Finding]:
     Fix: merge the entries of both.
     """
     known = (blob for blob in catalog.outlines.deprecations if blob.package in catalog.packages)
-    for blob, first in repeated(known, lambda blob: blob.package):
+    for blob, first in find_repeated(known, lambda blob: blob.package):
         yield Finding(
-            f"expected a maximum of one deprecation per package: {quoted(blob.package)}",
+            f"expected a maximum of one deprecation per package: {quote(blob.package)}",
             at=blob.place.at("package"),
             hint="put the entries of both into one `olm.deprecations`",
             related=(Related(first.place.at("package"), "first here"),),
@@ -79,7 +79,7 @@ def deprecation_without_schema(catalog: Catalog) -> Iterator[Finding]:
         if not entry.schema:
             yield Finding(
                 f"schema must be set for deprecation entry [{index}] for package "
-                f"{quoted(blob.package)}",
+                f"{quote(blob.package)}",
                 at=blob.place.at("entries", index, "reference"),
                 hint=f"set `schema` to one of {', '.join(f'`{name}`' for name in _SCHEMAS)}",
             )
@@ -95,12 +95,12 @@ def repeated_deprecation(catalog: Catalog) -> Iterator[Finding]:
     """
     for blob in catalog.outlines.deprecations:
         numbered = [item for item in enumerate(blob.entries) if item[1].schema]
-        for (index, entry), (first, _) in repeated(
+        for (index, entry), (first, _) in find_repeated(
             numbered, lambda item: (item[1].schema, item[1].name)
         ):
             yield Finding(
                 f"duplicate deprecation entry {_reference(entry)} for package "
-                f"{quoted(blob.package)}",
+                f"{quote(blob.package)}",
                 at=blob.place.at("entries", index, "reference"),
                 hint="keep one of the two",
                 related=(Related(blob.place.at("entries", first, "reference"), "first here"),),
@@ -118,8 +118,8 @@ def deprecation_of_unknown_bundle(catalog: Catalog) -> Iterator[Finding]:
     for package, blob, index, entry in _entries(catalog):
         if entry.schema == wire.BUNDLE and entry.name not in package.bundles:
             yield Finding(
-                f"cannot deprecate bundle {quoted(entry.name)} for package "
-                f"{quoted(blob.package)}: bundle not found",
+                f"cannot deprecate bundle {quote(entry.name)} for package "
+                f"{quote(blob.package)}: bundle not found",
                 at=blob.place.at("entries", index, "reference", "name"),
                 hint="correct the name, or remove the entry",
             )
@@ -139,8 +139,8 @@ def deprecation_of_unknown_channel(catalog: Catalog) -> Iterator[Finding]:
         # A default channel that does not exist counts as an empty one.
         if not entry.name or entry.name != package.default_channel:
             yield Finding(
-                f"cannot deprecate channel {quoted(entry.name)} for package "
-                f"{quoted(blob.package)}: channel not found",
+                f"cannot deprecate channel {quote(entry.name)} for package "
+                f"{quote(blob.package)}: channel not found",
                 at=blob.place.at("entries", index, "reference", "name"),
                 hint="correct the name, or remove the entry",
             )
@@ -158,8 +158,8 @@ def deprecation_of_named_package(catalog: Catalog) -> Iterator[Finding]:
     for _, blob, index, entry in _entries(catalog):
         if entry.schema == wire.PACKAGE and entry.name:
             yield Finding(
-                f"package name must be empty for deprecated package {quoted(blob.package)} "
-                f"(specified {quoted(entry.name)})",
+                f"package name must be empty for deprecated package {quote(blob.package)} "
+                f"(specified {quote(entry.name)})",
                 at=blob.place.at("entries", index, "reference", "name"),
                 hint="leave out `name`",
             )
@@ -177,7 +177,7 @@ def deprecation_of_unknown_schema(catalog: Catalog) -> Iterator[Finding]:
         if entry.schema and entry.schema not in _SCHEMAS:
             yield Finding(
                 f"cannot deprecate object {_reference(entry)} referenced by entry {index} for "
-                f"package {quoted(blob.package)}: object schema unknown",
+                f"package {quote(blob.package)}: object schema unknown",
                 at=blob.place.at("entries", index, "reference", "schema"),
                 hint=f"set `schema` to one of {', '.join(f'`{name}`' for name in _SCHEMAS)}",
             )
@@ -228,6 +228,5 @@ def _entries(
 
 def _reference(entry: DeprecationOutline) -> str:
     return (
-        f"declcfg.PackageScopedReference{{Schema:{quoted(entry.schema)}, "
-        f"Name:{quoted(entry.name)}}}"
+        f"declcfg.PackageScopedReference{{Schema:{quote(entry.schema)}, Name:{quote(entry.name)}}}"
     )

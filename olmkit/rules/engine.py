@@ -419,7 +419,7 @@ def _run_one(
                 rule=entry.code,
                 name=entry.name,
                 severity=severities.get(entry.code, finding.severity or entry.severity),
-                message=_shown(finding.message),
+                message=_format_message(finding.message),
                 at=finding.at,
                 subject=finding.subject,
                 hint=finding.hint,
@@ -435,7 +435,7 @@ def _run_one(
         )
 
 
-def crashed(diagnostics: Iterable[Diagnostic]) -> bool:
+def has_crashed(diagnostics: Iterable[Diagnostic]) -> bool:
     """Return whether a rule stopped because of a bug in olmkit."""
     return any(found.rule == CRASH for found in diagnostics)
 
@@ -486,7 +486,7 @@ def _load(subject: str, suites: frozenset[str] | None = None) -> None:
             _loaded.add(module)
 
 
-def _shown(message: str) -> str:
+def _format_message(message: str) -> str:
     """Return the message on one line; `Diagnostic` limits its length."""
     return message.replace("\n", "\\n") if "\n" in message else message
 

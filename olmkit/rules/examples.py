@@ -158,7 +158,7 @@ def api_without_example(bundle: Bundle) -> Iterator[Finding]:
     shown = {gvk_of(item) for item in examples.items}
     for gvk in sorted(set(provided_apis(examples.csv)) - shown):
         yield Finding(
-            f"{texts.shortened(str(gvk))}: provided API should have an example annotation",
+            f"{texts.shorten(str(gvk))}: provided API should have an example annotation",
             at=_at(examples),
             hint=f"add a `{gvk.kind}` to `{examples.annotation}`",
         )

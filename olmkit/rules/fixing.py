@@ -21,7 +21,7 @@ _MAX_ROUNDS: Final = 10
 _MAX_SINGLE: Final = 200  # fixes that are tried one by one, where all at once lead to an error
 
 
-class Fixed(NamedTuple):
+class FixedFiles(NamedTuple):
     """The files after all fixes, what is still found, and how many fixes were applied."""
 
     tree: Tree
@@ -29,21 +29,21 @@ class Fixed(NamedTuple):
     fixes: int
 
 
-def fixed(tree: Tree, root: str, judge: Judge) -> Fixed:
+def apply_fixes(tree: Tree, root: str, judge: Judge) -> FixedFiles:
     """Return the files with all fixes of findings of `judge`, whose paths start with `root`."""
     found = judge(tree)
     applied = 0
     for _ in range(_MAX_ROUNDS):
         wanted = [one.fix for one in found if one.fix is not None]
-        step = _applied(tree, root, wanted, found, judge) if wanted else None
+        step = _apply(tree, root, wanted, found, judge) if wanted else None
         if step is None:
             break
         tree, found, done = step
         applied += done
-    return Fixed(tree, found, applied)
+    return FixedFiles(tree, found, applied)
 
 
-def _applied(
+def _apply(
     tree: Tree, root: str, wanted: Sequence[Fix], found: Sequence[Diagnostic], judge: Judge
 ) -> tuple[Tree, Sequence[Diagnostic], int] | None:
     """Return the next state; None if no fix of `wanted` is allowed or changes anything."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from olmkit.base import texts
 from olmkit.base.diagnostics import Severity
-from olmkit.base.quoting import quoted
+from olmkit.base.quoting import quote
 from olmkit.base.versions import InvalidRangeError, VersionRange
 from olmkit.catalog.graph import links as graph
 from olmkit.catalog.model import Catalog, Channel, Entry
@@ -67,11 +67,9 @@ def several_channel_heads(catalog: Catalog) -> Iterator[Finding]:
     for channel in _channels(catalog):
         heads = graph.heads(channel)
         if len(heads) > 1:
-            newest, *others = graph.by_descending_version(
-                {name: channel.entries[name] for name in heads}
-            )
+            newest, *others = graph.sort_by_version({name: channel.entries[name] for name in heads})
             yield Finding(
-                f"multiple channel heads found in graph: {', '.join(map(texts.shortened, heads))}",
+                f"multiple channel heads found in graph: {', '.join(map(texts.shorten, heads))}",
                 at=channel.place.at("entries", newest.index, "name"),
                 hint=f"let `{newest.name}` replace `{others[0].name}`"
                 + (" and skip the others" if others[1:] else "")
@@ -111,7 +109,7 @@ def stranded_entries(catalog: Catalog) -> Iterator[Finding]:
     replace them.
     """
     for channel, head, chain in _chains(catalog):
-        lost = () if chain.cycle else graph.stranded(channel, chain)
+        lost = () if chain.cycle else graph.stranded_entries(channel, chain)
         if lost:
             first = channel.entries[lost[0]]
             yield Finding(
@@ -159,7 +157,7 @@ def invalid_skip_range(catalog: Catalog) -> Iterator[Finding]:
                 VersionRange.parse(entry.skip_range)
             except InvalidRangeError as error:
                 yield Finding(
-                    f"invalid skipRange {quoted(entry.skip_range)}: {error.reason}",
+                    f"invalid skipRange {quote(entry.skip_range)}: {error.reason}",
                     at=channel.place.at("entries", entry.index, "skipRange"),
                     hint=error.hint,
                     subject=within(channel.package, channel.name, entry.name),
@@ -179,7 +177,7 @@ def skip_range_of_itself(catalog: Catalog) -> Iterator[Finding]:
             wanted = graph.skip_range(entry)
             if wanted is not None and entry.bundle and entry.version.version in wanted:
                 yield Finding(
-                    f"skipRange {quoted(entry.skip_range)} includes the version of its entry, "
+                    f"skipRange {quote(entry.skip_range)} includes the version of its entry, "
                     f"{entry.version.version}",
                     at=channel.place.at("entries", entry.index, "skipRange"),
                     hint=f"end it with `<{entry.version.version}`",
@@ -212,7 +210,7 @@ def channel_of_deprecated_bundles(catalog: Catalog) -> Iterator[Finding]:
                 if any(bundle.deprecation is None for bundle in bundles):
                     continue
                 yield Finding(
-                    f"all bundles of channel {quoted(channel.name)} are deprecated, "
+                    f"all bundles of channel {quote(channel.name)} are deprecated, "
                     "but not the channel",
                     at=channel.place.at("name"),
                     hint="add an entry for the channel to `olm.deprecations`",

@@ -176,7 +176,7 @@ def no_manifests(bundle: Bundle) -> Iterator[Finding]:
     else:
         hint = "put the manifests into this folder"
     yield Finding(
-        f"The directory {texts.shortened(directory)} contains no yaml files",
+        f"The directory {texts.shorten(directory)} contains no yaml files",
         at=_at(bundle, model.MANIFESTS) if bundle.annotations_document else bundle.place(),
         hint=hint,
     )

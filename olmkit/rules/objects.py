@@ -223,7 +223,7 @@ def empty_manifest(bundle: Bundle) -> Iterator[Finding]:
             kind = objects.scalar_text(objects.mapping(later[0].value).get("kind")) or "object"
             yield Finding(
                 "the first document of the file is empty, and the "
-                f"{texts.shortened(kind)} comes after it",
+                f"{texts.shorten(kind)} comes after it",
                 at=later[0].at(),
                 hint="remove the `---` before it; only the first document is read",
             )
@@ -243,7 +243,7 @@ def unsupported_kind(bundle: Bundle) -> Iterator[Finding]:
     for resource in _resources(bundle):
         if resource.kind not in KINDS:
             yield Finding(
-                f"{texts.shortened(str(resource.gvk))}: unsupported media type registry+v1 "
+                f"{texts.shorten(str(resource.gvk))}: unsupported media type registry+v1 "
                 "for bundle object",
                 at=resource.at("kind"),
                 hint=_unsupported_hint(resource.kind),
@@ -264,7 +264,7 @@ def object_metadata(bundle: Bundle) -> Iterator[Finding]:
         if resource.kind in KINDS:
             for problem in field_errors.object_metadata(resource.metadata):
                 yield Finding(
-                    f"{texts.shortened(resource.name)}: error validating object: {problem.message}",
+                    f"{texts.shorten(resource.name)}: error validating object: {problem.message}",
                     at=resource.at(*problem.keys),
                     hint="remove it: OLM sets the namespace"
                     if problem.keys[-1] == "namespace"
@@ -433,7 +433,7 @@ def misfit_finding(document: Document, difference: TypeDifference) -> Finding:
                 fix=fixes.rename_key(document, difference.keys, difference.wanted),
             )
         case TypeMisfit.UNKNOWN:
-            near = typed.near(str(key), difference.type)
+            near = typed.closest_field(str(key), difference.type)
             return Finding(
                 f"`{field}` is not known",
                 at=document.at_key(*difference.keys),

@@ -37,7 +37,7 @@ class RbacRule(NamedTuple):
         )
 
 
-def of_csv(bundle: Bundle) -> Iterator[RbacRule]:
+def csv_rules(bundle: Bundle) -> Iterator[RbacRule]:
     """Yield the rules of `clusterPermissions`, then those of `permissions`."""
     csv = bundle.csv
     for section in ("clusterPermissions", "permissions") if csv else ():
@@ -50,7 +50,7 @@ def of_csv(bundle: Bundle) -> Iterator[RbacRule]:
                 yield _permission(kube.mapping(value), csv.document, keys)
 
 
-def of_roles(bundle: Bundle) -> Iterator[RbacRule]:
+def role_rules(bundle: Bundle) -> Iterator[RbacRule]:
     """Yield the rules of the Roles and ClusterRoles among the manifests."""
     for resource in objects.resources(bundle):
         if resource.kind in ROLES:
@@ -60,8 +60,8 @@ def of_roles(bundle: Bundle) -> Iterator[RbacRule]:
 
 def every(bundle: Bundle) -> Iterator[RbacRule]:
     """Yield every rule of the bundle."""
-    yield from of_csv(bundle)
-    yield from of_roles(bundle)
+    yield from csv_rules(bundle)
+    yield from role_rules(bundle)
 
 
 def _permission(value: Mapping[str, Any], document: Document, keys: tuple[Key, ...]) -> RbacRule:

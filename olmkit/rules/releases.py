@@ -75,7 +75,7 @@ def stranded_version(release: CatalogRelease) -> Iterator[Finding]:
         for blocked, names in lost.items():
             them = "it" if len(names) == 1 else "them"
             yield Finding(
-                f"no upgrade leads to `{head}` from {_listed(names)}"
+                f"no upgrade leads to `{head}` from {_list_names(names)}"
                 + (f": {blocked}" if blocked else ""),
                 at=channel.place.at("entries"),
                 hint=f"let `{head}` skip {them}, or cover {them} with its `skipRange`",
@@ -100,7 +100,7 @@ def endless_upgrade(release: CatalogRelease) -> Iterator[Finding]:
         ]
         if lost:
             yield Finding(
-                f"upgrades form a cycle and never end at `{head}` from {_listed(lost)}",
+                f"upgrades form a cycle and never end at `{head}` from {_list_names(lost)}",
                 at=channel.place.at("entries"),
                 hint="no entry below the head may replace, skip or cover what is above it",
                 subject=within(channel.package, channel.name),
@@ -234,7 +234,7 @@ def stranded_version_of_v1(release: CatalogRelease) -> Iterator[Finding]:
         for newest, names in lost.items():
             them = "it" if len(names) == 1 else "them"
             yield Finding(
-                f"no upgrade of OLM v1 leads to `{newest}` from {_listed(names)}",
+                f"no upgrade of OLM v1 leads to `{newest}` from {_list_names(names)}",
                 at=channel.place.at("entries"),
                 hint=f"let `{newest}` skip {them}, or cover {them} with its `skipRange`",
                 subject=within(channel.package, channel.name),
@@ -281,7 +281,7 @@ def shadowed_entries(release: CatalogRelease) -> Iterator[Finding]:
     start the `skipRange` of later entries at their version.
     """
     for channel, _, upgrade_paths in _upgrade_paths(release):
-        found = shadows.of_channel(channel, upgrade_paths)
+        found = shadows.find_shadows(channel, upgrade_paths)
         for some in (
             [one for one in found if one.is_skipped],
             [one for one in found if not one.is_skipped],
@@ -291,7 +291,7 @@ def shadowed_entries(release: CatalogRelease) -> Iterator[Finding]:
             said, fix = _shadow_words(some)
             yield Finding(
                 f"no upgrade of OLM v0 stops at "
-                f"{_listed([one.entry.name for one in some], most=3)}: {said}",
+                f"{_list_names([one.entry.name for one in some], most=3)}: {said}",
                 at=channel.place.at("entries", some[0].entry.index, "name"),
                 hint=f"if clusters must pass through {_them(some)}, {fix}",
                 subject=within(channel.package, channel.name),
@@ -301,7 +301,7 @@ def shadowed_entries(release: CatalogRelease) -> Iterator[Finding]:
 def _shadow_words(some: list[Shadow]) -> tuple[str, str]:
     """Return the obstacle before the entries, and a hint."""
     others = list(dict.fromkeys(name for one in some for name in one.by))
-    one, listed, them = len(others) == 1, _listed(others, most=2), _them(some)
+    one, listed, them = len(others) == 1, _list_names(others, most=2), _them(some)
     if some[0].is_skipped:
         return (
             f"{listed} {'skips' if one else 'skip'} {them}",
@@ -347,7 +347,7 @@ def _upgrade_paths(release: CatalogRelease) -> Iterator[tuple[Channel, str, list
             yield channel, upgrade_paths[0].newest, upgrade_paths
 
 
-def _listed(names: list[str], *, most: int = _MOST_NAMES) -> str:
+def _list_names(names: list[str], *, most: int = _MOST_NAMES) -> str:
     shown = ", ".join(f"`{name}`" for name in names[:most])
     more = len(names) - most
     return shown if more <= 0 else f"{shown} and {more} more"

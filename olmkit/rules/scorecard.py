@@ -63,7 +63,7 @@ def run(name: str, bundle: Bundle) -> tuple[ScorecardResult, ...]:
     """Return the results of the built-in test of that name."""
     problems = _problems(bundle)
     if problems:
-        messages = tuple(_shown(found) for found in problems)
+        messages = tuple(_format_finding(found) for found in problems)
         return (ScorecardResult(state=FAIL, errors=("the bundle cannot be loaded", *messages)),)
     if not name:
         return failure("test name argument is required")
@@ -80,7 +80,7 @@ def _problems(bundle: Bundle) -> list[Diagnostic]:
     return [one for one in found if one.severity is Severity.ERROR]
 
 
-def _shown(found: Diagnostic) -> str:
+def _format_finding(found: Diagnostic) -> str:
     place = f"{found.at}: " if found.at else ""
     return f"{str(found.severity).capitalize()}: {place}{found.rule}: {found.message}"
 
@@ -88,8 +88,8 @@ def _shown(found: Diagnostic) -> str:
 def _bundle_validation(bundle: Bundle) -> ScorecardResult:
     rules = engine.choose(engine.profile("operator-sdk"), ignore=_GENERIC)
     found = engine.run(bundle, rules)
-    errors = tuple(_shown(one) for one in found if one.severity is Severity.ERROR)
-    warnings = tuple(_shown(one) for one in found if one.severity is Severity.WARNING)
+    errors = tuple(_format_finding(one) for one in found if one.severity is Severity.ERROR)
+    warnings = tuple(_format_finding(one) for one in found if one.severity is Severity.WARNING)
     return _result(errors, warnings)
 
 
@@ -118,7 +118,7 @@ def _crds_have_validation(bundle: Bundle) -> ScorecardResult:
     for sample in samples:
         wrong = list(_wrong_parts(sample, "spec", "status"))
         errors += wrong
-        for crd, version in _served(bundle, sample) if not wrong else ():
+        for crd, version in _find_served(bundle, sample) if not wrong else ():
             schema = _schema(crd, version)
             if schema is None:
                 named = f"{crd.defined_kind}/{objects.scalar_text(version.get('name'))}"
@@ -133,7 +133,7 @@ def _crds_have_validation(bundle: Bundle) -> ScorecardResult:
     return result._replace(state=FAIL) if failed else result
 
 
-def _served(
+def _find_served(
     bundle: Bundle, sample: Mapping[str, Any]
 ) -> Iterator[tuple[CustomResourceDefinition, Mapping[str, Any]]]:
     """Return the CRD versions with the version and kind of the sample, in any group."""
@@ -209,7 +209,7 @@ def _spec_descriptor_problems(bundle: Bundle, sample: Mapping[str, Any]) -> Prob
     wrong = list(_wrong_parts(sample, "spec"))
     if wrong:
         return wrong, [], True
-    owned = _owned(bundle, sample)
+    owned = _find_owned(bundle, sample)
     if owned is None:
         return [_not_owned(sample)], [], True
     described = {
@@ -222,7 +222,7 @@ def _spec_descriptor_problems(bundle: Bundle, sample: Mapping[str, Any]) -> Prob
 
 
 def _status_descriptor_problems(bundle: Bundle, sample: Mapping[str, Any]) -> Problems:
-    owned = _owned(bundle, sample)
+    owned = _find_owned(bundle, sample)
     if owned is None:
         return [_not_owned(sample)], [], True
     wrong = list(_wrong_parts(sample, "status"))
@@ -245,7 +245,7 @@ def _status_descriptor_problems(bundle: Bundle, sample: Mapping[str, Any]) -> Pr
     return [f"{name} does not have a status descriptor"], [suggestion], True
 
 
-def _owned(bundle: Bundle, sample: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def _find_owned(bundle: Bundle, sample: Mapping[str, Any]) -> Mapping[str, Any] | None:
     gvk = examples.gvk_of(sample)
     for one in bundle.csv.owned_crds if bundle.csv else ():
         if (one.gvk.kind, one.gvk.version) == (gvk.kind, gvk.version):

@@ -210,7 +210,7 @@ class Children:
 
     async def _realign(self, found: Manifest, wanted: Manifest) -> bool:
         """Change the numbers of ports that differ; return whether any did."""
-        aligned = coverage.realigned(found, wanted)
+        aligned = coverage.realign_ports(found, wanted)
         if changes.same(aligned, found):
             return False
         await self._client.patch(found, aligned, locked=True)
@@ -230,14 +230,14 @@ class Children:
             return False
         known, normal = self._normal.get((objects.gvk(wanted), _key(wanted)), ("", None))
         return coverage.covers(found, wanted) or (
-            known == digest and changes.same(coverage.projected(found, wanted), normal)
+            known == digest and changes.same(coverage.project(found, wanted), normal)
         )
 
     def _remember(self, wanted: Manifest, made: Manifest) -> None:
         """Remember the values that the server stores in a different form than they were applied."""
         key = (objects.gvk(wanted), _key(wanted))
         self._normal.pop(key, None)
-        normal = coverage.projected(made, wanted)
+        normal = coverage.project(made, wanted)
         if not changes.same(normal, wanted):
             self._normal[key] = (_digest(wanted), normal)
         while len(self._normal) > _REMEMBERED:

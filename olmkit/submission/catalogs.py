@@ -81,9 +81,9 @@ def read(operator: Operator, name: str, template: TemplateFile | None) -> Render
     folder = operator.shown_catalog(name)
     try:
         blobs = list(fbc.load(operator.catalogs[name]))
-        meaning = model.of_blobs(blobs)
+        meaning = model.from_blobs(blobs)
     except InputError as error:
-        return RenderedCatalog(name=name, error=_below(error, folder))
+        return RenderedCatalog(name=name, error=_with_folder(error, folder))
     bundles = [(blob, blob.fields) for blob in blobs if blob.schema == wire.BUNDLE]
     inlined = next((blob for blob, fields in bundles if _has_objects(fields)), None)
     return RenderedCatalog(
@@ -100,10 +100,10 @@ def read(operator: Operator, name: str, template: TemplateFile | None) -> Render
     )
 
 
-def _below(error: InputError, folder: str) -> InputError:
+def _with_folder(error: InputError, folder: str) -> InputError:
     from olmkit.base import diagnostics
 
-    found: tuple[Diagnostic, ...] = diagnostics.below(folder, error.diagnostics)
+    found: tuple[Diagnostic, ...] = diagnostics.prefix_paths(folder, error.diagnostics)
     return InputError(found[0].message if found else error.message, error.hint, found)
 
 
@@ -142,10 +142,10 @@ def _differences(
         yield f"the template cannot be rendered: {error.message}"
         return
     is_semver = file.template.kind is Kind.SEMVER
-    yield from _compared(_written(expected, is_semver), _written(blobs, is_semver))
+    yield from _compare(_dump_blobs(expected, is_semver), _dump_blobs(blobs, is_semver))
 
 
-def _written(blobs: Sequence[Blob], is_semver: bool) -> dict[str, bytes]:
+def _dump_blobs(blobs: Sequence[Blob], is_semver: bool) -> dict[str, bytes]:
     """Return the blobs other than bundles as they are written, by name."""
     found: dict[str, bytes] = {}
     for blob in blobs:
@@ -154,7 +154,7 @@ def _written(blobs: Sequence[Blob], is_semver: bool) -> dict[str, bytes]:
         shape = wire.SHAPES.get(blob.schema)
         value = blob.value
         if shape is not None:
-            value = shapes.written(shape, blob.fields)
+            value = shapes.dump(shape, blob.fields)
         if blob.schema == wire.PACKAGE and is_semver:
             # They come from the bundle's CSV, which the catalog need not have.
             value = {key: value[key] for key in ("schema", "name", "defaultChannel")}
@@ -163,7 +163,7 @@ def _written(blobs: Sequence[Blob], is_semver: bool) -> dict[str, bytes]:
     return found
 
 
-def _compared(expected: Mapping[str, bytes], found: Mapping[str, bytes]) -> Iterator[str]:
+def _compare(expected: Mapping[str, bytes], found: Mapping[str, bytes]) -> Iterator[str]:
     for label in sorted({*expected, *found}):
         if label not in found:
             yield f"the catalog lacks {label}"

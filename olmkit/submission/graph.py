@@ -55,12 +55,12 @@ def edges(operator: Operator, channel: str) -> Edges:
                 replaced = by_name.get(name) or by_number.get(number)
                 if replaced is not None:
                     found.setdefault(replaced.folder, set()).add(new.folder)
-            for skipped in _skipped(new, versions):
+            for skipped in _find_skipped(new, versions):
                 found.setdefault(skipped.folder, set()).add(new.folder)
     return {folder: frozenset(following) for folder, following in found.items()}
 
 
-def _skipped(new: VersionFolder, versions: Sequence[VersionFolder]) -> Iterator[VersionFolder]:
+def _find_skipped(new: VersionFolder, versions: Sequence[VersionFolder]) -> Iterator[VersionFolder]:
     """Yield the other versions in the skip range."""
     if not new.skip_range:
         return

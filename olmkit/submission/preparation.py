@@ -105,7 +105,7 @@ def version_files(new: NewVersion) -> Tree:
     return Tree(files)
 
 
-def needed_openshift(bundle: Bundle) -> str:
+def derive_openshift(bundle: Bundle) -> str:
     """Return `com.redhat.openshift.versions` for a bundle with `minKubeVersion` only.
 
     Empty when the bundle has a value, or does not name the oldest Kubernetes that it works with:
@@ -165,7 +165,7 @@ def _scalar(value: str) -> str:
 def release_file(new: NewVersion, operator: Operator) -> bytes:
     """Return a new `release-config.yaml` for the templates that `ci.yaml` maps."""
     listed = []
-    for name, kind in mapped(operator).items():
+    for name, kind in mapped_templates(operator).items():
         entry: dict[str, Any] = {
             "template_name": name,
             "channels": list(channels(new, kind)),
@@ -176,7 +176,7 @@ def release_file(new: NewVersion, operator: Operator) -> bytes:
     return b"---\n" + documents.dump({"catalog_templates": listed})
 
 
-def mapped(operator: Operator) -> Mapping[str, Kind]:
+def mapped_templates(operator: Operator) -> Mapping[str, Kind]:
     """Return the kinds of the templates that `ci.yaml` maps, by name."""
     kinds = {schema: kind for kind, schema in SCHEMAS.items()}
     return {name: kinds[type_] for _, name, type_, _ in operator.mapping if name and type_ in kinds}
@@ -285,12 +285,12 @@ def _new_template(new: NewVersion, kind: Kind) -> dict[str, Any]:
 def _with_semver(new: NewVersion, operator: Operator, name: str, data: bytes, shown: str) -> bytes:
     value = template_value(operator, name)
     for channel in channels(new, Kind.SEMVER):
-        key = _spelled(value, channel)
+        key = _written_key(value, channel)
         section = objects.mapping(value.get(key))
-        bundles = _spelled(section, "Bundles")
+        bundles = _written_key(section, "Bundles")
         listed = objects.sequence(section.get(bundles))
         first = objects.mapping(listed[0]) if listed else {}
-        item = {_spelled(first, "Image"): new.image}
+        item = {_written_key(first, "Image"): new.image}
         if listed:
             data = edits.with_item(data, shown, (key, bundles), item)
         else:
@@ -298,7 +298,7 @@ def _with_semver(new: NewVersion, operator: Operator, name: str, data: bytes, sh
     return data
 
 
-def _spelled(value: Mapping[str, Any], name: str) -> str:
+def _written_key(value: Mapping[str, Any], name: str) -> str:
     """Return the key as the template spells it; its keys count in any case."""
     return next((str(key) for key in value if shapes.fold(str(key)) == shapes.fold(name)), name)
 
@@ -340,7 +340,7 @@ __all__ = [
     "default_catalogs",
     "folder",
     "level",
-    "mapped",
+    "mapped_templates",
     "release_file",
     "settings_file",
     "template_file",

@@ -113,7 +113,7 @@ def misfits(form: Form, value: Any, keys: tuple[Key, ...] = ()) -> Iterator[Misf
 
     type_, words = _TYPES[form.type]
     if not isinstance(value, type_):
-        shown = _shown(value)
+        shown = _format_value(value)
         where = f"`{field_path(keys)}`" if keys else "the file"
         yield Misfit(keys, f"{where} is {shown}, not {words}", f"write {words}")
         return
@@ -121,8 +121,8 @@ def misfits(form: Form, value: Any, keys: tuple[Key, ...] = ()) -> Iterator[Misf
         near = difflib.get_close_matches(str(value), list(form.values), n=1, cutoff=0.5)
         yield Misfit(
             keys,
-            f"`{field_path(keys)}` is {_shown(value)}",
-            f"write `{near[0]}`" if near else f"use one of {_listed(form.values)}",
+            f"`{field_path(keys)}` is {_format_value(value)}",
+            f"write `{near[0]}`" if near else f"use one of {_list_values(form.values)}",
         )
     if isinstance(value, dict):
         yield from _members(form, value, keys)
@@ -149,7 +149,7 @@ def _members(form: Form, value: Mapping[str, Any], keys: tuple[Key, ...]) -> Ite
             yield Misfit(
                 (*keys, name),
                 f"unknown field `{field_path((*keys, name))}`"[:200],
-                f"did you mean `{near[0]}`" if near else f"use {_listed(form.fields)}",
+                f"did you mean `{near[0]}`" if near else f"use {_list_values(form.fields)}",
                 of_key=True,
             )
 
@@ -160,7 +160,9 @@ def _items(form: Form, value: list[Any], keys: tuple[Key, ...]) -> Iterator[Misf
     for index, item in enumerate(value):
         if form.is_unique and item in value[:index]:
             yield Misfit(
-                (*keys, index), f"`{field_path(keys)}` lists {_shown(item)} twice", "keep one"
+                (*keys, index),
+                f"`{field_path(keys)}` lists {_format_value(item)} twice",
+                "keep one",
             )
         if form.item is not None:
             yield from misfits(form.item, item, (*keys, index))
@@ -178,7 +180,7 @@ def unknown(form: Form, value: Any) -> Iterator[tuple[str, str]]:
                     yield name, near[0]
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if value is None:
         return "empty"
     if isinstance(value, dict):
@@ -188,5 +190,5 @@ def _shown(value: Any) -> str:
     return f"`{str(value)[:_SHOWN]}`"
 
 
-def _listed(values: Any) -> str:
+def _list_values(values: Any) -> str:
     return ", ".join(f"`{value}`" for value in values)

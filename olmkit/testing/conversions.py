@@ -158,7 +158,7 @@ def _smallest_fitting(value: Any, schema: Schema) -> Any:
 
 def _scalars(schema: Schema) -> Iterator[Any]:
     """Yield valid values, starting with those that are neither the default nor empty."""
-    fitting = [one for one in samples.several(schema, schema) if samples.fits(one, schema)]
+    fitting = [one for one in samples.candidate_values(schema, schema) if samples.fits(one, schema)]
     plain = [one for one in fitting if one not in ("", 0, False, schema.get("default"))]
     yield from plain
     yield from (one for one in fitting if one not in plain)

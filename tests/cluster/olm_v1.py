@@ -52,7 +52,7 @@ def manifests(programs: Programs, registry: str) -> list[Manifest]:
         },
     }
     found = [*_catalogd(programs, registry, authority), *_controller(programs, registry), secret]
-    return [dict(one) for one in rollout.ordered(found)]
+    return [dict(one) for one in rollout.sort_for_apply(found)]
 
 
 def _catalogd(programs: Programs, registry: str, authority: bytes) -> Iterator[Manifest]:

@@ -66,5 +66,5 @@ def test_a_changed_bundle_is_judged_in_time_and_fixed_once(
         assert spent < SECONDS, (seed, spent)
 
         if any(one.fix is not None for one in found):
-            once = fixing.fixed(broken, ROOT, _judge).tree
-            assert once == broken or fixing.fixed(once, ROOT, _judge).tree == once, seed
+            once = fixing.apply_fixes(broken, ROOT, _judge).tree
+            assert once == broken or fixing.apply_fixes(once, ROOT, _judge).tree == once, seed

@@ -51,12 +51,12 @@ def merge(destination: Schema, source: Schema, *, is_same: bool = False) -> None
         if key not in destination:
             destination[key] = value
         elif key == "properties":
-            destination[key] = _merged_properties(destination[key], value)
+            destination[key] = _merge_properties(destination[key], value)
         elif key == "required":
             destination[key] = sorted({*destination[key], *value})
         elif key == "additionalProperties":
             if isinstance(value, dict) and isinstance(destination[key], dict):
-                destination[key] = _merged(destination[key], value)
+                destination[key] = _merge(destination[key], value)
         elif key == "type":
             if destination[key] != value:
                 raise TypesDifferError(f"`{destination[key]}` and `{value}`")
@@ -94,12 +94,12 @@ def merge_reference(type_schema: Schema, field_schema: Schema) -> Schema:
 
     What is below the top level is shared with the schemas that are given.
     """
-    merged = _merged(type_schema, field_schema)
-    put_texts(merged, field_schema)
+    merged = _merge(type_schema, field_schema)
+    set_texts(merged, field_schema)
     return merged
 
 
-def put_texts(destination: Schema, source: Schema) -> None:
+def set_texts(destination: Schema, source: Schema) -> None:
     """The texts of `source`, where it has any, in place of the destination's."""
     for text in TEXTS:
         # An example may be `false`, `0` or `{}`; an empty description is none.
@@ -107,14 +107,14 @@ def put_texts(destination: Schema, source: Schema) -> None:
             destination[text] = source[text]
 
 
-def _merged(destination: Schema, source: Schema) -> Schema:
+def _merge(destination: Schema, source: Schema) -> Schema:
     merged = dict(destination)
     merge(merged, source, is_same=destination is source)
     return merged
 
 
-def _merged_properties(destination: Schema, source: Schema) -> Schema:
+def _merge_properties(destination: Schema, source: Schema) -> Schema:
     merged = dict(destination)
     for name, value in source.items():
-        merged[name] = _merged(merged[name], value) if name in merged else value
+        merged[name] = _merge(merged[name], value) if name in merged else value
     return merged

@@ -42,7 +42,7 @@ def check(kind: Struct, schema: Schema, findings: Findings, *, severity: Severit
             case "kubebuilder:selectablefield":
                 faults = _selectable(marker, schema, selected)
             case "kubebuilder:deprecatedversion":
-                faults = _deprecated(marker)
+                faults = _check_deprecation(marker)
             case _:
                 continue
         for fault in faults:
@@ -58,8 +58,8 @@ def _check_paths(marker: Marker, schema: Schema, findings: Findings) -> None:
         if absent:
             findings.add(
                 "API035",
-                f"`{argument}={texts.shortened(path)}` of `+{marker.name}`: "
-                f"the kind has no field `{texts.shortened(absent)}`",
+                f"`{argument}={texts.shorten(path)}` of `+{marker.name}`: "
+                f"the kind has no field `{texts.shorten(absent)}`",
                 marker.at,
                 hint="write the path of a field of the kind, with the names that the CRD has",
             )
@@ -105,10 +105,11 @@ def _names(marker: Marker) -> Iterator[str]:
 def _column(marker: Marker) -> Iterator[str]:
     column = f"column `{marker.get('name')}`"
     if marker.get("type") not in _COLUMN_TYPES:
-        yield f"the type `{marker.get('type')}` of {column}: use one of {_listed(_COLUMN_TYPES)}"
+        listed = _list_names(_COLUMN_TYPES)
+        yield f"the type `{marker.get('type')}` of {column}: use one of {listed}"
     form = marker.get("format")
     if form and form not in _COLUMN_FORMATS:
-        yield f"the format `{form}` of {column}: use one of {_listed(_COLUMN_FORMATS)}"
+        yield f"the format `{form}` of {column}: use one of {_list_names(_COLUMN_FORMATS)}"
     priority = marker.get("priority") or 0
     if priority not in _INT32:
         yield f"the priority {priority} of {column}: it must be a 32-bit integer"
@@ -126,7 +127,7 @@ def _scale(marker: Marker) -> Iterator[str]:
     for argument, below in places.items():
         path = marker.get(argument)
         if path and (not path.startswith(below) or "[" in path):
-            yield f"`{argument}={path}`: it must be a path of fields below {_listed(below)}"
+            yield f"`{argument}={path}`: it must be a path of fields below {_list_names(below)}"
 
 
 def _selectable(marker: Marker, schema: Schema, seen: set[str]) -> Iterator[str]:
@@ -142,11 +143,11 @@ def _selectable(marker: Marker, schema: Schema, seen: set[str]) -> Iterator[str]
     seen.add(path)
 
 
-def _deprecated(marker: Marker) -> Iterator[str]:
+def _check_deprecation(marker: Marker) -> Iterator[str]:
     warning = marker.get("warning") or ""
     if len(warning) > _MOST_WARNING or not warning.isprintable():
         yield f"the warning: it must have at most {_MOST_WARNING} printable characters"
 
 
-def _listed(known: tuple[str, ...]) -> str:
+def _list_names(known: tuple[str, ...]) -> str:
     return ", ".join(f"`{one}`" for one in known)

@@ -102,7 +102,7 @@ class SchemaBuilder:
 
     # Declared types
 
-    def _declared(self, name: Named, at: Location) -> Schema:
+    def _declared_schema(self, name: Named, at: Location) -> Schema:
         if name in self._done:
             return self._done[name]
         declaration = self.sources.get(name)
@@ -152,7 +152,7 @@ class SchemaBuilder:
         self._constrain(declaration.type, seen)
         if declaration.doc:
             seen["description"] = declaration.doc
-        return self._joined(whole, seen, declaration.at)
+        return self._join(whole, seen, declaration.at)
 
     def _like(self, struct: Struct, like: Named) -> Schema:
         return self._named_type(
@@ -216,7 +216,7 @@ class SchemaBuilder:
         left = owners.keys() - own.get("properties", {}).keys()
         for base in struct.bases:
             self._check_overridden(struct, base)
-            schema = dict(self._declared(base, struct.at))
+            schema = dict(self._declared_schema(base, struct.at))
             theirs = self._owners(base)
             mine = {name for name in left if theirs.get(name) == owners[name]}
             left -= mine
@@ -263,7 +263,7 @@ class SchemaBuilder:
         merged: Schema = {k: v for k, v in first.items() if k not in flatten.TEXTS}
         for other in others:
             self._merge(merged, other, struct.at)
-        flatten.put_texts(merged, own)
+        flatten.set_texts(merged, own)
         return merged
 
     def _own_fields(self, struct: Struct, *, is_root: bool) -> Iterator[Field]:
@@ -320,7 +320,7 @@ class SchemaBuilder:
         self._add_words(one, seen)
         if self.options.infer_defaults and not names.intersection(_DEFAULTS):
             self._add_default(one, seen, whole)
-        return self._joined(whole, seen, one.at)
+        return self._join(whole, seen, one.at)
 
     def _check_untyped(self, kind: Untyped, one: Field, names: Iterable[str]) -> None:
         if kind.reason and not schema_markers.PRESERVING.intersection(names):
@@ -360,7 +360,7 @@ class SchemaBuilder:
             return
         seen["default"] = one.default
 
-    def _joined(self, whole: Schema | None, seen: Schema, at: Location) -> Schema:
+    def _join(self, whole: Schema | None, seen: Schema, at: Location) -> Schema:
         if whole is None:
             return seen
         try:
@@ -385,12 +385,14 @@ class SchemaBuilder:
             case Constrained(base=base):
                 return self._see(base, at)
             case Named():
-                whole = self._declared(kind, at)
+                whole = self._declared_schema(kind, at)
                 seen: Schema = {key: whole[key] for key in _VISIBLE if key in whole}
                 return seen, whole
             case TypeReference(to=to, type=shown, is_scalar=is_scalar):
                 whole = (
-                    self._declared(to, at) if isinstance(to, Named) else self._expression(to, at)
+                    self._declared_schema(to, at)
+                    if isinstance(to, Named)
+                    else self._expression(to, at)
                 )
                 if is_scalar:
                     return {key: whole[key] for key in _VISIBLE if key in whole}, whole
@@ -436,14 +438,14 @@ class SchemaBuilder:
             )
         self._join_items(seen, at)
         self._constrain(kind, seen)
-        return self._joined(whole, seen, at)
+        return self._join(whole, seen, at)
 
     def _join_items(self, schema: Schema, at: Location) -> None:
         """Put the type of a list's items into them, once its markers had their say."""
         items = schema.get("items")
         if isinstance(items, dict) and _WHOLE in items:
             seen = {key: value for key, value in items.items() if key != _WHOLE}
-            schema["items"] = self._joined(items[_WHOLE], seen, at)
+            schema["items"] = self._join(items[_WHOLE], seen, at)
 
     def _list(self, item: TypeExpression, at: Location, *, is_set: bool) -> Schema:
         if isinstance(item, TypeReference):
@@ -569,7 +571,7 @@ def _with_short_descriptions(schema: Schema, limit: int) -> Schema:
     found: Schema = {}
     for key, value in schema.items():
         if key == "description":
-            short = docs.shortened(value, limit)
+            short = docs.shorten(value, limit)
             if short:
                 found[key] = short
         elif key == "properties":

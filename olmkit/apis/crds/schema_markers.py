@@ -219,7 +219,7 @@ def _preserve(schema: Schema, marker: Marker) -> None:  # noqa: ARG001 - fulfils
 
 
 @_effect(VALIDATION + "XEmbeddedResource", VALIDATION + "EmbeddedResource")
-def _embedded(schema: Schema, marker: Marker) -> None:  # noqa: ARG001 - fulfils Effect
+def _embedded_resource(schema: Schema, marker: Marker) -> None:  # noqa: ARG001 - fulfils Effect
     schema["x-kubernetes-embedded-resource"] = True
 
 

@@ -100,7 +100,7 @@ class GoGroup:
         return docs.from_lines(lines)
 
 
-def grouped(comments: Iterable[GoComment], code_line: int) -> Iterator[GoGroup]:
+def group_comments(comments: Iterable[GoComment], code_line: int) -> Iterator[GoGroup]:
     """Groups of consecutive comments, the first of which may be behind code on `code_line`."""
     run: list[GoComment] = []
     is_trailing = False
@@ -133,7 +133,7 @@ class Above:
         return tuple(marker for group in groups for marker in group.markers(path))
 
 
-def above(groups: list[GoGroup], line: int) -> Above:
+def divide_groups(groups: list[GoGroup], line: int) -> Above:
     """Divide the groups between two declarations, the lower of which begins on `line`."""
     left = list(groups)
     doc = left.pop() if left and left[-1].documents(line) else None

@@ -89,7 +89,7 @@ class _TypeReader:
                     yield self._field(child, groups)
 
     def _field(self, node: Node, groups: list[GoGroup]) -> GoField:
-        above = comments.above(groups, node.start_point[0] + 1)
+        above = comments.divide_groups(groups, node.start_point[0] + 1)
         names = node.children_by_field_name("name")
         kind = node.child_by_field_name("type")
         tag = node.child_by_field_name("tag")

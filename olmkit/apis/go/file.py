@@ -113,19 +113,19 @@ def with_groups(file: GoFile, children: list[Node]) -> Iterator[tuple[Node | Non
             continue
         if node.type in ("\n", ";"):
             continue
-        yield node, _kept(waiting, line, before)
+        yield node, _keep_groups(waiting, line, before)
         waiting, line, before = [], node.end_point[0] + 1, node.type
-    yield None, _kept(waiting, line, before)
+    yield None, _keep_groups(waiting, line, before)
 
 
 # Behind these, a comment on the same line is one like any other.
 _OPENING = frozenset({"{", "(", "package_clause"})
 
 
-def _kept(waiting: list[GoComment], line: int, before: str) -> list[GoGroup]:
+def _keep_groups(waiting: list[GoComment], line: int, before: str) -> list[GoGroup]:
     if not waiting:
         return []
-    groups = list(comments.grouped(waiting, line))
+    groups = list(comments.group_comments(waiting, line))
     if groups[0].is_trailing and before not in _OPENING:
         groups.pop(0)
     return groups

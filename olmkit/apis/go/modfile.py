@@ -83,6 +83,6 @@ def _directives(text: str) -> Iterator[tuple[str, list[str]]]:
             yield words[0], words[1:]
 
 
-def escaped(path: str) -> str:
+def escape(path: str) -> str:
     """Return a module path as in the module cache, with `!` before capital letters."""
     return re.sub(r"[A-Z]", lambda match: "!" + match.group().lower(), path)

@@ -83,7 +83,7 @@ def _outline(file: GoFile, root: Node, keeps_package: Callable[[Comment], bool])
         if node is None:
             file.package_comments += _markers(file, groups)
             continue
-        above = comments.above(groups, node.start_point[0] + 1)
+        above = comments.divide_groups(groups, node.start_point[0] + 1)
         rest = list(above.rest)
         match node.type:
             case "package_clause":
@@ -114,7 +114,7 @@ def _types(
     for child, groups in with_groups(file, children):
         if child is None or child.type not in ("type_spec", "type_alias"):
             continue
-        mine = comments.above(groups, child.start_point[0] + 1) if is_grouped else above
+        mine = comments.divide_groups(groups, child.start_point[0] + 1) if is_grouped else above
         if mine.near:
             mine = _without_package(file, mine, keeps_package)
         name = child.child_by_field_name("name")

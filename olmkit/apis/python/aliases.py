@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from olmkit.apis.findings import Findings
-from olmkit.apis.python.literals import Literals, shown
+from olmkit.apis.python.literals import Literals, format_expression
 from olmkit.apis.python.names import Module, Names
 from olmkit.base.names import lower_camel
 
@@ -61,7 +61,7 @@ _HINTS: Final[Mapping[str, str]] = {
 }
 
 
-def of_class(
+def class_renaming(
     names: Names,
     ancestry: Iterator[tuple[Module, ast.ClassDef]],
     findings: Findings,
@@ -73,24 +73,26 @@ def of_class(
     """
     module, node = next(ancestry)
     bases = list(ancestry)
-    said = next((found for owner, base in bases if (found := _said(names, owner, base))), None)
-    inherited = (said and _known(names, *said)) or lower_camel
-    own = _said(names, module, node)
+    said = next(
+        (found for owner, base in bases if (found := _find_keyword(names, owner, base))), None
+    )
+    inherited = (said and _find_renaming(names, *said)) or lower_camel
+    own = _find_keyword(names, module, node)
     if own is None:
         return inherited
-    renaming = _known(names, *own)
+    renaming = _find_renaming(names, *own)
     keyword, _, value = own
     if renaming is None:
         findings.add(
             "API006",
-            f"`{keyword}={shown(value)}` is not supported",
+            f"`{keyword}={format_expression(value)}` is not supported",
             module.at(value),
             hint=_HINTS[keyword],
         )
     elif any(renaming(name) != inherited(name) for _, base in bases for name in _fields(base)):
         findings.add(
             "API006",
-            f"`{keyword}={shown(value)}` changes the names of inherited fields",
+            f"`{keyword}={format_expression(value)}` changes the names of inherited fields",
             module.at(value),
             hint="use the same naming for a class and its bases",
         )
@@ -103,7 +105,9 @@ def _fields(node: ast.ClassDef) -> Iterator[str]:
             yield statement.target.id
 
 
-def _said(names: Names, module: Module, node: ast.ClassDef) -> tuple[str, Module, ast.expr] | None:
+def _find_keyword(
+    names: Names, module: Module, node: ast.ClassDef
+) -> tuple[str, Module, ast.expr] | None:
     """Return the keyword that a class itself renames fields with, and its value."""
     for keyword in (*node.keywords, *_configuration(names, module, node)):
         if keyword.arg in _KEYWORDS:
@@ -119,7 +123,7 @@ def _configuration(names: Names, module: Module, node: ast.ClassDef) -> Iterator
                 ast.Assign(targets=[ast.Name(id="model_config")], value=value)
                 | ast.AnnAssign(target=ast.Name(id="model_config"), value=ast.expr() as value)
             ):
-                yield from _keywords(_assigned(names, module, value))
+                yield from _keywords(_find_settings(names, module, value))
             case ast.ClassDef(name="Config", body=body):
                 for one in body:
                     if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name):
@@ -128,7 +132,7 @@ def _configuration(names: Names, module: Module, node: ast.ClassDef) -> Iterator
                 continue
 
 
-def _assigned(names: Names, module: Module, value: ast.expr) -> ast.expr:
+def _find_settings(names: Names, module: Module, value: ast.expr) -> ast.expr:
     """Return the settings that a name refers to."""
     declared = names.declared(names.dotted(module, value))
     if declared is None:
@@ -148,7 +152,7 @@ def _keywords(value: ast.expr) -> Iterator[ast.keyword]:
             return
 
 
-def _known(names: Names, keyword: str, module: Module, value: ast.expr) -> Renaming | None:
+def _find_renaming(names: Names, keyword: str, module: Module, value: ast.expr) -> Renaming | None:
     if isinstance(value, ast.Constant) and value.value is None:
         return _unchanged
     if keyword == "rename":

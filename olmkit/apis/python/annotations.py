@@ -26,7 +26,7 @@ from olmkit.apis.model import (
 )
 from olmkit.apis.python import bases
 from olmkit.apis.python.field_constraints import FactReader, Facts
-from olmkit.apis.python.literals import Literals, shown
+from olmkit.apis.python.literals import Literals, format_expression
 from olmkit.apis.python.names import Module, Names
 
 _KINDS = ("olmkit", "olmkit.runtime", "olmkit.runtime.kinds")
@@ -176,7 +176,7 @@ class TypeReader:
     def is_skipped(self, annotation: ast.expr) -> bool:
         """Return whether an annotation says that the attribute is not a field."""
         if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
-            annotation = _parsed(annotation.value) or annotation
+            annotation = _parse(annotation.value) or annotation
         head = annotation.value if isinstance(annotation, ast.Subscript) else annotation
         return self.dotted(head) in _SKIPPED
 
@@ -236,12 +236,12 @@ class TypeReader:
             case ast.Call(func=maker) if self._pydantic(maker) in _MAKERS:
                 return self._made(expression, self._pydantic(maker))
             case _:
-                return self._refuse(expression, f"`{shown(expression)}` is not a type")
+                return self._refuse(expression, f"`{format_expression(expression)}` is not a type")
 
     def _read_text(
         self, expression: ast.Constant, text: str, facts: Facts | None
     ) -> TypeExpression:
-        inner = _parsed(text)
+        inner = _parse(text)
         if inner is None:
             return self._refuse(expression, f"`{text}` is not a type")
         for node in ast.walk(inner):
@@ -256,11 +256,11 @@ class TypeReader:
         if dotted in _LISTS | _SETS | _MAPS:
             return self._refuse(
                 expression,
-                f"`{shown(expression)}` does not declare its item type",
+                f"`{format_expression(expression)}` does not declare its item type",
                 "name the type of its items, such as `list[str]` or `dict[str, str]`",
             )
         if dotted in _UNTYPED:
-            return Untyped(f"`{shown(expression)}` does not declare its value type")
+            return Untyped(f"`{format_expression(expression)}` does not declare its value type")
         declared = self.names.declared(dotted)
         if declared:
             return self._declared(expression, declared)
@@ -269,20 +269,21 @@ class TypeReader:
         ):
             return self._refuse(
                 expression,
-                f"`{shown(expression)}` cannot be expressed in a CRD",
+                f"`{format_expression(expression)}` cannot be expressed in a CRD",
                 "use a type that JSON has: str, int, bool, list, dict or a model",
             )
         if self.names.is_nested(self.module, dotted):
             return self._refuse(
                 expression,
-                f"`{shown(expression)}` is declared inside a class, which is not supported",
+                f"`{format_expression(expression)}` is declared inside a class, which is not "
+                "supported",
                 "declare it at the top of its module",
             )
         if self._is_unbound(dotted):
             return self._refuse_unbound(expression, dotted)
         self.findings.add(
             "API007",
-            f"the type `{shown(expression)}` is not declared in the sources",
+            f"the type `{format_expression(expression)}` is not declared in the sources",
             self.module.at(expression),
             hint=f"looked for `{dotted}`; declare it in the package, or mark the field "
             "`+kubebuilder:validation:Schemaless`",
@@ -310,12 +311,12 @@ class TypeReader:
         if name.name in self.names.modules[name.module].classes:
             return self._refuse(
                 expression,
-                f"`{shown(expression)}` is neither a model nor an enumeration",
+                f"`{format_expression(expression)}` is neither a model nor an enumeration",
                 "derive it from `Model`, `StrEnum` or `IntEnum`, or make it a dataclass",
             )
         return self._refuse(
             expression,
-            f"`{shown(expression)}` is a type that cannot be read from the source",
+            f"`{format_expression(expression)}` is a type that cannot be read from the source",
             "write its type out, or the alias as `X: TypeAlias = …`",
         )
 
@@ -329,7 +330,9 @@ class TypeReader:
         base = _MAKERS[maker]
         if base is None:
             if not call.args:
-                return self._refuse(call, f"`{shown(call)}` does not declare its item type")
+                return self._refuse(
+                    call, f"`{format_expression(call)}` does not declare its item type"
+                )
             base = ListType(self.read(call.args[0]), is_set=maker == "conset")
         said = Facts()
         self.facts.keywords(call, said)
@@ -364,14 +367,14 @@ class TypeReader:
         if self.names.declared(head):
             return self._refuse(
                 expression,
-                f"`{shown(expression)}` is generic, and a CRD has no generic types",
+                f"`{format_expression(expression)}` is generic, and a CRD has no generic types",
                 "write one type for each use",
             )
         if self._is_unbound(head):
             return self._refuse_unbound(expression.value, head)
         return self._refuse(
             expression,
-            f"`{shown(expression)}` cannot be expressed in a CRD",
+            f"`{format_expression(expression)}` cannot be expressed in a CRD",
             "use list, set, dict, Optional, Literal or Annotated",
         )
 
@@ -382,11 +385,11 @@ class TypeReader:
                 return ListType(self.read(items[0]))
             return self._refuse(
                 expression,
-                f"`{shown(expression)}` has items of different types",
+                f"`{format_expression(expression)}` has items of different types",
                 "use `tuple[T, ...]`, a list, or a model with named fields",
             )
         if len(items) != 1:
-            return self._refuse(expression, f"`{shown(expression)}` is not a list type")
+            return self._refuse(expression, f"`{format_expression(expression)}` is not a list type")
         return ListType(self.read(items[0]))
 
     def _map(self, items: list[ast.expr]) -> TypeExpression:
@@ -407,7 +410,7 @@ class TypeReader:
             return bases.kind_of_members(self.names, module, node) == "string"
         inner = TypeReader(module, self.names, Findings(), self.depth + 1)
         is_known = inner.depth < _TOO_DEEP
-        return is_known and inner._is_text(inner.read(aliased(module.assigned[base.name])))
+        return is_known and inner._is_text(inner.read(alias_target(module.assigned[base.name])))
 
     def _union(
         self, expression: ast.expr, alternatives: list[ast.expr], facts: Facts | None
@@ -420,7 +423,7 @@ class TypeReader:
             return WellKnown("IntOrString")
         return self._refuse(
             expression,
-            f"`{shown(expression)}` is a union, which a CRD cannot express",
+            f"`{format_expression(expression)}` is a union, which a CRD cannot express",
             "use one model with optional fields and "
             "`+kubebuilder:validation:ExactlyOneOf=a;b`, or `int | str`",
         )
@@ -472,12 +475,12 @@ def import_hint(name: str) -> str:
     return f"add `{origin}`"
 
 
-def aliased(value: ast.expr) -> ast.expr:
+def alias_target(value: ast.expr) -> ast.expr:
     """Return the type of an alias: the second argument of `NewType`, else the value."""
     return value.args[1] if isinstance(value, ast.Call) and len(value.args) > 1 else value
 
 
-def _parsed(text: str) -> ast.expr | None:
+def _parse(text: str) -> ast.expr | None:
     """Return an annotation that is written as text."""
     try:
         return ast.parse(text.strip(), mode="eval").body

@@ -146,7 +146,7 @@ class ModuleReader:
             NamedType(
                 name=Named(self.module.name, name),
                 at=self.module.at(statement),
-                type=self._types().read(python_annotations.aliased(value)),
+                type=self._types().read(python_annotations.alias_target(value)),
                 doc=docs.clean(claim.doc()),
                 markers=tuple(self._type_markers(claim)),
             )
@@ -335,7 +335,7 @@ class ModuleReader:
     # Fields
 
     def _fields(self, node: ast.ClassDef) -> Iterator[Field]:
-        rename = aliases.of_class(
+        rename = aliases.class_renaming(
             self.names, bases.ancestry(self.names, self.module, node), self.findings
         )
         after = node.body[0].lineno - 1 if node.body else node.lineno

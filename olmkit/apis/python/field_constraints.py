@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from olmkit.apis.findings import Findings
 from olmkit.apis.model import MISSING, Constraint, Missing
-from olmkit.apis.python.literals import Literals, shown
+from olmkit.apis.python.literals import Literals, format_expression
 from olmkit.base.diagnostics import Location
 
 # What a keyword of `Field`, `Meta` or `StringConstraints` limits.
@@ -141,7 +141,10 @@ class FactReader:
             values = dict(zip(("min_length", "max_length"), call.args, strict=False))
         elif name != "Interval":
             self.findings.add(
-                "API006", f"`{shown(call)}` cannot be expressed in a CRD", at, hint="remove it"
+                "API006",
+                f"`{format_expression(call)}` cannot be expressed in a CRD",
+                at,
+                hint="remove it",
             )
             return
         values |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
@@ -195,14 +198,14 @@ class FactReader:
             if not (isinstance(value, ast.Constant) and value.value in (None, False)):
                 self.findings.add(
                     "API033",
-                    f"`{key}` of `{shown(call.func)}` is not added to the CRD",
+                    f"`{key}` of `{format_expression(call.func)}` is not added to the CRD",
                     self.literals.module.at(value),
                     hint="write what the API needs as a marker comment",
                 )
         elif key not in _SILENT_KEYWORDS:
             self.findings.add(
                 "API006",
-                f"`{key}` of `{shown(call.func)}` is not supported",
+                f"`{key}` of `{format_expression(call.func)}` is not supported",
                 self.literals.module.at(value),
                 hint="use a marker comment instead",
             )
@@ -224,7 +227,9 @@ class FactReader:
 
     def _take_default(self, found: Any, value: ast.expr, facts: Facts) -> None:
         if isinstance(found, Missing):
-            facts.unread_default = UnreadDefault(shown(value), self.literals.module.at(value))
+            facts.unread_default = UnreadDefault(
+                format_expression(value), self.literals.module.at(value)
+            )
         elif found is not None and found != []:
             facts.default = found
 
@@ -233,7 +238,9 @@ class FactReader:
         if isinstance(found, str):
             return found
         self.findings.add(
-            "API006", f"`{shown(value)}` is not a string literal", self.literals.module.at(value)
+            "API006",
+            f"`{format_expression(value)}` is not a string literal",
+            self.literals.module.at(value),
         )
         return ""
 
@@ -254,7 +261,7 @@ class FactReader:
         if not isinstance(value, wanted) or isinstance(value, bool):
             self.findings.add(
                 "API006",
-                f"`{shown(expression)}` is a value that cannot be read from the source",
+                f"`{format_expression(expression)}` is a value that cannot be read from the source",
                 at,
                 hint="write a literal, or a constant of this module that has a literal value",
             )

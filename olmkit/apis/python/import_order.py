@@ -16,7 +16,7 @@ from olmkit.apis.python.names import Module, imported_from
 
 def early_imports(modules: Mapping[str, Module]) -> Imports:
     """Return the imports of Python modules that fail when they are part of a circle."""
-    wanted = {name: dict(_wanted(module, modules)) for name, module in modules.items()}
+    wanted = {name: dict(_list_imports(module, modules)) for name, module in modules.items()}
     return {
         name: {
             other: module.at(statement)
@@ -27,7 +27,9 @@ def early_imports(modules: Mapping[str, Module]) -> Imports:
     }
 
 
-def _wanted(module: Module, modules: Mapping[str, Module]) -> Iterator[tuple[str, ast.ImportFrom]]:
+def _list_imports(
+    module: Module, modules: Mapping[str, Module]
+) -> Iterator[tuple[str, ast.ImportFrom]]:
     for statement in module.tree.body:
         if isinstance(statement, ast.ImportFrom):
             origin = imported_from(module, statement)

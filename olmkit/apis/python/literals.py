@@ -109,7 +109,7 @@ def _plain(literals: Literals, expression: ast.expr, depth: int = 0) -> Any:
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
             return -number if _is_json(number) else MISSING
         case ast.BinOp(left=left, op=operator, right=right) if type(operator) in _ARITHMETIC:
-            return _computed(
+            return _compute(
                 _ARITHMETIC[type(operator)],
                 _plain(literals, left, depth + 1),
                 _plain(literals, right, depth + 1),
@@ -132,7 +132,7 @@ def _plain(literals: Literals, expression: ast.expr, depth: int = 0) -> Any:
             return MISSING
 
 
-def _computed(operator: Callable[[int, int], int], left: Any, right: Any) -> Any:
+def _compute(operator: Callable[[int, int], int], left: Any, right: Any) -> Any:
     """Arithmetic of integers, such as `60 * 60`; `MISSING` for all else."""
     if type(left) is not int or type(right) is not int:
         return MISSING
@@ -160,7 +160,7 @@ def _all(items: list[Any]) -> Any:
     return MISSING if any(isinstance(item, Missing) for item in items) else items
 
 
-def shown(expression: ast.expr) -> str:
+def format_expression(expression: ast.expr) -> str:
     """Return the text of an expression for messages, cut when it is long."""
     try:
         text = ast.unparse(expression)

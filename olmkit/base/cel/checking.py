@@ -105,10 +105,10 @@ class _Checker:
                 self.type_of(expr.operands[0], scope)
                 return BOOL
             case "list":
-                return list_of(_joined([self.type_of(item, scope) for item in expr.operands]))
+                return list_of(_common_type([self.type_of(item, scope) for item in expr.operands]))
             case "map":
                 types = [self.type_of(item, scope) for item in expr.operands]
-                return map_of(_joined(types[::2]), _joined(types[1::2]))
+                return map_of(_common_type(types[::2]), _common_type(types[1::2]))
             case "macro":
                 return self._macro(expr, scope)
             case _:
@@ -230,6 +230,6 @@ def _fit(left: Type, right: Type) -> bool:
     return left.name == right.name and bool(left.parts) and all(map(_fit, left.parts, right.parts))
 
 
-def _joined(types: list[Type]) -> Type:
+def _common_type(types: list[Type]) -> Type:
     """Return the one type of all, or `dyn`."""
     return types[0] if types and all(found == types[0] for found in types) else DYN

@@ -44,7 +44,7 @@ class _Evaluator:
             case "literal":
                 return expr.value
             case "name":
-                return _named(expr.text, scope)
+                return _look_up(expr.text, scope)
             case "select":
                 return self._select(expr, scope)
             case "has":
@@ -83,9 +83,9 @@ class _Evaluator:
     def _call(self, expr: Expr, scope: Mapping[str, Any]) -> Any:
         match expr.text:
             case "_||_":
-                return self._decided(True, ((operand, scope) for operand in expr.operands))
+                return self._combine(True, ((operand, scope) for operand in expr.operands))
             case "_&&_":
-                return self._decided(False, ((operand, scope) for operand in expr.operands))
+                return self._combine(False, ((operand, scope) for operand in expr.operands))
             case "_?_:_":
                 condition, then, otherwise = expr.operands
                 return self.value(then if self._holds(condition, scope) else otherwise, scope)
@@ -103,7 +103,7 @@ class _Evaluator:
             raise cel_values.no_overload("_?_:_", value)
         return value
 
-    def _decided(self, by: bool, conditions: Iterable[tuple[Expr, Mapping[str, Any]]]) -> bool:
+    def _combine(self, by: bool, conditions: Iterable[tuple[Expr, Mapping[str, Any]]]) -> bool:
         """`by` when one of the conditions is that, though others may have no value at all."""
         fault: EvaluationError | None = None
         for condition, scope in conditions:
@@ -126,9 +126,9 @@ class _Evaluator:
         elements = ((item, {**scope, expr.names[0]: item}) for item in target)
         match expr.text:
             case "exists":
-                return self._decided(True, ((first, inner) for _, inner in elements))
+                return self._combine(True, ((first, inner) for _, inner in elements))
             case "all":
-                return self._decided(False, ((first, inner) for _, inner in elements))
+                return self._combine(False, ((first, inner) for _, inner in elements))
             case "exists_one":
                 return sum(self._holds(first, inner) for _, inner in elements) == 1
             case "filter":
@@ -141,7 +141,7 @@ class _Evaluator:
                 ]
 
 
-def _named(name: str, scope: Mapping[str, Any]) -> Any:
+def _look_up(name: str, scope: Mapping[str, Any]) -> Any:
     if name in scope:
         return scope[name]
     if name in TYPE_NAMES:

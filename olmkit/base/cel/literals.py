@@ -58,12 +58,12 @@ def string(text: str) -> str | bytes:
     if "b" in prefix:
         if "r" in prefix:
             return body.encode("utf-8", "replace")
-        parts = _unescaped(body, lambda code: bytes([code]))
-        return b"".join(part if isinstance(part, bytes) else _encoded(part) for part in parts)
-    return body if "r" in prefix else "".join(_unescaped(body, chr))
+        parts = _unescape(body, lambda code: bytes([code]))
+        return b"".join(part if isinstance(part, bytes) else _encode(part) for part in parts)
+    return body if "r" in prefix else "".join(_unescape(body, chr))
 
 
-def _unescaped(body: str, of_code: Callable[[int], Any]) -> list[Any]:
+def _unescape(body: str, of_code: Callable[[int], Any]) -> list[Any]:
     r"""The parts of a string; `of_code` makes one of the number of a `\x41` or `\101`."""
     parts: list[Any] = []
     position = 0
@@ -87,5 +87,5 @@ def _is_character(code: int) -> bool:
     return code <= 0x10FFFF and not 0xD800 <= code < 0xE000
 
 
-def _encoded(part: str) -> bytes:
+def _encode(part: str) -> bytes:
     return part.encode("utf-8", "replace")

@@ -107,7 +107,7 @@ def _whole_numbers(function: Callable[[int, int], int]) -> dict[tuple[type, ...]
     }
 
 
-def _later(time: Timestamp, by: Duration) -> Timestamp:
+def _add_duration(time: Timestamp, by: Duration) -> Timestamp:
     return Timestamp(time.nanoseconds + by.nanoseconds)
 
 
@@ -204,8 +204,8 @@ _OVERLOADS: Final[Mapping[str, Mapping[tuple[type, ...], Callable[..., Any]]]] =
         **_whole_numbers(operator.add),
         **dict.fromkeys(((kind, kind) for kind in (float, str, bytes, list)), operator.add),
         (Duration, Duration): lambda left, right: Duration(left.nanoseconds + right.nanoseconds),
-        (Timestamp, Duration): _later,
-        (Duration, Timestamp): lambda by, time: _later(time, by),
+        (Timestamp, Duration): _add_duration,
+        (Duration, Timestamp): lambda by, time: _add_duration(time, by),
     },
     "_-_": {
         **_whole_numbers(operator.sub),

@@ -61,7 +61,7 @@ def matches(pattern: str, text: str, spend: Callable[[int], None]) -> bool:
     if fault:
         raise PatternError(fault)
     try:
-        states = _compiled(pattern)
+        states = _compile(pattern)
     except PatternError:
         spend(MAX_SIZE)
         raise
@@ -77,7 +77,7 @@ def matches(pattern: str, text: str, spend: Callable[[int], None]) -> bool:
 
 
 @functools.lru_cache(maxsize=64)
-def _compiled(pattern: str) -> _States:
+def _compile(pattern: str) -> _States:
     states = _States()
     try:
         states.last = _Reader(pattern).alternatives()(states, states.add())
@@ -143,17 +143,17 @@ class _Reader:
         while self.text.startswith("|", self.at):
             self.at += 1
             branches.append(self._sequence())
-        return _any_of(branches) if len(branches) > 1 else branches[0]
+        return _alternate(branches) if len(branches) > 1 else branches[0]
 
     def _sequence(self) -> Part:
         parts: list[Part] = []
         while self.at < len(self.text) and self.text[self.at] not in "|)":
             limits = self._limits()
             if limits:
-                parts[-1] = _repeated(parts[-1], *limits)
+                parts[-1] = _repeat(parts[-1], *limits)
             else:
                 self._read_one(parts)
-        return _in_turn(parts)
+        return _concatenate(parts)
 
     def _limits(self) -> tuple[int, int | None] | None:
         """Return the repetition here, if there is one."""
@@ -336,7 +336,7 @@ def _at(place: Place) -> Part:
     return lambda states, begin: states.add(after=states.add(after=begin, place=place))
 
 
-def _in_turn(parts: list[Part]) -> Part:
+def _concatenate(parts: list[Part]) -> Part:
     def add(states: _States, begin: int) -> int:
         # Even nothing takes a state, so that repeating it a million times is refused as well.
         return functools.reduce(lambda at, part: part(states, at), parts, states.add(after=begin))
@@ -344,7 +344,7 @@ def _in_turn(parts: list[Part]) -> Part:
     return add
 
 
-def _any_of(parts: list[Part]) -> Part:
+def _alternate(parts: list[Part]) -> Part:
     def add(states: _States, begin: int) -> int:
         ends = [part(states, states.add(after=begin)) for part in parts]
         last = states.add()
@@ -355,9 +355,9 @@ def _any_of(parts: list[Part]) -> Part:
     return add
 
 
-def _repeated(part: Part, least: int, most: int | None) -> Part:
+def _repeat(part: Part, least: int, most: int | None) -> Part:
     def add(states: _States, begin: int) -> int:
-        end = _in_turn([part] * least)(states, begin)
+        end = _concatenate([part] * least)(states, begin)
         if most is None:
             again = states.add(after=end)
             states.next[part(states, again)].append(again)

@@ -139,7 +139,7 @@ class _Scanner:
         start = self._position
         self._string()
         self._end(node)
-        name = _unescaped(self._data[start + 1 : self._position - 1])
+        name = _unescape(self._data[start + 1 : self._position - 1])
         self._skip()
         if self._peek() != b":":
             raise self._unexpected("after object key")
@@ -209,10 +209,10 @@ class _Scanner:
         char = self._peek()
         if not char:
             return JsonError("unexpected EOF", self._position)
-        return JsonError(f"invalid character {_quoted(char[0])} {where}", self._position)
+        return JsonError(f"invalid character {_quote(char[0])} {where}", self._position)
 
 
-def _quoted(code: int) -> str:
+def _quote(code: int) -> str:
     char = chr(code)
     if char == "'":
         return r"'\''"
@@ -221,7 +221,7 @@ def _quoted(code: int) -> str:
     return f"'{char}'" if char.isprintable() else f"'\\x{code:02x}'"
 
 
-def _unescaped(text: bytes) -> str:
+def _unescape(text: bytes) -> str:
     name = text.decode("utf-8", "replace")
     if "\\" not in name:
         return name

@@ -30,7 +30,7 @@ def compact(value: Any, *, escape_html: bool = True, sort: bool = True) -> bytes
     encoder = _sorted if sort else _as_is
     data = encoder.encode(value)
     if _WHOLE.search(data) or _EXPONENT.search(data):
-        data = encoder.encode(_written_out(value))
+        data = encoder.encode(_format_floats(value))
     if escape_html:
         for plain, escaped in _HTML:
             if plain in data:
@@ -56,12 +56,12 @@ def indent(text: bytes, width: int = 4) -> bytes:
     return msgspec.json.format(text, indent=width)
 
 
-def _written_out(value: Any) -> Any:
+def _format_floats(value: Any) -> Any:
     """`value` with each float as the text that Go writes for it."""
     if type(value) is float:
         return msgspec.Raw(floats.json_text(value).encode())
     if type(value) is dict:
-        return {key: _written_out(item) for key, item in value.items()}
+        return {key: _format_floats(item) for key, item in value.items()}
     if type(value) is list:
-        return [_written_out(item) for item in value]
+        return [_format_floats(item) for item in value]
     return value

@@ -60,7 +60,7 @@ class YamlError(Exception):
 def events(data: bytes) -> Iterator[Any]:
     """Yield the events of the text; errors of the parser turned into `YamlError`."""
     mark = _misplaced_mark(data)
-    limit = None if mark is None else len(decoded(data[:mark]))
+    limit = None if mark is None else len(decode(data[:mark]))
     opened: list[Any] = []
     try:
         parser = CParser(data)
@@ -92,11 +92,11 @@ def read(data: bytes, reader: Callable[[bytes], T]) -> T:
         try:
             return reader(data)
         except YamlError as error:
-            data = _repaired(data, error)
+            data = _repair(data, error)
     return reader(data)
 
 
-def decoded(data: bytes) -> str:
+def decode(data: bytes) -> str:
     """Return the characters as the parser counts them, without a byte order mark."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16", "replace")
@@ -109,7 +109,7 @@ def error_at(event: Any, message: str, *, hint: str = "") -> YamlError:
     return YamlError(message, line=mark.line, column=mark.column, hint=hint)
 
 
-def _repaired(data: bytes, error: YamlError) -> bytes:
+def _repair(data: bytes, error: YamlError) -> bytes:
     """Return the text with an escaped quote as a code, or raise any other error."""
     lines = data.split(b"\n")
     if error.reason != _UNKNOWN_ESCAPE or error.line is None or error.line >= len(lines):
@@ -157,7 +157,9 @@ def _problem(error: YAMLError, data: bytes, opened: Any | None) -> YamlError:
         # The next line does not fit, because the bracket of an earlier one is open.
         start = opened.start_mark
         place = (start.line, start.column)
-        problem = problems.unclosed(is_list=type(opened) is yaml_events.SequenceStartEvent)
+        problem = problems.unclosed_collection(
+            is_list=type(opened) is yaml_events.SequenceStartEvent
+        )
     return _invalid(problem, reason, line=place[0], column=place[1])
 
 

@@ -37,11 +37,11 @@ except ImportError:  # there is no build of it for Python 3.11
 MAX_DEPTH: Final = 500
 
 
-class Refused:
+class NotFast:
     """The result for text that needs the exact parser."""
 
 
-REFUSED: Final = Refused()
+REFUSED: Final = NotFast()
 
 _USUAL: Final = b"\n" + bytes(range(0x20, 0x7F)) + bytes(range(0x80, 0x100))
 _ODD_CHARACTER: Final = re.compile(

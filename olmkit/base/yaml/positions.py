@@ -142,7 +142,7 @@ def _key_text(event: Any | None) -> str:
         return ""
     try:
         if event.tag is not None or event.implicit[0]:
-            return scalars.key(scalars.tagged(event.tag, event.value))
+            return scalars.key(scalars.parse_tagged(event.tag, event.value))
     except ScalarError:
         pass
     return str(event.value)

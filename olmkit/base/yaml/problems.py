@@ -177,6 +177,6 @@ def describe(reason: str, character: str = "") -> YamlProblem:
     return TABLE.get(reason, _UNKNOWN)
 
 
-def unclosed(*, is_list: bool) -> YamlProblem:
+def unclosed_collection(*, is_list: bool) -> YamlProblem:
     """Return an open bracket or brace, at whose place the fault is."""
     return _OPEN[is_list]

@@ -177,7 +177,7 @@ class _Builder:
         else:
             self._check_tag(event)
             try:
-                value = scalars.tagged(tag, text)
+                value = scalars.parse_tagged(tag, text)
             except ScalarError as error:
                 raise yaml_events.error_at(event, str(error)) from None
         if event.anchor is not None:
@@ -188,7 +188,7 @@ class _Builder:
     def _source(self) -> str:
         """Return the whole text: a copy of its rest for each event would take quadratic time."""
         if self._text is None:
-            self._text = yaml_events.decoded(self._data)
+            self._text = yaml_events.decode(self._data)
         return self._text
 
     def _check_tag(self, event: Any) -> None:

@@ -81,11 +81,11 @@ def plain_of_kustomize(text: str) -> Scalar:
     if isinstance(value, bool) and text.lower() not in ("true", "false"):
         return text
     if isinstance(value, str) and is_timestamp(value):
-        return _in_full(value)
+        return _full_timestamp(value)
     return value
 
 
-def _in_full(text: str) -> str:
+def _full_timestamp(text: str) -> str:
     match = _TIMESTAMP.fullmatch(text)
     if match is None:  # pragma: no cover - the caller has checked
         return text
@@ -101,7 +101,7 @@ def _in_full(text: str) -> str:
     )
 
 
-def tagged(tag: str | None, text: str) -> Scalar:
+def parse_tagged(tag: str | None, text: str) -> Scalar:
     """Return the value of a tagged scalar; an unknown tag leaves the text unchanged.
 
     Raises `ScalarError` when the text is not of the type of its tag, as `gopkg.in/yaml` does.

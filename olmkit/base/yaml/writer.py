@@ -78,11 +78,11 @@ def _mapping(parts: list[str], mapping: dict[str, Any], indent: int, *, inline: 
         lead = "" if inline else pad
         inline = False
         if text is None:
-            parts.append(f"{lead}? {_string(_passed(key), indent + 2, indent + 2)}{pad}: ")
+            parts.append(f"{lead}? {_string(_round_trip(key), indent + 2, indent + 2)}{pad}: ")
             _below(parts, value, indent + 2)
         elif type(value) is str:
             width = indent + len(text) + 2
-            parts.append(f"{lead}{text}: {_string(_passed(value), width, indent + 2)}")
+            parts.append(f"{lead}{text}: {_string(_round_trip(value), width, indent + 2)}")
         elif type(value) is dict and value:
             parts.append(f"{lead}{text}:\n")
             _mapping(parts, value, indent + 2, inline=False)
@@ -115,7 +115,7 @@ def _scalar(value: Any, column: int, indent: int) -> str:
     """Return a scalar or an empty collection, and its line end."""
     match value:
         case str():
-            return _string(_passed(value), column, indent)
+            return _string(_round_trip(value), column, indent)
         case None:
             return "null\n"
         case bool():
@@ -146,7 +146,7 @@ def _key(key: str) -> str | None:
         text = json_text.compact(key, escape_html=False).decode()
         if "\x85" in key or len(text) > _LONGEST_JSON_KEY:
             raise UnwritableError("could not find expected ':'")
-    text = _passed(key)
+    text = _round_trip(key)
     if len(text.encode()) > _LONGEST_KEY or _KEY_BREAK.search(text):
         return None
     return _inline(text)
@@ -157,7 +157,7 @@ def unwritable(value: Any) -> tuple[str | int, ...] | None:
     entries: Iterable[tuple[str | int, Any]]
     match value:
         case str():
-            return () if _is_refused(_passed, value) else None
+            return () if _is_refused(_round_trip, value) else None
         case dict():
             entries = value.items()
         case list():
@@ -181,7 +181,7 @@ def _is_refused(write: Callable[[str], str | None], text: str) -> bool:
     return False
 
 
-def _passed(text: str) -> str:
+def _round_trip(text: str) -> str:
     """Return a string after the passage through JSON text that is read as YAML."""
     if text.isascii():
         if "\x7f" in text:
@@ -190,11 +190,11 @@ def _passed(text: str) -> str:
     if _CONTROL.search(text):
         raise UnwritableError("control characters are not allowed")
     if "\x85" in text:
-        return _NEXT_LINE.sub(_folded, text)
+        return _NEXT_LINE.sub(_fold_line, text)
     return text
 
 
-def _folded(match: re.Match[str]) -> str:
+def _fold_line(match: re.Match[str]) -> str:
     breaks = match.group().count("\x85")
     return " " if breaks == 1 else "\n" * (breaks - 1)
 

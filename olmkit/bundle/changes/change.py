@@ -110,6 +110,6 @@ def for_generations(changes: Iterable[BundleChange], olm: Iterable[str]) -> Iter
             yield replace(one, level=one.otherwise, olm=wanted)
 
 
-def ordered(changes: Iterable[BundleChange]) -> tuple[BundleChange, ...]:
+def sort_changes(changes: Iterable[BundleChange]) -> tuple[BundleChange, ...]:
     """Return the changes with blocking ones first, then by area."""
     return tuple(sorted(changes, key=lambda one: one.sort_key))

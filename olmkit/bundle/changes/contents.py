@@ -22,16 +22,16 @@ _DESCRIPTIONS = (
 _SHORT = 60  # characters of a value that a message shows
 
 
-def of_summaries(old: BundleSummary, new: BundleSummary) -> Iterator[BundleChange]:
+def compare_contents(old: BundleSummary, new: BundleSummary) -> Iterator[BundleChange]:
     """Differences of images, channels and descriptions."""
     yield from _images(old.images, new.images)
     yield from _channels(old, new)
     yield from _descriptions(old, new)
 
 
-def of_objects(old: Iterable[Manifest], new: Iterable[Manifest]) -> Iterator[BundleChange]:
+def compare_objects(old: Iterable[Manifest], new: Iterable[Manifest]) -> Iterator[BundleChange]:
     """Objects that the bundle brings, other than the CSV and the CRDs."""
-    olds, news = _by_key(old), _by_key(new)
+    olds, news = _group_by_key(old), _group_by_key(new)
     for key, before in olds.items():
         after = news.get(key)
         if after is None:
@@ -43,7 +43,7 @@ def of_objects(old: Iterable[Manifest], new: Iterable[Manifest]) -> Iterator[Bun
             yield _object(key, "object-added", "is new")
 
 
-def _by_key(manifests: Iterable[Manifest]) -> dict[tuple[str, str], Manifest]:
+def _group_by_key(manifests: Iterable[Manifest]) -> dict[tuple[str, str], Manifest]:
     return {
         (objects.kind(one), objects.name(one)): one
         for one in manifests
@@ -63,7 +63,7 @@ def _object(key: tuple[str, str], rule: str, words: str) -> BundleChange:
 
 def _images(old: tuple[UsedImage, ...], new: tuple[UsedImage, ...]) -> Iterator[BundleChange]:
     """Images by where they are named: another image in the same place has changed."""
-    olds, news = _by_place(old), _by_place(new)
+    olds, news = _images_by_place(old), _images_by_place(new)
     told: set[tuple[str, str]] = set()
     known, now = {one.image for one in old}, {one.image for one in new}
     for place, image in news.items():
@@ -71,7 +71,7 @@ def _images(old: tuple[UsedImage, ...], new: tuple[UsedImage, ...]) -> Iterator[
         if before is None or before == image or (before, image) in told:
             continue
         told.add((before, image))
-        yield _changed_image(place, before, image)
+        yield _image_change(place, before, image)
     changed = {image for pair in told for image in pair}
     for image in sorted(now - known - changed):
         yield _image(image, "image-added", f"the image `{image}` is new", new=image)
@@ -79,7 +79,7 @@ def _images(old: tuple[UsedImage, ...], new: tuple[UsedImage, ...]) -> Iterator[
         yield _image(image, "image-removed", f"the image `{image}` is gone", old=image)
 
 
-def _changed_image(place: str, before: str, after: str) -> BundleChange:
+def _image_change(place: str, before: str, after: str) -> BundleChange:
     was_pinned, is_pinned = "@" in before, "@" in after
     same = images.without_tag(before) == images.without_tag(after)
     what = "version" if same else "name"
@@ -102,7 +102,7 @@ def _image(image: str, rule: str, message: str, **values: Any) -> BundleChange:
     return BundleChange(area=Area.IMAGES, rule=rule, message=message, subject=image, **values)
 
 
-def _by_place(listed: Iterable[UsedImage]) -> Mapping[str, str]:
+def _images_by_place(listed: Iterable[UsedImage]) -> Mapping[str, str]:
     return {place: one.image for one in listed for place in one.places}
 
 

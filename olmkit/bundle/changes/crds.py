@@ -22,16 +22,16 @@ Owned = frozenset[tuple[str, str]]
 """Names of CRDs and the versions that a CSV owns."""
 
 
-def of_manifests(
+def compare_manifests(
     old: Iterable[Manifest], new: Iterable[Manifest], *, owned: Owned = frozenset()
 ) -> Iterator[BundleChange]:
     """Yield the changes of all CRDs. `owned`: what the old CSV owns."""
-    olds, news = _by_name(old), _by_name(new)
+    olds, news = _crds_by_name(old), _crds_by_name(new)
     for name, before in olds.items():
         if name in news:
-            yield from of_crd(before, news[name], owned=owned)
+            yield from compare_crd(before, news[name], owned=owned)
         else:
-            yield _gone(name)
+            yield _removed_crd(name)
     for name in news:
         if name not in olds:
             yield BundleChange(
@@ -42,7 +42,7 @@ def of_manifests(
             )
 
 
-def of_crd(
+def compare_crd(
     old: Manifest, new: Manifest, *, owned: Owned = frozenset(), examples: bool = True
 ) -> Iterator[BundleChange]:
     """Yield the changes of one CRD."""
@@ -50,21 +50,21 @@ def of_crd(
     shared = {one.name for one in definitions.versions(new) if one.is_served} & {
         one.name for one in definitions.versions(old) if one.is_served
     }
-    for one in definitions.of_crds(old, new, examples=examples):
+    for one in definitions.compare_crds(old, new, examples=examples):
         is_checked = one.refuses_stored and one.version in shared and not is_converted
-        yield _change(one, refused_by=_refused_by(one, owned, is_checked=is_checked))
+        yield _change(one, refused_by=_refusing_generations(one, owned, is_checked=is_checked))
 
 
-def refused_by_v1(old: Manifest, new: Manifest) -> tuple[BundleChange, ...]:
+def find_refused_by_v1(old: Manifest, new: Manifest) -> tuple[BundleChange, ...]:
     """Return the changes of one CRD that OLM v1 refuses whatever objects there are."""
     return tuple(
         one
-        for one in of_crd(old, new, examples=False)
+        for one in compare_crd(old, new, examples=False)
         if one.level is ChangeLevel.BLOCKS and V1 in one.olm
     )
 
 
-def _refused_by(one: CrdChange, owned: Owned, *, is_checked: bool) -> tuple[str, ...]:
+def _refusing_generations(one: CrdChange, owned: Owned, *, is_checked: bool) -> tuple[str, ...]:
     if one.is_refused:
         return GENERATIONS
     is_unserved = one.rule in ("version-not-served", "version-removed")
@@ -117,7 +117,7 @@ def _hint(one: CrdChange, refused_by: tuple[str, ...]) -> str:
     return ""
 
 
-def _gone(name: str) -> BundleChange:
+def _removed_crd(name: str) -> BundleChange:
     return BundleChange(
         area=Area.CRDS,
         rule="crd-removed",
@@ -130,5 +130,5 @@ def _gone(name: str) -> BundleChange:
     )
 
 
-def _by_name(manifests: Iterable[Manifest]) -> Mapping[str, Manifest]:
+def _crds_by_name(manifests: Iterable[Manifest]) -> Mapping[str, Manifest]:
     return {objects.name(one): one for one in manifests if objects.kind(one) == CRD_KIND}

@@ -12,13 +12,15 @@ from olmkit.bundle.summary import summary
 from olmkit.bundle.summary.summary import BundleSummary
 
 
-def of_bundles(old: Bundle, new: Bundle, *, olm: Iterable[str] = GENERATIONS) -> BundleDifference:
+def compare_bundles(
+    old: Bundle, new: Bundle, *, olm: Iterable[str] = GENERATIONS
+) -> BundleDifference:
     """Return the differences for some generations of OLM, or raise `InputError`."""
     wanted = tuple(olm)
-    before, after = summary.of_bundle(old), summary.of_bundle(new)
+    before, after = summary.summarize(old), summary.summarize(new)
     found = changes.for_generations(_changes(old, new, before, after), wanted)
     return BundleDifference(
-        old=_side(before), new=_side(after), olm=wanted, changes=changes.ordered(found)
+        old=_side(before), new=_side(after), olm=wanted, changes=changes.sort_changes(found)
     )
 
 
@@ -31,12 +33,12 @@ def _changes(
     old: Bundle, new: Bundle, before: BundleSummary, after: BundleSummary
 ) -> Iterator[BundleChange]:
     olds, news = summary.manifests_of(old), summary.manifests_of(new)
-    yield from upgrade.of_summaries(before, after)
-    yield from crds.of_manifests(olds, news, owned=owned_versions(before))
-    yield from permissions.of_summaries(before, after)
-    yield from installation.of_summaries(before, after)
-    yield from contents.of_objects(olds, news)
-    yield from contents.of_summaries(before, after)
+    yield from upgrade.compare_upgrade(before, after)
+    yield from crds.compare_manifests(olds, news, owned=owned_versions(before))
+    yield from permissions.compare_permissions(before, after)
+    yield from installation.compare_installation(before, after)
+    yield from contents.compare_objects(olds, news)
+    yield from contents.compare_contents(before, after)
 
 
 def _side(found: BundleSummary) -> ComparedBundle:

@@ -19,7 +19,7 @@ from olmkit.bundle.summary.summary import (
 _ALL = "AllNamespaces"
 
 
-def of_summaries(old: BundleSummary, new: BundleSummary) -> Iterator[BundleChange]:
+def compare_installation(old: BundleSummary, new: BundleSummary) -> Iterator[BundleChange]:
     """Differences of what an install needs, from install modes to properties."""
     yield from _modes(old, new)
     yield from _kube_version(old, new)
@@ -72,18 +72,18 @@ def _kube_version(old: BundleSummary, new: BundleSummary) -> Iterator[BundleChan
 
 
 def _apis(old: BundleSummary, new: BundleSummary) -> Iterator[BundleChange]:
-    for one in _missing(old.provided, new.provided):
+    for one in _find_missing(old.provided, new.provided):
         yield _api(one, "api-removed", "no longer provides", ChangeLevel.WARNS)
-    for one in _missing(new.provided, old.provided):
+    for one in _find_missing(new.provided, old.provided):
         yield _api(one, "api-added", "now provides", ChangeLevel.INFO)
-    for one in _missing(old.required, new.required):
+    for one in _find_missing(old.required, new.required):
         yield _api(one, "required-api-removed", "no longer needs", ChangeLevel.INFO)
     had_none = not old.required
-    for one in _missing(new.required, old.required):
+    for one in _find_missing(new.required, old.required):
         yield BundleChange(
             area=Area.APIS,
             rule="required-api-added",
-            message=f"now needs {_named(one)}",
+            message=f"now needs {_describe_api(one)}",
             level=ChangeLevel.BLOCKS if had_none else ChangeLevel.WARNS,
             olm=(V1,) if had_none else (V0,),
             subject=one.name,
@@ -96,19 +96,19 @@ def _api(one: ApiSummary, rule: str, verb: str, level: ChangeLevel) -> BundleCha
     return BundleChange(
         area=Area.APIS,
         rule=rule,
-        message=f"{verb} {_named(one)}",
+        message=f"{verb} {_describe_api(one)}",
         level=level,
         subject=one.name,
     )
 
 
-def _named(one: ApiSummary) -> str:
+def _describe_api(one: ApiSummary) -> str:
     group = f"{one.group}/" if one.group else ""
     served = " through an APIService" if one.is_api_service else ""
     return f"`{one.kind}` of `{group}{one.version}`{served}"
 
 
-def _missing(some: Iterable[ApiSummary], others: Iterable[ApiSummary]) -> list[ApiSummary]:
+def _find_missing(some: Iterable[ApiSummary], others: Iterable[ApiSummary]) -> list[ApiSummary]:
     known = {(one.name, one.group, one.version, one.kind) for one in others}
     return [one for one in some if (one.name, one.group, one.version, one.kind) not in known]
 
@@ -200,7 +200,7 @@ def _webhooks(old: BundleSummary, new: BundleSummary) -> Iterator[BundleChange]:
             yield _webhook(
                 after,
                 "webhook-changed",
-                f"the {_kind(after)} changes: {', '.join(_differing(known, after))}",
+                f"the {_kind(after)} changes: {', '.join(_differing_fields(known, after))}",
             )
 
 
@@ -230,7 +230,7 @@ def _kind(one: WebhookSummary) -> str:
     return kinds.get(one.type, "webhook")
 
 
-def _differing(before: WebhookSummary, after: WebhookSummary) -> list[str]:
+def _differing_fields(before: WebhookSummary, after: WebhookSummary) -> list[str]:
     names = ("deployment", "path", "crds", "resources", "failure_policy")
     shown = {"crds": "CRDs", "failure_policy": "failure policy"}
     return [

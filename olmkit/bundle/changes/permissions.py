@@ -10,25 +10,25 @@ from olmkit.bundle.summary.grants import Atoms, GrantTarget
 from olmkit.bundle.summary.summary import BundleSummary
 
 
-def of_summaries(old: BundleSummary, new: BundleSummary) -> Iterator[BundleChange]:
+def compare_permissions(old: BundleSummary, new: BundleSummary) -> Iterator[BundleChange]:
     """Growth as warnings, since an administrator has to agree to it; the rest as information."""
     before, after = grants.atoms(old.grants), grants.atoms(new.grants)
-    gained, lost = grants.beyond(after, before), grants.beyond(before, after)
-    for target, verbs in _merged(gained):
+    gained, lost = grants.find_uncovered(after, before), grants.find_uncovered(before, after)
+    for target, verbs in _merge(gained):
         is_far = grants.is_far_reaching(target, verbs)
         yield BundleChange(
             area=Area.PERMISSIONS,
             rule="permission-added",
-            message=f"may now {grants.in_words(verbs)} {target}"
+            message=f"may now {grants.describe_verbs(verbs)} {target}"
             + (" (far-reaching)" if is_far else ""),
             level=ChangeLevel.WARNS,
             new=sorted(verbs),
         )
-    for target, verbs in _merged(lost):
+    for target, verbs in _merge(lost):
         yield BundleChange(
             area=Area.PERMISSIONS,
             rule="permission-removed",
-            message=f"may no longer {grants.in_words(verbs)} {target}",
+            message=f"may no longer {grants.describe_verbs(verbs)} {target}",
             old=sorted(verbs),
         )
     for account in sorted(set(new.accounts) - set(old.accounts)):
@@ -47,7 +47,7 @@ def of_summaries(old: BundleSummary, new: BundleSummary) -> Iterator[BundleChang
         )
 
 
-def _merged(atoms: Atoms) -> Iterator[tuple[GrantTarget, frozenset[str]]]:
+def _merge(atoms: Atoms) -> Iterator[tuple[GrantTarget, frozenset[str]]]:
     """Yield the permissions without those that a wider one among them covers."""
     for target, verbs in atoms.items():
         covered = {

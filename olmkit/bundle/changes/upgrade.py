@@ -13,7 +13,7 @@ from olmkit.bundle.changes.change import GENERATIONS, V0, V1, Area, BundleChange
 from olmkit.bundle.summary.summary import BundleSummary
 
 
-def of_summaries(old: BundleSummary, new: BundleSummary) -> Iterator[BundleChange]:
+def compare_upgrade(old: BundleSummary, new: BundleSummary) -> Iterator[BundleChange]:
     """Differences for which OLM does not upgrade from the old bundle to the new one."""
     if old.package != new.package:
         yield BundleChange(
@@ -35,11 +35,11 @@ def of_summaries(old: BundleSummary, new: BundleSummary) -> Iterator[BundleChang
             hint="give the new bundle a new version and name",
         )
     else:
-        yield from _of_edges(old, new)
-    yield from _of_versions(old, new)
+        yield from _compare_edges(old, new)
+    yield from _compare_versions(old, new)
 
 
-def _of_versions(old: BundleSummary, new: BundleSummary) -> Iterator[BundleChange]:
+def _compare_versions(old: BundleSummary, new: BundleSummary) -> Iterator[BundleChange]:
     before, after = Version.read(old.version), Version.read(new.version)
     if before is None or after is None:
         return
@@ -59,7 +59,7 @@ def _of_versions(old: BundleSummary, new: BundleSummary) -> Iterator[BundleChang
         )
 
 
-def _of_edges(old: BundleSummary, new: BundleSummary) -> Iterator[BundleChange]:
+def _compare_edges(old: BundleSummary, new: BundleSummary) -> Iterator[BundleChange]:
     by = edge(old, new)
     if by:
         yield BundleChange(

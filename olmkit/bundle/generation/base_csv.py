@@ -35,7 +35,7 @@ def choose(
     if csvs:
         ours = [csv for csv in csvs if _belongs(csv, package)]
         if not ours:
-            note(_of_other_package(package, csvs[0]))
+            note(_other_package_finding(package, csvs[0]))
             return None
         if len(ours) > 1:
             error = refusal(
@@ -64,7 +64,7 @@ def choose(
             hint="write `kind: ClusterServiceVersion`, or remove the file",
         )
     if not _belongs(csv, package):
-        note(_of_other_package(package, csv))
+        note(_other_package_finding(package, csv))
         return None
     return csv
 
@@ -107,7 +107,7 @@ def _belongs(csv: BundleObject, package: str) -> bool:
     return csv.name.startswith(f"{package}.")
 
 
-def _of_other_package(package: str, csv: BundleObject) -> Diagnostic:
+def _other_package_finding(package: str, csv: BundleObject) -> Diagnostic:
     other = csv.name.partition(".")[0]
     return findings.create(
         "PRJ105",

@@ -151,12 +151,12 @@ def finish(
     builder = made.builder
     csv = builder.pinned(made.csv, digests)
     builder.date(csv, made.base, previous or {})
-    builder.tell_of_dropped()
+    builder.report_dropped()
     builder.note_certificates()
     return GeneratedBundle(
         csv=csv,
         csv_file=f"{builder.request.package.lower()}.clusterserviceversion.yaml",
-        objects=dict(_named(builder.written(), builder.notes.append)),
+        objects=dict(_name_files(builder.written(), builder.notes.append)),
         scorecard=next((serialise.manifest(item) for item in builder.collection.scorecards), None),
         findings=tuple(sorted(builder.notes, key=Diagnostic.sort_key)),
         origins=tuple(builder.origins),
@@ -206,12 +206,12 @@ class _CsvBuilder:
     def csv(self, base: ClusterServiceVersion | None) -> Manifest:
         csv = self._start(base)
         self._identify(csv, base)
-        self._relate_images(csv, base)
+        self._set_related_images(csv, base)
         self._install(csv, base)
-        self._own_apis(csv, base)
-        self._exemplify(csv, base)
+        self._set_owned_apis(csv, base)
+        self._set_examples(csv, base)
         self._describe_webhooks(csv, base)
-        self._stamp(csv)
+        self._set_builder(csv)
         return csv
 
     def pinned(self, csv: Manifest, digests: Mapping[str, str] | None) -> Manifest:
@@ -254,7 +254,7 @@ class _CsvBuilder:
             csv = base_csv.default(self.request.package)
             self.origins.extend(Origin(field=f"spec.{key}", source=_DEFAULT) for key in csv["spec"])
             return csv
-        csv = copy.deepcopy(serialise.checked(base, "ClusterServiceVersion"))
+        csv = copy.deepcopy(serialise.read_type(base, "ClusterServiceVersion"))
         csv["kind"], csv["apiVersion"] = base.kind, base.api_version
         self._from_base(base)
         return dict(csv)
@@ -281,8 +281,8 @@ class _CsvBuilder:
                 "the name is built from package and version",
             )
 
-    def _relate_images(self, csv: Manifest, base: ClusterServiceVersion | None) -> None:
-        found = images.related(self.collection.deployments, self.notes.append)
+    def _set_related_images(self, csv: Manifest, base: ClusterServiceVersion | None) -> None:
+        found = images.find_related(self.collection.deployments, self.notes.append)
         entries = [{"name": item.name, "image": item.image} for item in found]
         for item in found:
             self._from("spec.relatedImages", f"variable of {item.image}", item.source)
@@ -303,14 +303,14 @@ class _CsvBuilder:
         spec = install.get("spec") or {}
         install["spec"] = spec
         for binding in (*self.collection.role_bindings, *self.collection.cluster_role_bindings):
-            serialise.checked(binding, binding.kind)  # else it would be passed over
+            serialise.read_type(binding, binding.kind)  # else it would be passed over
         self.access = rbac.divide(self.collection, self.request.extra_service_accounts)
         self.notes.extend(self.access.findings)
         if not self.collection.deployments:
             self._without_deployment(spec, base)
             if spec.get("deployments"):
                 return
-        self._tell_of_replaced(
+        self._report_replaced(
             base,
             ("install", "spec", "deployments"),
             [deployment.name for deployment in self.collection.deployments],
@@ -321,7 +321,7 @@ class _CsvBuilder:
             ("permissions", self.access.permissions),
             ("clusterPermissions", self.access.cluster_permissions),
         ):
-            self._tell_of_replaced(
+            self._report_replaced(
                 base,
                 ("install", "spec", key),
                 [item.service_account for item in permissions],
@@ -352,7 +352,7 @@ class _CsvBuilder:
         )
 
     def _deployment(self, deployment: BundleObject) -> Manifest:
-        spec = serialise.checked(deployment, "DeploymentSpec", "spec")
+        spec = serialise.read_type(deployment, "DeploymentSpec", "spec")
         for container in objects.sequence(objects.mapping(spec["template"])["spec"]["containers"]):
             for index, variable in enumerate(container.get("env", [])):
                 if variable.get("name") == "WATCH_NAMESPACE":
@@ -379,13 +379,13 @@ class _CsvBuilder:
                 collect.subject(source),
                 source,
             )
-            serialise.checked(source, source.kind)
+            serialise.read_type(source, source.kind)
         return {
             "serviceAccountName": permission.service_account,
             "rules": copy.deepcopy(list(permission.rules)),
         }
 
-    def _own_apis(self, csv: Manifest, base: ClusterServiceVersion | None) -> None:
+    def _set_owned_apis(self, csv: Manifest, base: ClusterServiceVersion | None) -> None:
         described: dict[tuple[str, str, str], Mapping[str, Any]] = {}
         for item in base.owned_crds if base else ():
             described.setdefault((item.name, item.gvk.version, item.gvk.kind), item.value)
@@ -415,9 +415,9 @@ class _CsvBuilder:
         definitions = csv["spec"].setdefault("customresourcedefinitions", {})
         definitions["owned"] = owned
 
-    def _exemplify(self, csv: Manifest, base: ClusterServiceVersion | None) -> None:
+    def _set_examples(self, csv: Manifest, base: ClusterServiceVersion | None) -> None:
         annotations = csv["metadata"].setdefault("annotations", {})
-        old = serialise.parsed_examples(annotations.get(EXAMPLES, ""))
+        old = serialise.parse_examples(annotations.get(EXAMPLES, ""))
         samples = [dict(item.value) for item in self.collection.custom_resources]
         for item in self.collection.custom_resources:
             self._from(f"metadata.annotations.{EXAMPLES}", collect.subject(item), item)
@@ -441,7 +441,7 @@ class _CsvBuilder:
             name = item.value["generateName"]
             for source in item.sources:
                 self._from(f"spec.webhookdefinitions {name}", collect.subject(source), source)
-        self._tell_of_replaced(
+        self._report_replaced(
             base,
             ("webhookdefinitions",),
             [item.value["generateName"] for item in definitions],
@@ -449,7 +449,7 @@ class _CsvBuilder:
         )
         csv["spec"]["webhookdefinitions"] = [dict(item.value) for item in definitions]
 
-    def _tell_of_replaced(
+    def _report_replaced(
         self,
         base: ClusterServiceVersion | None,
         keys: Sequence[str],
@@ -469,7 +469,7 @@ class _CsvBuilder:
                     hint="write it as a manifest, or remove it from the base",
                 )
 
-    def _stamp(self, csv: Manifest) -> None:
+    def _set_builder(self, csv: Manifest) -> None:
         annotations = csv["metadata"]["annotations"]
         annotations[BUILDER] = self.request.builder
         annotations[PROJECT_LAYOUT] = self.request.project_layout
@@ -485,7 +485,7 @@ class _CsvBuilder:
         annotations = csv["metadata"]["annotations"]
         written = objects.annotations_of(previous).get(CREATED_AT, "")
         by_hand = base.annotations.get(CREATED_AT, "") if base else ""
-        unchanged = _undated(previous) == _undated(csv)
+        unchanged = _remove_date(previous) == _remove_date(csv)
         if written and unchanged:
             annotations[CREATED_AT] = written
             self._from(f"metadata.annotations.{CREATED_AT}", "the last run: nothing has changed")
@@ -506,7 +506,7 @@ class _CsvBuilder:
         if self.access is not None:
             yield from map(serialise.manifest, self.access.leftover)
 
-    def tell_of_dropped(self) -> None:
+    def report_dropped(self) -> None:
         groups = {(crd.group, crd.defined_kind) for crd in self.collection.crds}
         for other in self.collection.others:
             if other.kind in SUPPORTED:
@@ -558,7 +558,7 @@ def _crds(crds: Iterable[CustomResourceDefinition]) -> Iterator[CustomResourceDe
     yield from sorted(crds, key=lambda crd: crd.gvk.version != "v1")
 
 
-def _named(
+def _name_files(
     manifests: Iterable[Manifest], note: Callable[[Diagnostic], None]
 ) -> Iterator[tuple[str, Manifest]]:
     taken: set[str] = set()
@@ -601,7 +601,7 @@ def _safe(name: str) -> str:
     return name.replace("/", "-").replace("\0", "-").lstrip(".")
 
 
-def _undated(csv: Mapping[str, Any]) -> Manifest:
+def _remove_date(csv: Mapping[str, Any]) -> Manifest:
     result = copy.deepcopy(dict(csv))
     metadata = result.get("metadata")
     annotations = metadata.get("annotations") if isinstance(metadata, dict) else None

@@ -23,7 +23,7 @@ def text(files: Mapping[str, bytes]) -> bytes:
     return "".join(lines).encode()
 
 
-def stale(found: Tree, wanted: Iterable[str]) -> tuple[frozenset[str], frozenset[str]]:
+def find_stale(found: Tree, wanted: Iterable[str]) -> tuple[frozenset[str], frozenset[str]]:
     """Files of an earlier run that are no longer wanted: untouched ones, and changed ones."""
     kept = {*wanted, FILE}
     untouched: set[str] = set()

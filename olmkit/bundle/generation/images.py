@@ -33,13 +33,13 @@ class VariableImage:
     source: BundleObject | None = None
 
 
-def related(
+def find_related(
     deployments: Iterable[BundleObject], note: Callable[[Diagnostic], None]
 ) -> tuple[VariableImage, ...]:
     """Return the images that the variables of the deployments' containers name."""
     found: list[VariableImage] = []
     for deployment in deployments:
-        for image in _of_deployment(deployment):
+        for image in _variable_images(deployment):
             if all((image.name, image.image) != (other.name, other.image) for other in found):
                 found.append(image)
     names: dict[str, int] = {}
@@ -54,7 +54,7 @@ def related(
             if any(image.image == other.image for other in result):
                 continue
             name = ""
-            note(_unnamed(image, found))
+            note(_several_names_finding(image, found))
         elif names[name] > 1:
             name = f"{image.container}-{name}"
         result.append(
@@ -63,7 +63,7 @@ def related(
     return tuple(result)
 
 
-def _unnamed(image: VariableImage, found: Iterable[VariableImage]) -> Diagnostic:
+def _several_names_finding(image: VariableImage, found: Iterable[VariableImage]) -> Diagnostic:
     names = sorted({f"`{other.name}`" for other in found if other.image == image.image})
     return findings.create(
         "PRJ113",
@@ -75,7 +75,7 @@ def _unnamed(image: VariableImage, found: Iterable[VariableImage]) -> Diagnostic
     )
 
 
-def _of_deployment(deployment: BundleObject) -> Iterator[VariableImage]:
+def _variable_images(deployment: BundleObject) -> Iterator[VariableImage]:
     spec = objects.pod_spec(deployment.value)
     containers = [
         (field, index, objects.mapping(container))
@@ -182,7 +182,7 @@ def pin(csv: Mapping[str, Any], digests: Mapping[str, str]) -> dict[str, Any]:
                 f"`{related_images[item.name]}` and `{image}`",
                 hint="give the containers or the variables different names",
             )
-    result = _replaced(csv, digests)
+    result = _replace(csv, digests)
     spec = result.setdefault("spec", {})
     spec.pop("relatedImages", None)
     if related_images:
@@ -192,12 +192,12 @@ def pin(csv: Mapping[str, Any], digests: Mapping[str, str]) -> dict[str, Any]:
     return dict(result)
 
 
-def _replaced(value: Any, digests: Mapping[str, str]) -> Any:
+def _replace(value: Any, digests: Mapping[str, str]) -> Any:
     match value:
         case dict():
-            return {key: _replaced(item, digests) for key, item in value.items()}
+            return {key: _replace(item, digests) for key, item in value.items()}
         case list():
-            return [_replaced(item, digests) for item in value]
+            return [_replace(item, digests) for item in value]
         case str():
             if value in digests:
                 return digests[value]

@@ -60,8 +60,8 @@ def divide(
         if _stays(binding, collection, accounts, used)
     ]
     leftover = (
-        *(role for role in collection.roles if not _among(role, used)),
-        *(role for role in collection.cluster_roles if not _among(role, used)),
+        *(role for role in collection.roles if not _is_among(role, used)),
+        *(role for role in collection.cluster_roles if not _is_among(role, used)),
         *leftover_bindings,
         *(account for account in collection.service_accounts if account.name not in accounts),
     )
@@ -74,11 +74,11 @@ def divide(
         cluster_permissions=cluster_permissions,
         leftover=leftover,
         findings=(
-            *_aggregated(used),
-            *_dangling(leftover_bindings, collection, used),
-            *_lost_of_accounts(collection.service_accounts, accounts),
+            *_find_aggregated(used),
+            *_find_dangling(leftover_bindings, collection, used),
+            *_find_unbound_accounts(collection.service_accounts, accounts),
             *_unknown(collection, extra_service_accounts),
-            *_without_rules(collection, granted | _bound(leftover_bindings)),
+            *_without_rules(collection, granted | _bound_accounts(leftover_bindings)),
         ),
     )
 
@@ -90,17 +90,17 @@ def _stays(
     used: list[BundleObject],
 ) -> bool:
     """Record the role of a binding; return whether it has other subjects too."""
-    role = _bound_role(binding, collection)
+    role = _find_role(binding, collection)
     subjects = objects.sequence(binding.value.get("subjects"))
     if role is None:
         return bool(subjects)
     others = [item for item in subjects if _account(item) not in accounts]
-    if len(others) < len(subjects) and not _among(role, used):
+    if len(others) < len(subjects) and not _is_among(role, used):
         used.append(role)
     return bool(others)
 
 
-def _bound_role(binding: BundleObject, collection: CollectedObjects) -> BundleObject | None:
+def _find_role(binding: BundleObject, collection: CollectedObjects) -> BundleObject | None:
     """Return the role that a binding refers to, when it is in the input."""
     reference = objects.mapping(binding.value.get("roleRef"))
     if reference.get("apiGroup") not in (None, "", RBAC_GROUP):
@@ -130,7 +130,7 @@ def _permissions(
     rules: dict[str, list[Any]] = {}
     sources: dict[str, list[BundleObject]] = {}
     for binding in bindings:
-        role = _bound_role(binding, collection)
+        role = _find_role(binding, collection)
         if role is None:
             continue
         for item in objects.sequence(binding.value.get("subjects")):
@@ -147,7 +147,7 @@ def _permissions(
     )
 
 
-def _aggregated(used: Iterable[BundleObject]) -> Iterator[Diagnostic]:
+def _find_aggregated(used: Iterable[BundleObject]) -> Iterator[Diagnostic]:
     for role in used:
         if role.value.get("aggregationRule"):
             yield findings.create(
@@ -159,12 +159,12 @@ def _aggregated(used: Iterable[BundleObject]) -> Iterator[Diagnostic]:
             )
 
 
-def _dangling(
+def _find_dangling(
     bindings: Iterable[BundleObject], collection: CollectedObjects, used: Sequence[BundleObject]
 ) -> Iterator[Diagnostic]:
     for binding in bindings:
-        role = _bound_role(binding, collection)
-        if role is not None and _among(role, used):
+        role = _find_role(binding, collection)
+        if role is not None and _is_among(role, used):
             yield findings.create(
                 "PRJ110",
                 f"`{binding.name}` is kept for its other subjects, but its role "
@@ -175,7 +175,7 @@ def _dangling(
             )
 
 
-def _lost_of_accounts(
+def _find_unbound_accounts(
     accounts: Iterable[BundleObject], known: Sequence[str]
 ) -> Iterator[Diagnostic]:
     for account in accounts:
@@ -183,12 +183,12 @@ def _lost_of_accounts(
             continue
         for field in ("imagePullSecrets", "secrets", "automountServiceAccountToken"):
             if account.value.get(field):
-                yield _lost(account, field)
+                yield _unbound_account_finding(account, field)
         if account.annotations:
-            yield _lost(account, "metadata", "annotations")
+            yield _unbound_account_finding(account, "metadata", "annotations")
 
 
-def _lost(account: BundleObject, *keys: str) -> Diagnostic:
+def _unbound_account_finding(account: BundleObject, *keys: str) -> Diagnostic:
     return findings.create(
         "PRJ112",
         f"OLM creates the service account `{account.name}` itself, without `{'.'.join(keys)}`",
@@ -198,7 +198,7 @@ def _lost(account: BundleObject, *keys: str) -> Diagnostic:
 
 
 def _unknown(collection: CollectedObjects, extra: Sequence[str]) -> Iterator[Diagnostic]:
-    bound = _bound((*collection.role_bindings, *collection.cluster_role_bindings))
+    bound = _bound_accounts((*collection.role_bindings, *collection.cluster_role_bindings))
     for name in extra:
         if name not in bound:
             yield findings.create(
@@ -221,7 +221,7 @@ def _without_rules(collection: CollectedObjects, granted: set[str]) -> Iterator[
             )
 
 
-def _bound(bindings: Iterable[BundleObject]) -> set[str]:
+def _bound_accounts(bindings: Iterable[BundleObject]) -> set[str]:
     """Return the accounts that bindings name."""
     return {
         _account(item)
@@ -230,7 +230,7 @@ def _bound(bindings: Iterable[BundleObject]) -> set[str]:
     }
 
 
-def _among(resource: BundleObject, others: Iterable[BundleObject]) -> bool:
+def _is_among(resource: BundleObject, others: Iterable[BundleObject]) -> bool:
     return any(resource is other for other in others)
 
 

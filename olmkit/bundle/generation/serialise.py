@@ -55,7 +55,7 @@ def csv_manifest(csv: Mapping[str, Any]) -> Manifest:
     return result
 
 
-def checked(resource: BundleObject, type_name: str, *keys: Key) -> Any:
+def read_type(resource: BundleObject, type_name: str, *keys: Key) -> Any:
     """Return the value under `keys` in the form of its type, or raise an error with its place."""
     try:
         return shapes.conform(resource.document.get(*keys), type_name, keys)
@@ -70,7 +70,7 @@ def manifest(resource: BundleObject) -> Manifest:
     """Return an object as a bundle holds it: without namespace, and without what a cluster adds."""
     gvk = resource.gvk
     is_typed = (gvk.group, gvk.kind) in _TYPED and (gvk.version != "v1beta1")
-    value: Manifest = checked(resource, gvk.kind) if is_typed else dict(resource.value)
+    value: Manifest = read_type(resource, gvk.kind) if is_typed else dict(resource.value)
     if (gvk.group, gvk.kind) in _WITHOUT_STATUS:
         value.pop("status", None)
     metadata = {key: item for key, item in value.get("metadata", {}).items() if key != "namespace"}
@@ -92,7 +92,7 @@ def yaml(value: Mapping[str, Any]) -> bytes:
     return documents.dump(value)
 
 
-def parsed_examples(text: str) -> list[Manifest]:
+def parse_examples(text: str) -> list[Manifest]:
     """Return the objects of an `alm-examples` text; none when it is not a JSON list of objects."""
     try:
         value = json.loads(text)

@@ -47,7 +47,7 @@ def _admission(
     hook: CollectedWebhook, collection: CollectedObjects, note: Callable[[Diagnostic], None]
 ) -> WebhookDefinition:
     type_name = "MutatingWebhook" if hook.mutating else "ValidatingWebhook"
-    serialise.checked(hook.source, type_name, *hook.keys)
+    serialise.read_type(hook.source, type_name, *hook.keys)
     value = hook.value
     name = objects.text(value.get("name"))
     where = subject(hook.source)

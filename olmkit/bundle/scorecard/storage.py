@@ -27,7 +27,7 @@ def read(archive: bytes, folder: str) -> Tree:
             path = archives.entry_path(entry.name, name) or ""
             if path != prefix and not path.startswith(f"{prefix}/") and prefix:
                 raise InputError(
-                    f"{name} has `{archives.shown(entry.name)}`, which is outside of it"
+                    f"{name} has `{archives.printable(entry.name)}`, which is outside of it"
                 )
             if entry.isreg() and path != prefix:
                 inside = path.removeprefix(prefix).lstrip("/")

@@ -111,7 +111,7 @@ Atoms = Mapping[GrantTarget, frozenset[str]]
 """The verbs that are allowed for each target."""
 
 
-def of_csv(csv: Mapping[str, Any]) -> Iterator[Grant]:
+def csv_grants(csv: Mapping[str, Any]) -> Iterator[Grant]:
     """Yield each rule that OLM makes a role of, those of the whole cluster first."""
     install = mapping(mapping(mapping(csv.get("spec")).get("install")).get("spec"))
     for part, scope in (("clusterPermissions", CLUSTER), ("permissions", NAMESPACES)):
@@ -122,7 +122,7 @@ def of_csv(csv: Mapping[str, Any]) -> Iterator[Grant]:
                     yield _grant(account, scope, rule)
 
 
-def of_roles(manifests: Iterable[Manifest]) -> Iterator[Grant]:
+def role_grants(manifests: Iterable[Manifest]) -> Iterator[Grant]:
     """Yield the rules of the roles among the manifests that a binding among them binds."""
     listed = list(manifests)
     roles = {(objects.kind(one), objects.name(one)): one for one in listed}
@@ -148,7 +148,7 @@ def atoms(grants: Iterable[Grant]) -> Atoms:
     return {target: frozenset(verbs) for target, verbs in sorted(found.items()) if verbs}
 
 
-def beyond(wanted: Atoms, known: Atoms) -> Atoms:
+def find_uncovered(wanted: Atoms, known: Atoms) -> Atoms:
     """Return the permissions of `wanted` that `known` does not cover."""
     found = {}
     for target, verbs in wanted.items():
@@ -163,7 +163,7 @@ def beyond(wanted: Atoms, known: Atoms) -> Atoms:
     return found
 
 
-def in_words(verbs: Iterable[str]) -> str:
+def describe_verbs(verbs: Iterable[str]) -> str:
     """Return the verbs as text: `create, delete and patch`, or `do anything with`."""
     listed = sorted(verbs)
     if "*" in listed:

@@ -106,7 +106,7 @@ class BundleSummary:
     size: int
 
 
-def of_bundle(bundle: Bundle) -> BundleSummary:
+def summarize(bundle: Bundle) -> BundleSummary:
     """Return the summary of a bundle; raise `InputError` if it has no ClusterServiceVersion."""
     csv = require_csv(bundle)
     manifests = manifests_of(bundle)
@@ -127,7 +127,7 @@ def of_bundle(bundle: Bundle) -> BundleSummary:
         install_modes=tuple(mode.type for mode in csv.install_modes if mode.supported),
         provided=tuple(_apis(csv, "owned")),
         required=tuple(_apis(csv, "required")),
-        grants=(*grants.of_csv(csv.value), *grants.of_roles(manifests)),
+        grants=(*grants.csv_grants(csv.value), *grants.role_grants(manifests)),
         accounts=tuple(sorted({one.account for one in workloads})),
         workloads=workloads,
         images=tuple(_images(csv)),
@@ -223,12 +223,12 @@ def _webhooks(csv: ClusterServiceVersion) -> Iterator[WebhookSummary]:
             deployment=text(one.get("deploymentName")),
             path=text(one.get("webhookPath")),
             crds=_texts(one.get("conversionCRDs")),
-            resources=tuple(_ruled(one)),
+            resources=tuple(_webhook_rules(one)),
             failure_policy=text(one.get("failurePolicy")),
         )
 
 
-def _ruled(webhook: Mapping[str, Any]) -> Iterator[str]:
+def _webhook_rules(webhook: Mapping[str, Any]) -> Iterator[str]:
     """Yield the rules of a webhook: `create, update: memcacheds.cache.example.com`."""
     for rule in map(mapping, sequence(webhook.get("rules"))):
         verbs = ", ".join(one.lower() for one in _texts(rule.get("operations")))

@@ -99,7 +99,7 @@ class Blob:
     @property
     def raw(self) -> bytes:
         """The text that the reference keeps, compares and serves: sorted, compact, one line."""
-        return self._settled_text() + b"\n"
+        return self._sorted_text() + b"\n"
 
     @property
     def record(self) -> Record | None:
@@ -107,9 +107,9 @@ class Blob:
 
         None for any other blob; `fields` reads it.
         """
-        return None if self.schema not in wire.SHAPES else records.read(self._settled_text())
+        return None if self.schema not in wire.SHAPES else records.read(self._sorted_text())
 
-    def _settled_text(self) -> bytes:
+    def _sorted_text(self) -> bytes:
         return self.text if self.settled else json_text.compact(self.value, escape_html=False)
 
     @property
@@ -163,7 +163,7 @@ class Blob:
         return f"Blob(schema={self.schema!r}, package={self.package!r}, name={self.name!r})"
 
 
-def of_part(part: Part, *, settle: bool = False) -> Blob:
+def parse_part(part: Part, *, settle: bool = False) -> Blob:
     """Return the blob that a document is. Raises `InputError` when it is none that OLM can read.
 
     With `settle`, JSON is brought into the form of `raw` too, in which it is read fastest.

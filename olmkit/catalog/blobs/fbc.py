@@ -32,7 +32,7 @@ __all__ = [
     "dump_tree",
     "load",
     "load_stream",
-    "ordered",
+    "sort_for_writing",
     "unknown_fields",
 ]
 
@@ -62,7 +62,7 @@ def load_stream(
 ) -> Iterator[Blob]:
     """Yield the blobs of one file."""
     for part in stream.read(data, path, check=blobs_.identify, report=report or _ignore):
-        yield blobs_.of_part(part, settle=settle)
+        yield blobs_.parse_part(part, settle=settle)
 
 
 @dataclass(slots=True)
@@ -83,9 +83,9 @@ class _Group:
         yield from self.deprecations
 
 
-def ordered(blobs: Iterable[Blob]) -> Iterator[Blob]:
+def sort_for_writing(blobs: Iterable[Blob]) -> Iterator[Blob]:
     """Yield the blobs in the order in which they are written; those of no package are left out."""
-    groups, rest = _grouped(blobs)
+    groups, rest = _group_by_package(blobs)
     for name in sorted(groups):
         yield from groups[name]
     yield from rest
@@ -98,7 +98,7 @@ def dump(blobs: Iterable[Blob], form: Form, *, keep_unknown: bool = False) -> by
 
 def pieces(blobs: Iterable[Blob], form: Form, *, keep_unknown: bool = False) -> Iterator[bytes]:
     """Return the text of `dump` one document after the other, for a catalog that is large."""
-    return (dump_blob(blob, form, keep_unknown=keep_unknown) for blob in ordered(blobs))
+    return (dump_blob(blob, form, keep_unknown=keep_unknown) for blob in sort_for_writing(blobs))
 
 
 def dump_tree(blobs: Iterable[Blob], form: Form) -> Tree:
@@ -110,7 +110,7 @@ def dump_tree(blobs: Iterable[Blob], form: Form) -> Tree:
     def text(part: Iterable[Blob]) -> bytes:
         return b"".join(dump_blob(blob, form) for blob in part)
 
-    groups, rest = _grouped(blobs)
+    groups, rest = _group_by_package(blobs)
     files: dict[str, bytes] = {}
     for name in sorted(groups):
         folder = _folder(name)
@@ -127,14 +127,14 @@ def dump_blob(blob: Blob, form: Form, *, keep_unknown: bool = False) -> bytes:
             return b"---\n" + documents.dump(json_reader.read(blob.text))
         return json_text.indent(blob.text, _INDENT) + b"\n"
     if form == "json" and not keep_unknown and (record := blob.record) is not None:
-        return json_text.indent(records.written(record), _INDENT) + b"\n"
+        return json_text.indent(records.dump(record), _INDENT) + b"\n"
     value = blob.value
     shape = wire.SHAPES.get(blob.schema)
     if shape is not None:
-        written = shapes.written(
-            shape, blobs_.known_fields(blob, value), anything=_sorted if form == "json" else None
+        written = shapes.dump(
+            shape, blobs_.known_fields(blob, value), anything=_sort_keys if form == "json" else None
         )
-        value = shapes.restored(shape, value, written) if keep_unknown else written
+        value = shapes.restore(shape, value, written) if keep_unknown else written
     if form == "yaml":
         return b"---\n" + documents.dump(value)
     text = json_text.compact(value, escape_html=False, sort=shape is None)
@@ -158,11 +158,11 @@ def unknown_fields(blob: Blob) -> Iterator[Diagnostic]:
         )
 
 
-def _sorted(value: Any) -> msgspec.Raw:
+def _sort_keys(value: Any) -> msgspec.Raw:
     return msgspec.Raw(json_text.compact(value, escape_html=False))
 
 
-def _grouped(blobs: Iterable[Blob]) -> tuple[dict[str, _Group], list[Blob]]:
+def _group_by_package(blobs: Iterable[Blob]) -> tuple[dict[str, _Group], list[Blob]]:
     groups: dict[str, _Group] = {}
     rest: list[Blob] = []
     for blob in blobs:

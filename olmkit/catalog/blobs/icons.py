@@ -45,7 +45,7 @@ class Icon:
     size: int
 
 
-def of_data(data: bytes, media_type: str) -> Icon:
+def from_data(data: bytes, media_type: str) -> Icon:
     return Icon(media_type, detect(data), len(data))
 
 

@@ -50,7 +50,7 @@ class Pattern:
         if len(path) <= depth or tuple(path[:depth]) != self.domain:
             return False
         rest = path[depth:]
-        return self._anchored_match(rest) if self.anchored else self._name_match(rest)
+        return self._match_anchored(rest) if self.anchored else self._name_match(rest)
 
     def _name_match(self, path: Sequence[str]) -> bool:
         for position, name in enumerate(path):
@@ -58,7 +58,7 @@ class Pattern:
                 return not (self.folders_only and position == len(path) - 1)
         return False
 
-    def _anchored_match(self, path: Sequence[str]) -> bool:
+    def _match_anchored(self, path: Sequence[str]) -> bool:
         position = 0
         matched = False
         anywhere = False

@@ -158,19 +158,19 @@ class FilePlace:
             return found
         return found._replace(
             line=found.line + self.line,
-            column=_moved(found.line, found.column, self.column),
+            column=_shift_column(found.line, found.column, self.column),
             end_line=found.end_line + self.line,
-            end_column=_moved(found.end_line, found.end_column, self.column),
+            end_column=_shift_column(found.end_line, found.end_column, self.column),
         )
 
     def blob(self) -> Blob:
         """Return the blob itself, read again."""
         text = self.files.text(self)
         part = next(stream.read(text, self.path, check=blobs_.identify, report=lambda _: None))
-        return blobs_.of_part(part)
+        return blobs_.parse_part(part)
 
 
-def _moved(line: int, column: int | None, by: int) -> int | None:
+def _shift_column(line: int, column: int | None, by: int) -> int | None:
     """Only in the first line does it matter in which column the text begins."""
     return column + by if column is not None and line == 1 else column
 
@@ -186,11 +186,11 @@ def blob_at(place: BlobPlace) -> Blob:
             raise TypeError(f"{place!r} does not exist")
 
 
-def of_blobs(blobs: Iterable[Blob]) -> Iterator[Outline]:
-    return map(of_blob, blobs)
+def outline_blobs(blobs: Iterable[Blob]) -> Iterator[Outline]:
+    return map(outline_blob, blobs)
 
 
-def of_blob(blob: Blob, place: BlobPlace | None = None) -> Outline:
+def outline_blob(blob: Blob, place: BlobPlace | None = None) -> Outline:
     """Return the outline of one blob, which is at `place` unless it knows that itself.
 
     Raises `InputError` when a field has a wrong type.
@@ -253,7 +253,7 @@ def _entry(entry: dict[str, Any]) -> EntryOutline:
 def _icon(state: dict[str, Any] | None) -> Icon | None:
     if state is None:
         return None
-    return icons.of_data(base64.b64decode(state["base64data"] or ""), state["mediatype"])
+    return icons.from_data(base64.b64decode(state["base64data"] or ""), state["mediatype"])
 
 
 def _properties(blob: Blob, fields: dict[str, Any]) -> Properties:

@@ -79,7 +79,7 @@ def load_file(
         pass
     data = tree.data(path)
     if keep:
-        return list(outline.of_blobs(fbc.load_stream(data, path, report=report)))
+        return list(outline.outline_blobs(fbc.load_stream(data, path, report=report)))
     return list(_exact(data, path, files, report))
 
 
@@ -99,14 +99,14 @@ def _exact(data: bytes, path: str, files: Files, report: Report) -> Iterator[Out
         start, end = (part.start, part.end) if part else (0, len(data))
         line, column = lines.at(data, start)
         place = FilePlace(path, blob.index, start, end, line, column, files)
-        yield _settled(blob, place) if blob.settled else outline.of_blob(blob, place)
+        yield _normalize(blob, place) if blob.settled else outline.outline_blob(blob, place)
 
 
-def _settled(blob: Blob, place: FilePlace) -> Outline:
+def _normalize(blob: Blob, place: FilePlace) -> Outline:
     try:
         return _outline(blob.text, place)
     except (_OddError, BrokenTextError, InputError, RecursionError):
-        return outline.of_blob(blob, place)
+        return outline.outline_blob(blob, place)
 
 
 class _Lines:
@@ -189,7 +189,7 @@ def _outline(text: bytes, place: FilePlace) -> Outline:
     try:
         found = _record.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return outline.of_blob(_blob_of(text), place)
+        return outline.outline_blob(_blob_of(text), place)
     match found:
         case _Bundle():
             return _bundle(found, place)
@@ -223,7 +223,7 @@ def _blob_of(text: bytes) -> Blob:
         value = json_reader.read_doubles(text)
     except JsonError:
         raise _OddError from None
-    return blobs.of_part(
+    return blobs.parse_part(
         Part(value=value, path="", index=0, data=text, start=0, end=len(text), json=True)
     )
 
@@ -263,7 +263,7 @@ def _deprecation(found: _Deprecation) -> DeprecationOutline:
 def _icon(found: _Icon | None) -> Icon | None:
     if found is None:
         return None
-    return icons.of_data(_base64(found.base64data or ""), found.mediatype or "")
+    return icons.from_data(_base64(found.base64data or ""), found.mediatype or "")
 
 
 def _check_object(text: ValueText) -> None:

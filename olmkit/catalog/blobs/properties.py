@@ -19,7 +19,7 @@ from olmkit.base.json import reader as json_reader
 from olmkit.base.json import text as json_text
 from olmkit.catalog.blobs import shapes, wire
 from olmkit.catalog.blobs.shapes import (
-    Anything,
+    AnyValue,
     Field,
     ListOf,
     Object,
@@ -227,21 +227,21 @@ def _compact(text: ValueText) -> bytes:
 
 
 def _kind(kind: str, text: ValueText) -> objects.GVK:
-    group, version, name = _texts(kind, text)
+    group, version, name = _read_text_fields(kind, text)
     return objects.GVK(group, version, name)
 
 
 def _identity(text: ValueText, index: int) -> PackageIdentity:
-    package, version, release = _texts(PACKAGE, text)
+    package, version, release = _read_text_fields(PACKAGE, text)
     return PackageIdentity(package, version, release, index)
 
 
 def _requirement(text: ValueText, index: int) -> PackageRequirement:
-    package, version_range = _texts(PACKAGE_REQUIRED, text)
+    package, version_range = _read_text_fields(PACKAGE_REQUIRED, text)
     return PackageRequirement(package, version_range, index)
 
 
-def _texts(kind: str, text: ValueText) -> tuple[str, ...]:
+def _read_text_fields(kind: str, text: ValueText) -> tuple[str, ...]:
     """Return the fields of a type that has texts only, in their order."""
     if text is not None:
         try:
@@ -305,7 +305,7 @@ def _descriptors(go: str) -> ListOf:
                 Field("displayName", _TEXT),
                 Field("description", _TEXT),
                 Field("x-descriptors", _TEXTS),
-                Field("value", Anything()),
+                Field("value", AnyValue()),
             ),
         )
     )
@@ -329,7 +329,7 @@ _DESCRIBED: Final = (
 )
 
 
-def _described(go: str, *fields: Field) -> ListOf:
+def _description_list(go: str, *fields: Field) -> ListOf:
     named = tuple(Field(name, _TEXT) for name in ("name", "version", "kind"))
     return _list_of(Object(go=f"v1alpha1.{go}", fields=(*named, *fields, *_DESCRIBED)))
 
@@ -362,7 +362,7 @@ SHAPES: Final = {
                 "apiServiceDefinitions",
                 _definitions(
                     "APIServiceDefinitions",
-                    _described(
+                    _description_list(
                         "APIServiceDescription",
                         Field("group", _TEXT),
                         Field("deploymentName", _TEXT),
@@ -372,7 +372,7 @@ SHAPES: Final = {
             ),
             Field(
                 "crdDescriptions",
-                _definitions("CustomResourceDefinitions", _described("CRDDescription")),
+                _definitions("CustomResourceDefinitions", _description_list("CRDDescription")),
             ),
             Field("description", _TEXT),
             Field("displayName", _TEXT),

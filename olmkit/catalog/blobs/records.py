@@ -2,7 +2,7 @@
 
 A record exists only for a text with exactly the fields that are written: right names, right
 types, none unknown. Such a blob needs no reading by `olmkit.catalog.blobs.shapes`, which knows
-every odd form; the encoder writes the record as `shapes.written` does. Values of properties stay
+every odd form; the encoder writes the record as `shapes.dump` does. Values of properties stay
 JSON text.
 """
 
@@ -90,6 +90,6 @@ def read(text: bytes) -> Record | None:
     return record
 
 
-def written(record: Record) -> bytes:
+def dump(record: Record) -> bytes:
     """Return the blob as one line of JSON, with its fields in the order of writing."""
     return json_text.escape_separators(_encoder.encode(record))

@@ -59,7 +59,7 @@ class Text(_Simple):
     usual = "string"
 
 
-class Anything(_Simple):
+class AnyValue(_Simple):
     """Any JSON value, unchanged."""
 
     __slots__ = ()
@@ -135,7 +135,7 @@ class Object:
 
 
 _TEXT: Final = Text()
-Shape = Text | Anything | Bytes | Truth | Whole | TextMap | ListOf | Object
+Shape = Text | AnyValue | Bytes | Truth | Whole | TextMap | ListOf | Object
 
 
 def fold(name: str) -> str:
@@ -156,7 +156,7 @@ def read(shape: Object, value: Any) -> dict[str, Any]:
     return result
 
 
-def written(
+def dump(
     shape: Object, state: Mapping[str, Any], *, anything: Callable[[Any], Any] | None = None
 ) -> dict[str, Any]:
     """Return the written form of the fields from `read`: in order, without empty ones.
@@ -168,17 +168,17 @@ def written(
         value = state[each.name]
         if each.omit and (value is None or value in ("", [])):
             continue
-        result[each.name] = _written(each.shape, value, anything)
+        result[each.name] = _dump(each.shape, value, anything)
     return result
 
 
-def _written(shape: Shape, value: Any, anything: Callable[[Any], Any] | None) -> Any:
+def _dump(shape: Shape, value: Any, anything: Callable[[Any], Any] | None) -> Any:
     match shape:
         case Object() if value is not None:
-            return written(shape, value, anything=anything)
+            return dump(shape, value, anything=anything)
         case ListOf() if value is not None:
-            return [_written(shape.item, item, anything) for item in value]
-        case Anything():
+            return [_dump(shape.item, item, anything) for item in value]
+        case AnyValue():
             value = None if value is ABSENT else value
             return anything(value) if anything else value
         case _:
@@ -202,7 +202,7 @@ def unknown(shape: Shape, value: Any) -> Iterator[tuple[str | int, ...]]:
             pass
 
 
-def restored(shape: Shape, value: Any, made: Any) -> Any:
+def restore(shape: Shape, value: Any, made: Any) -> Any:
     """Return the written form of `value`, with unknown fields last."""
     match shape, value, made:
         case Object(), dict(), dict():
@@ -212,10 +212,10 @@ def restored(shape: Shape, value: Any, made: Any) -> Any:
                 if each is None:
                     result[key] = value[key]
                 elif each.name in result:
-                    result[each.name] = restored(each.shape, value[key], result[each.name])
+                    result[each.name] = restore(each.shape, value[key], result[each.name])
             return result
         case ListOf(), list(), list():
-            return [restored(shape.item, *pair) for pair in zip(value, made, strict=True)]
+            return [restore(shape.item, *pair) for pair in zip(value, made, strict=True)]
         case _:
             return made
 
@@ -224,7 +224,7 @@ def _empty(shape: Shape) -> Any:
     match shape:
         case Text():
             return ""
-        case Anything():
+        case AnyValue():
             return ABSENT
         case Truth():
             return False
@@ -248,7 +248,7 @@ class _Reader:
         if old is ABSENT:
             old = _empty(shape)
         match shape:
-            case Anything():
+            case AnyValue():
                 return value
             case _ if value is None:
                 return (
@@ -262,7 +262,7 @@ class _Reader:
             case Truth():
                 return value if isinstance(value, bool) else self._wrong(shape, value, old, keys)
             case Whole():
-                return self._whole(shape, value, old, keys)
+                return self._read_integer(shape, value, old, keys)
             case TextMap():
                 if not isinstance(value, dict):
                     return self._wrong(shape, value, old, keys)
@@ -309,7 +309,7 @@ class _Reader:
             return old
         return base64.b64encode(data).decode()
 
-    def _whole(self, shape: Whole, value: Any, old: Any, keys: tuple[str | int, ...]) -> Any:
+    def _read_integer(self, shape: Whole, value: Any, old: Any, keys: tuple[str | int, ...]) -> Any:
         if isinstance(value, int) and not isinstance(value, bool):
             if -(2 ** (shape.bits - 1)) <= value < 2 ** (shape.bits - 1):
                 return value

@@ -166,7 +166,7 @@ def _yaml(
             json=False,
         )
         if document.more:
-            report(_lost(document))
+            report(_lost_documents(document))
         check(part)
         yield part
         index += 1
@@ -222,7 +222,7 @@ def _json_error(
     return documents.error_at(data, path, offset, message)
 
 
-def _lost(document: documents.Document) -> Diagnostic:
+def _lost_documents(document: documents.Document) -> Diagnostic:
     return findings.create(
         "FBC001",
         "what follows the first document of this part is not read by any tool",

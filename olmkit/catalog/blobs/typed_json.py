@@ -45,17 +45,17 @@ def fields(text: bytes) -> Mapping[str, Parts]:
     return parts
 
 
-def texts(parts: Parts, names: Sequence[str], *, lenient: bool = False) -> dict[str, str]:
+def read_texts(parts: Parts, names: Sequence[str], *, lenient: bool = False) -> dict[str, str]:
     """Return the fields `names` of an object of texts, each empty when it is not there."""
     found = dict.fromkeys(names, "")
     for part in parts:
         given = fields(part)
         for name in names:
-            found[name] = text_of(given.get(fold(name), ()), found[name], lenient=lenient)
+            found[name] = read_text(given.get(fold(name), ()), found[name], lenient=lenient)
     return found
 
 
-def text_of(parts: Parts, old: str = "", *, lenient: bool = False) -> str:
+def read_text(parts: Parts, old: str = "", *, lenient: bool = False) -> str:
     """Return a text; null leaves the old one."""
     for part in parts:
         if lenient and part[:1] not in (b'"', b"{", b"[", b"n"):
@@ -96,7 +96,7 @@ def entries_that_fit(text: bytes) -> tuple[tuple[Member, ...], str]:
 
 def _entry(text: bytes, *, lenient: bool = False) -> Member:
     parts = fields(text)
-    return Member(text_of(parts.get("type", ()), lenient=lenient), _last(parts.get("value", ())))
+    return Member(read_text(parts.get("type", ()), lenient=lenient), _last(parts.get("value", ())))
 
 
 def _remains(text: bytes) -> Member:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from olmkit.catalog.blobs.shapes import Anything, Bytes, Field, ListOf, Object, Text
+from olmkit.catalog.blobs.shapes import AnyValue, Bytes, Field, ListOf, Object, Text
 
 PACKAGE: Final = "olm.package"
 CHANNEL: Final = "olm.channel"
@@ -18,7 +18,7 @@ DEPRECATIONS: Final = "olm.deprecations"
 
 _TEXT: Final = Text()
 _PROPERTIES: Final = ListOf(
-    Object(go="property.Property", fields=(Field("type", _TEXT), Field("value", Anything()))),
+    Object(go="property.Property", fields=(Field("type", _TEXT), Field("value", AnyValue()))),
     "[]property.Property",
 )
 _ICON: Final = Object(

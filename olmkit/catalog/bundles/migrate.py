@@ -22,7 +22,7 @@ from olmkit.base.documents import Document
 from olmkit.base.json import text as json_text
 from olmkit.bundle import model
 from olmkit.catalog.blobs.properties import CSV_METADATA, OBJECT
-from olmkit.catalog.blobs.typed_json import Member, MisfitError, fields, text_of
+from olmkit.catalog.blobs.typed_json import Member, MisfitError, fields, read_text
 from olmkit.catalog.bundles import source_bundle, synthetic_csv
 from olmkit.catalog.bundles.findings import refusal
 from olmkit.catalog.bundles.render import RenderedBundle
@@ -59,10 +59,10 @@ def migrate(bundle: RenderedBundle, level: Level, root: str = "") -> RenderedBun
 
 def csv_metadata(csv: Document) -> dict[str, Any]:
     """Return the value of `olm.csv.metadata` for a CSV, in the order of writing."""
-    read = checked_csv(csv)
+    read = check_csv(csv)
     meta: Mapping[str, Any] = read.get("metadata") or {}
     spec: Mapping[str, Any] = read.get("spec") or {}
-    return synthetic_csv.written_metadata(
+    return synthetic_csv.dump_metadata(
         {
             **spec,
             "annotations": meta.get("annotations"),
@@ -73,9 +73,9 @@ def csv_metadata(csv: Document) -> dict[str, Any]:
     )
 
 
-def checked_csv(csv: Document) -> Mapping[str, Any]:
+def check_csv(csv: Document) -> Mapping[str, Any]:
     """Return a CSV by the names of its fields, or raise `InputError` for a wrong type."""
-    read = source_bundle.conforming(csv, "ClusterServiceVersion", csv.value)
+    read = source_bundle.read_type(csv, "ClusterServiceVersion", csv.value)
     _check_version(csv, read.get("spec") or {})
     return read
 
@@ -126,7 +126,7 @@ def _csv(bundle: RenderedBundle, root: str) -> Document | None:
         if item.type != OBJECT:
             continue
         try:
-            data = base64.b64decode(text_of(fields(item.value).get("data", ())))
+            data = base64.b64decode(read_text(fields(item.value).get("data", ())))
             if model.CSV_KIND.encode() not in data:
                 continue
             document = documents.load(data, f"{root}:{bundle.name}:properties[{index}]")

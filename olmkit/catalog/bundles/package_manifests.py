@@ -77,7 +77,7 @@ def _source(files: Tree, root: str, folder: str) -> SourceBundle:
     return replace(
         source,
         csv=first_document.read(data, _own_path(source.csv.path, where)),
-        notes=tuple(_placed(note, where) for note in source.notes),
+        notes=tuple(_relocate(note, where) for note in source.notes),
     )
 
 
@@ -87,11 +87,11 @@ def _places(where: str) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        error.diagnostics = tuple(_placed(one, where) for one in error.diagnostics)
+        error.diagnostics = tuple(_relocate(one, where) for one in error.diagnostics)
         raise
 
 
-def _placed(found: Diagnostic, where: str) -> Diagnostic:
+def _relocate(found: Diagnostic, where: str) -> Diagnostic:
     if found.at is None:
         return found
     return found._replace(at=found.at._replace(path=_own_path(found.at.path, where)))

@@ -28,7 +28,7 @@ from olmkit.catalog.blobs.properties import (
     PACKAGE,
     PACKAGE_REQUIRED,
 )
-from olmkit.catalog.blobs.shapes import Anything, Field, ListOf, Object, Text
+from olmkit.catalog.blobs.shapes import AnyValue, Field, ListOf, Object, Text
 from olmkit.catalog.blobs.typed_json import Member, MisfitError
 from olmkit.catalog.bundles import source_bundle
 from olmkit.catalog.bundles.findings import refusal
@@ -46,7 +46,7 @@ _RELATED_IMAGES: Final = Object(
     go="struct", fields=(Field("relatedImages", ListOf(wire.RELATED_IMAGE, "[]RelatedImage")),)
 )
 _DEPLOYMENT: Final = Object(
-    go="registry.dep", fields=(Field("name", _TEXT), Field("spec", Anything()))
+    go="registry.dep", fields=(Field("name", _TEXT), Field("spec", AnyValue()))
 )
 _STRATEGY: Final = Object(
     go="registry.strategySpec", fields=(Field("deployments", ListOf(_DEPLOYMENT, "[]dep")),)
@@ -156,12 +156,12 @@ def render(bundle: SourceBundle, image: str = "") -> tuple[RenderedBundle, tuple
         package=bundle.package,
         image=image,
         properties=tuple(properties),
-        related_images=tuple(_related_images(bundle, image)),
+        related_images=tuple(_find_related_images(bundle, image)),
     )
-    return arranged(rendered), tuple(notes)
+    return sort_properties(rendered), tuple(notes)
 
 
-def arranged(bundle: RenderedBundle) -> RenderedBundle:
+def sort_properties(bundle: RenderedBundle) -> RenderedBundle:
     """Return the bundle with its bulky properties at the end, and its images sorted."""
     bulky = (OBJECT, CSV_METADATA)
     return replace(
@@ -180,7 +180,9 @@ def _properties(bundle: SourceBundle, notes: list[Diagnostic]) -> Iterator[Membe
     provided = {(api.group, api.kind, api.version) for api in bundle.provided}
     required = {(api.group, api.kind, api.version) for api in bundle.required}
     package = _package(bundle.package, bundle.version, bundle.release)
-    for item in dict.fromkeys((*bundle.properties, package, *_annotated(bundle, notes))):
+    for item in dict.fromkeys(
+        (*bundle.properties, package, *_annotation_properties(bundle, notes))
+    ):
         match item.type:
             case "olm.gvk":
                 group, kind, version = _texts(bundle, item, _GVK_FIELDS)
@@ -208,7 +210,7 @@ def _properties(bundle: SourceBundle, notes: list[Diagnostic]) -> Iterator[Membe
         yield Member(OBJECT, b'{"data":"%b"}' % data)
 
 
-def _annotated(bundle: SourceBundle, notes: list[Diagnostic]) -> tuple[Member, ...]:
+def _annotation_properties(bundle: SourceBundle, notes: list[Diagnostic]) -> tuple[Member, ...]:
     """Return the properties in the CSV's annotation; of what does not fit, the parts that do."""
     text = bundle.csv_annotations.get(PROPERTIES_ANNOTATION)
     if text is None:
@@ -239,7 +241,7 @@ def _texts(bundle: SourceBundle, item: Member, names: tuple[str, ...]) -> list[s
     try:
         if not item.value:
             raise MisfitError("unexpected end of JSON input")
-        return list(typed_json.texts((item.value,), names).values())
+        return list(typed_json.read_texts((item.value,), names).values())
     except MisfitError as error:
         shown = item.value[:200].decode("utf-8", "replace")
         fault = findings.create(
@@ -273,8 +275,8 @@ def _int64_or_double(value: Any) -> Any:
 # Images
 
 
-def _related_images(bundle: SourceBundle, image: str) -> Iterator[RelatedImage]:
-    listed = listed_images(bundle.csv, bundle.spec)
+def _find_related_images(bundle: SourceBundle, image: str) -> Iterator[RelatedImage]:
+    listed = read_related_images(bundle.csv, bundle.spec)
     seen = {item.image for item in listed}
     yield from listed
     if image and image not in seen:
@@ -285,21 +287,21 @@ def _related_images(bundle: SourceBundle, image: str) -> Iterator[RelatedImage]:
             yield RelatedImage("", found)
 
 
-def listed_images(csv: Document, spec: Mapping[str, Any]) -> Sequence[RelatedImage]:
+def read_related_images(csv: Document, spec: Mapping[str, Any]) -> Sequence[RelatedImage]:
     """Return the related images in the `spec` of a CSV, or raise `InputError`."""
     section = {"relatedImages": spec.get("relatedImages")}
-    listed = source_bundle.shaped(csv, _RELATED_IMAGES, section, "spec")["relatedImages"]
+    listed = source_bundle.read_shape(csv, _RELATED_IMAGES, section, "spec")["relatedImages"]
     return [RelatedImage(item["name"], item["image"]) for item in listed or ()]
 
 
 def operator_images(csv: Document, spec: Mapping[str, Any]) -> Iterable[str]:
     """Return the images of the CSV's deployments, each once. Raises `InputError` for a misfit."""
-    install = source_bundle.shaped(csv, _INSTALL, spec, "spec")["install"]
+    install = source_bundle.read_shape(csv, _INSTALL, spec, "spec")["install"]
     images: dict[str, None] = {}
     for index, item in enumerate(install["spec"]["deployments"] or ()):
         keys: tuple[Key, ...] = ("spec", "install", "spec", "deployments", index, "spec")
         described = None if item["spec"] is shapes.ABSENT else item["spec"]
-        deployment = source_bundle.conforming(csv, "DeploymentSpec", described, *keys)
+        deployment = source_bundle.read_type(csv, "DeploymentSpec", described, *keys)
         template = deployment.get("template") or {}
         source_bundle.check_times(csv, template.get("metadata"), *keys, "template", "metadata")
         pod = template.get("spec") or {}

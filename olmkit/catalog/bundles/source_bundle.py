@@ -136,7 +136,7 @@ class _Reader:
             )
         meta = _csv_metadata(csv)
         spec = _csv_spec(csv)
-        services, crds = (described_apis(csv, spec, section) for section in API_SECTIONS)
+        services, crds = (api_descriptions(csv, spec, section) for section in API_SECTIONS)
         provided = {
             api for found in objects if _is(found, model.CRD_KIND) for api in _crd_apis(found)
         }
@@ -195,7 +195,7 @@ class _Reader:
         try:
             document = first_document.read(self._tree.data(path), model.join(self._root, path))
         except InputError as error:
-            self._leave_out(path, error)
+            self._skip_file(path, error)
             return None
         why = _no_object(document)
         if why:
@@ -216,7 +216,7 @@ class _Reader:
         def names(text: bytes, *, lenient: bool) -> tuple[str, ...]:
             annotations = typed_json.fields(text).get("annotations", ())
             keys = (model.PACKAGE, model.CHANNELS, model.DEFAULT_CHANNEL)
-            texts = tuple(typed_json.texts(annotations, keys, lenient=lenient).values())
+            texts = tuple(typed_json.read_texts(annotations, keys, lenient=lenient).values())
             return texts if any(texts) else ()
 
         found = self._first("annotations", names)
@@ -273,7 +273,7 @@ class _Reader:
             document = first_document.read(data, model.join(self._root, path))
         except InputError as error:
             if section == "annotations":
-                self._leave_out(path, error)
+                self._skip_file(path, error)
             return
         yield json_text.compact(document.value), True
 
@@ -282,7 +282,7 @@ class _Reader:
     def _refuse(self, message: str, *, at: Location, hint: str = "") -> NoReturn:
         raise refusal([findings.create("FBC900", message, at=at, hint=hint)])
 
-    def _leave_out(self, path: str, error: InputError) -> None:
+    def _skip_file(self, path: str, error: InputError) -> None:
         why = error.diagnostics[0] if error.diagnostics else None
         self._note(
             "FBC901",
@@ -298,7 +298,7 @@ class _Reader:
         return Location(path=model.join(self._root, path))
 
 
-def shaped(document: Document, shape: Object, value: Any, *keys: Key) -> dict[str, Any]:
+def read_shape(document: Document, shape: Object, value: Any, *keys: Key) -> dict[str, Any]:
     """`value`, which is below `keys` of `document`, read as `shape`.
 
     Raises `InputError` with the place of the misfit.
@@ -311,7 +311,7 @@ def shaped(document: Document, shape: Object, value: Any, *keys: Key) -> dict[st
         raise _misfit(document, place, error.message, hint=hint) from None
 
 
-def conforming(
+def read_type(
     document: Document, type_name: str, value: Any, *keys: Key, any_case: bool = True
 ) -> Mapping[str, Any]:
     """`value`, which is below `keys` of `document`, read as a type of Kubernetes.
@@ -362,7 +362,7 @@ def _misfit(document: Document, keys: Keys, message: str, *, hint: str = "") -> 
 
 
 def _csv_metadata(csv: Document) -> Mapping[str, Any]:
-    shaped(csv, _TYPE_META, csv.value)
+    read_shape(csv, _TYPE_META, csv.value)
     meta: Mapping[str, Any] = {}
     for key in _spellings(csv.value, "metadata"):
         meta = _object_metadata(csv, csv.value[key], key)
@@ -370,7 +370,7 @@ def _csv_metadata(csv: Document) -> Mapping[str, Any]:
 
 
 def _object_metadata(document: Document, value: Any, *keys: Key) -> Mapping[str, Any]:
-    meta = conforming(document, "ObjectMeta", value, *keys)
+    meta = read_type(document, "ObjectMeta", value, *keys)
     check_times(document, meta, *keys)
     return meta
 
@@ -419,10 +419,10 @@ def _release(csv: Document, spec: Mapping[str, Any]) -> str:
 Described = list[tuple[Api, Keys]]
 
 
-def described_apis(csv: Document, spec: Mapping[str, Any], section: str) -> dict[str, Described]:
+def api_descriptions(csv: Document, spec: Mapping[str, Any], section: str) -> dict[str, Described]:
     """Return the owned and required APIs of a section of the CSV, each with its place."""
     value = _mapping(csv, spec.get(section), "spec", section)
-    read = shaped(csv, _DEFINITIONS, value, "spec", section)
+    read = read_shape(csv, _DEFINITIONS, value, "spec", section)
     return {
         which: [
             (_api(csv, item, section, keys), keys)
@@ -443,7 +443,7 @@ def _api(csv: Document, value: Mapping[str, str] | None, section: str, keys: Key
             raise _misfit(
                 csv,
                 (*keys, "name"),
-                f"couldn't parse plural.group from crd name: {texts.shortened(name)}",
+                f"couldn't parse plural.group from crd name: {texts.shorten(name)}",
                 hint="name the CRD as `<plural>.<group>`",
             )
     return Api(group=group, version=value["version"], kind=value["kind"], plural=name)
@@ -455,7 +455,7 @@ def _check_owned(csv: Document, name: str, owned: Described, provided: set[Api])
             "FBC903",
             f"error checking provided apis in bundle {name}: couldn't find {api} in bundle",
             at=csv.at(*keys),
-            hint=_near(api, provided),
+            hint=_case_hint(api, provided),
         )
         for api, keys in owned
         if api not in provided
@@ -464,7 +464,7 @@ def _check_owned(csv: Document, name: str, owned: Described, provided: set[Api])
         raise refusal(missing)
 
 
-def _near(api: Api, provided: set[Api]) -> str:
+def _case_hint(api: Api, provided: set[Api]) -> str:
     """Return a hint about an owned CRD that the bundle lacks."""
     versions = sorted(
         found.version
@@ -493,10 +493,10 @@ def _crd_apis(crd: Document) -> Iterator[Api]:
         )
     # Unlike all other typed values, a CRD is read with regard to case.
     if not fits.fits(crd.value, _CRD_TYPES[version]):
-        conforming(crd, _CRD_TYPES[version], crd.value, any_case=False)
+        read_type(crd, _CRD_TYPES[version], crd.value, any_case=False)
     check_times(crd, crd.value.get("metadata"), "metadata")
     status = crd.value.get("status")
-    conforming(crd, "CustomResourceDefinitionStatus", status, "status", any_case=False)
+    read_type(crd, "CustomResourceDefinitionStatus", status, "status", any_case=False)
     spec = crd.value.get("spec") or {}
     names = spec.get("names") or {}
     versions = [(item or {}).get("name") or "" for item in spec.get("versions") or ()]

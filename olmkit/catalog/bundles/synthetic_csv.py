@@ -108,22 +108,22 @@ def csv_text(
     `metadata` is the value of the `olm.csv.metadata` property. Values of a wrong type, which
     validation refuses, count as empty.
     """
-    given = _shaped(metadata, "metadata")
+    given = _read_shape(metadata, "metadata")
     description = given.get("description") or package_description
     spec = {
         "install": {"strategy": "deployment", "spec": {"deployments": None}},
         "version": version,
-        **_some(given, "maturity"),
+        **_select(given, "maturity"),
         "customresourcedefinitions": given["crdDescriptions"],
         "apiservicedefinitions": given["apiServiceDefinitions"],
-        **_some(given, "nativeAPIs", "minKubeVersion"),
+        **_select(given, "nativeAPIs", "minKubeVersion"),
         "displayName": given["displayName"],
         **({"description": description} if description else {}),
-        **_some(given, "keywords", "maintainers"),
+        **_select(given, "keywords", "maintainers"),
         "provider": given["provider"],
-        **_some(given, "links"),
+        **_select(given, "links"),
         **({"icon": [_icon(package_icon)]} if package_icon is not None else {}),
-        **_some(given, "installModes"),
+        **_select(given, "installModes"),
         "cleanup": {"enabled": False},
     }
     if related_images:
@@ -134,16 +134,16 @@ def csv_text(
     csv = {
         "kind": "ClusterServiceVersion",
         "apiVersion": "operators.coreos.com/v1alpha1",
-        "metadata": {"name": name, **_some(given, "labels", "annotations")},
+        "metadata": {"name": name, **_select(given, "labels", "annotations")},
         "spec": spec,
         "status": {"cleanup": {}},
     }
     return json_text.compact(csv, sort=False)
 
 
-def written_metadata(value: Mapping[str, Any]) -> dict[str, Any]:
+def dump_metadata(value: Mapping[str, Any]) -> dict[str, Any]:
     """Return the value of an `olm.csv.metadata` property, with its known fields in order."""
-    shaped = _shaped(dict(value), "metadata")
+    shaped = _read_shape(dict(value), "metadata")
     if not shaped["displayName"]:
         del shaped["displayName"]
     return shaped
@@ -158,11 +158,11 @@ def _icon(icon: Mapping[str, Any]) -> dict[str, str]:
     return {"base64data": data, "mediatype": _text(icon.get("mediatype"))}
 
 
-def _some(given: Mapping[str, Any], *names: str) -> dict[str, Any]:
+def _select(given: Mapping[str, Any], *names: str) -> dict[str, Any]:
     return {name: given[name] for name in names if name in given}
 
 
-def _shaped(value: Any, type_name: str) -> dict[str, Any]:
+def _read_shape(value: Any, type_name: str) -> dict[str, Any]:
     given = value if isinstance(value, dict) else {}
     fields = _TYPES[type_name]
     names = _NAMES[type_name]
@@ -175,34 +175,34 @@ def _shaped(value: Any, type_name: str) -> dict[str, Any]:
     for name, kind, keep in fields:
         if name not in given:
             if keep:
-                shaped[name] = _typed(None, kind)
+                shaped[name] = _read_type(None, kind)
         elif kind == "v":
-            shaped[name] = _sorted(given[name])
+            shaped[name] = _sort_keys(given[name])
         else:
-            item = _typed(given[name], kind)
+            item = _read_type(given[name], kind)
             if item or keep:
                 shaped[name] = item
     return shaped
 
 
-def _typed(value: Any, kind: str) -> Any:
+def _read_type(value: Any, kind: str) -> Any:
     zero = _ZERO.get(kind)
     if zero is not None:
         return value if type(value) is type(zero) else zero
     if kind.startswith("[]"):
-        return [_typed(item, kind[2:]) for item in value] if isinstance(value, list) else []
+        return [_read_type(item, kind[2:]) for item in value] if isinstance(value, list) else []
     if kind == "{}s":
         given = value if isinstance(value, dict) else {}
         return {key: _text(item) for key, item in sorted(given.items())}
-    return _shaped(value, kind)
+    return _read_shape(value, kind)
 
 
-def _sorted(value: Any) -> Any:
+def _sort_keys(value: Any) -> Any:
     """`value` with the keys of all mappings in order, as catalogs are read."""
     if isinstance(value, dict):
-        return {key: _sorted(item) for key, item in sorted(value.items())}
+        return {key: _sort_keys(item) for key, item in sorted(value.items())}
     if isinstance(value, list):
-        return [_sorted(item) for item in value]
+        return [_sort_keys(item) for item in value]
     return value
 
 

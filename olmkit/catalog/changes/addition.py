@@ -86,7 +86,7 @@ def add(
     `InputError` when they differ, or when it is unclear what the bundle follows.
     """
     blobs = list(fbc.load(tree))
-    package = model.of_blobs(blobs).packages.get(bundle.package)
+    package = model.from_blobs(blobs).packages.get(bundle.package)
     entries = tuple(
         _entry(source, package, name, placement) for name in _channels(source, placement)
     )
@@ -110,10 +110,10 @@ def add(
         new.append(written)
     elif blobs[place] != bundle.blob():
         changed[place] = written
-    home = file or _home(blobs, bundle.package)
+    home = file or _package_file(blobs, bundle.package)
     paths = {blobs[at].path for at in changed} | ({home} if new else set())
     files = {
-        path: edit.written(
+        path: edit.edit_file(
             tree.data(path) if path in tree else b"",
             path,
             [(blob, changed.get(at)) for at, blob in enumerate(blobs) if blob.path == path],
@@ -155,7 +155,7 @@ def _entry(
         if not replaces and not skips and present:
             return present
         if not replaces and not skips and channel:
-            replaces = _replaced_head(source, channel)
+            replaces = _find_replaced_head(source, channel)
         requested = NewEntry(
             channel=name,
             name=source.name,
@@ -197,7 +197,7 @@ def csv_skip_range(source: SourceBundle) -> str:
     return source.csv_annotations.get("olm.skipRange", "")
 
 
-def _replaced_head(source: SourceBundle, channel: Channel) -> str:
+def _find_replaced_head(source: SourceBundle, channel: Channel) -> str:
     """Return the head of the channel, which an upgrade replaces."""
     head = graph.head(channel)
     if head is None:
@@ -285,7 +285,7 @@ def _place(blobs: Sequence[Blob], bundle: RenderedBundle, *, overwrite: bool) ->
     return None
 
 
-def _home(blobs: Sequence[Blob], package: str) -> str:
+def _package_file(blobs: Sequence[Blob], package: str) -> str:
     """Return the file where new blobs of the package belong."""
     for schema in (wire.BUNDLE, wire.CHANNEL):
         paths = [b.path for b in blobs if (b.schema, b.package) == (schema, package)]

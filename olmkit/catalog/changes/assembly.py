@@ -35,14 +35,14 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Assembled:
+class AssembledCatalog:
     """The blobs of the catalog, and the bundles that are not part of it."""
 
     blobs: tuple[Blob, ...] = field(repr=False)
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
-def of_bundles(members: Sequence[Member]) -> Assembled:
+def assemble_bundles(members: Sequence[Member]) -> AssembledCatalog:
     """Return the catalog of bundles that name their channels; edges are those of the CSVs.
 
     Raises `InputError` for a bundle without a channel or a version, and for two of one name.
@@ -52,38 +52,38 @@ def of_bundles(members: Sequence[Member]) -> Assembled:
         packages.setdefault(member.source.package, []).append(member)
     blobs: list[Blob] = []
     for package, found in packages.items():
-        ordered = _ordered(found)
+        ordered = _sort_members(found)
         channels: dict[str, list[Member]] = {}
         for member in ordered:
             for name in _channels(member.source):
                 channels.setdefault(name, []).append(member)
         blobs += _package(package, _default_channel(ordered), channels, described=True)
         blobs += (member.rendered.blob() for member in ordered)
-    return Assembled(blobs=tuple(blobs))
+    return AssembledCatalog(blobs=tuple(blobs))
 
 
-def of_heads(
+def assemble_heads(
     package: str, default_channel: str, heads: Mapping[str, str], members: Sequence[Member]
-) -> Assembled:
+) -> AssembledCatalog:
     """Return the catalog of a package whose channels are known by their newest bundles.
 
     A channel has the bundles that its head replaces or skips, one after the other. Bundles in none
     of them are left out. Raises `InputError` as `of_bundles`, and for a head that does not exist.
     """
-    ordered = _ordered(members)
-    channels = {name: _below(head, ordered) for name, head in heads.items()}
+    ordered = _sort_members(members)
+    channels = {name: _channel_members(head, ordered) for name, head in heads.items()}
     kept = {member.name for found in channels.values() for member in found}
-    return Assembled(
+    return AssembledCatalog(
         blobs=(
             # As in the catalog that opm renders of the same folder's index database.
             *_package(package, default_channel, channels, described=False),
             *(member.rendered.blob() for member in ordered if member.name in kept),
         ),
-        diagnostics=tuple(_left_out(member) for member in ordered if member.name not in kept),
+        diagnostics=tuple(_skipped_bundle(member) for member in ordered if member.name not in kept),
     )
 
 
-def _ordered(members: Iterable[Member]) -> list[Member]:
+def _sort_members(members: Iterable[Member]) -> list[Member]:
     """Return the bundles of a package by version."""
     named: dict[str, Member] = {}
     for member in members:
@@ -123,7 +123,7 @@ def _default_channel(ordered: Sequence[Member]) -> str:
     return named[-1] if named else _channels(ordered[-1].source)[0]
 
 
-def _below(head: str, ordered: Sequence[Member]) -> list[Member]:
+def _channel_members(head: str, ordered: Sequence[Member]) -> list[Member]:
     """Return the bundles of a channel by version: head, replaced and skipped bundles."""
     named = {member.name: member for member in ordered}
     if head not in named:
@@ -171,7 +171,7 @@ def _channel(package: str, name: str, members: Sequence[Member]) -> Blob:
     return Blob.of({"schema": wire.CHANNEL, "package": package, "name": name, "entries": entries})
 
 
-def _left_out(member: Member) -> Diagnostic:
+def _skipped_bundle(member: Member) -> Diagnostic:
     return findings.create(
         "FBC908",
         f"bundle `{member.name}` is left out: no channel leads to it",

@@ -71,15 +71,15 @@ class Difference:
         return self.entry or self.bundle or self.channel or self.package
 
 
-def of_catalogs(old: Catalog, new: Catalog) -> Iterator[Difference]:
+def compare_catalogs(old: Catalog, new: Catalog) -> Iterator[Difference]:
     """Yield the differences by package and name: the package, its channels, its bundles."""
     for name, before, now in _pairs(old.packages, new.packages):
         change = _change(before, now, _package)
         if change is not None:
             yield Difference(kind=change[0], package=name, fields=change[1])
         if before is not None and now is not None:
-            yield from _of_channels(name, before, now)
-            yield from _of_bundles(name, before, now)
+            yield from _compare_channels(name, before, now)
+            yield from _compare_bundles(name, before, now)
 
 
 def is_in_channel(one: Difference, catalogs: Iterable[Catalog], patterns: Sequence[str]) -> bool:
@@ -93,7 +93,7 @@ def is_in_channel(one: Difference, catalogs: Iterable[Catalog], patterns: Sequen
     )
 
 
-def _of_channels(package: str, old: Package, new: Package) -> Iterator[Difference]:
+def _compare_channels(package: str, old: Package, new: Package) -> Iterator[Difference]:
     for name, before, now in _pairs(old.channels, new.channels):
         change = _change(before, now, _channel)
         if change is not None:
@@ -111,7 +111,7 @@ def _of_channels(package: str, old: Package, new: Package) -> Iterator[Differenc
                     )
 
 
-def _of_bundles(package: str, old: Package, new: Package) -> Iterator[Difference]:
+def _compare_bundles(package: str, old: Package, new: Package) -> Iterator[Difference]:
     for name, before, now in _pairs(old.bundles, new.bundles):
         change = _change(before, now, _bundle)
         if change is not None:

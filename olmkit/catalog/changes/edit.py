@@ -20,7 +20,7 @@ from olmkit.catalog.blobs.fbc import Form
 _INDENT: Final = 4
 
 
-def written(
+def edit_file(
     data: bytes, path: str, old: Sequence[tuple[Blob, Blob | None]], new: Sequence[Blob]
 ) -> bytes:
     """Return the file with some of its blobs changed and with `new` ones.
@@ -34,18 +34,18 @@ def written(
     # From the end, so that the places before stay right.
     for blob, changed in reversed(old):
         if changed is not None:
-            data = _with_changed(data, blob, changed)
+            data = _replace_blob(data, blob, changed)
     if data and not data.endswith(b"\n"):
         data += b"\n"
     return data + b"".join(fbc.dump_blob(blob, form) for blob in new)
 
 
-def _with_changed(data: bytes, old: Blob, new: Blob) -> bytes:
+def _replace_blob(data: bytes, old: Blob, new: Blob) -> bytes:
     """Return the file with `new` in the place of `old`, as few other bytes changed as possible."""
     place = old.place
     if place is None:  # pragma: no cover - it was read from this file
         return data
-    for part in (_with_line(data, old, new), _anew(data, old, new)):
+    for part in (_insert_line(data, old, new), _rewrite_document(data, old, new)):
         if part is not None and _reads_as(part, old, new):
             return part
     raise InputError(
@@ -63,7 +63,7 @@ def _reads_as(data: bytes, old: Blob, new: Blob) -> bool:
     return len(found) > old.index and found[old.index] == new
 
 
-def _with_line(data: bytes, old: Blob, new: Blob) -> bytes | None:
+def _insert_line(data: bytes, old: Blob, new: Blob) -> bytes | None:
     """Return the entry's lines behind those of the last entry; None where entries have no lines."""
     place = old.place
     key = next((key for key in old.value if key.casefold() == "entries"), "")
@@ -97,7 +97,7 @@ def _belongs(line: bytes, column: int) -> bool:
     return not line.strip() or len(line) - len(line.lstrip(b" ")) >= column
 
 
-def _anew(data: bytes, old: Blob, new: Blob) -> bytes | None:
+def _rewrite_document(data: bytes, old: Blob, new: Blob) -> bytes | None:
     """Return the whole document written again."""
     place = old.place
     if place is None:  # pragma: no cover - it was read from this file

@@ -17,7 +17,7 @@ from olmkit.base.diagnostics import InputError
 from olmkit.base.documents import Document
 from olmkit.base.version_constraints import VersionConstraint
 from olmkit.base.versions import Version
-from olmkit.catalog.changes.filtering import Wanted
+from olmkit.catalog.changes.filtering import PackageSelection
 from olmkit.kube.objects import mapping, sequence, text
 
 IMAGE_SET = "ImageSetConfiguration"
@@ -72,7 +72,7 @@ _SHAPES: Final = {
 }
 
 
-def read(document: Document, reference: str) -> tuple[Wanted, ...]:
+def read(document: Document, reference: str) -> tuple[PackageSelection, ...]:
     """Return the parts of the catalog to keep; a part without a package applies to all.
 
     Raises `InputError` when the document is of another kind, has an unknown key or a wrong
@@ -94,7 +94,7 @@ def read(document: Document, reference: str) -> tuple[Wanted, ...]:
             hint=f"use one of {', '.join(f'`{one}`' for one in _VERSIONS[kind])}",
         )
     if kind == FILTER:
-        found = _all_wanted(sequence(value.get("packages")), is_full=False)
+        found = _parse_selections(sequence(value.get("packages")), is_full=False)
         if not found:
             raise InputError(f"{document.at()}: no packages are named")
         return found
@@ -103,7 +103,9 @@ def read(document: Document, reference: str) -> tuple[Wanted, ...]:
     )
     is_full = operator.get("full") is True
     packages = sequence(operator.get("packages"))
-    return _all_wanted(packages, is_full=is_full) or (Wanted(package="", is_full=is_full),)
+    return _parse_selections(packages, is_full=is_full) or (
+        PackageSelection(package="", is_full=is_full),
+    )
 
 
 def _operator(
@@ -123,13 +125,13 @@ def _operator(
     return found[0]
 
 
-def _all_wanted(packages: Sequence[Any], *, is_full: bool) -> tuple[Wanted, ...]:
-    found = tuple(_wanted(mapping(one), is_full=is_full) for one in packages)
+def _parse_selections(packages: Sequence[Any], *, is_full: bool) -> tuple[PackageSelection, ...]:
+    found = tuple(_parse_selection(mapping(one), is_full=is_full) for one in packages)
     check_once([one.package for one in found], "package")
     return found
 
 
-def _wanted(package: Mapping[str, Any], *, is_full: bool) -> Wanted:
+def _parse_selection(package: Mapping[str, Any], *, is_full: bool) -> PackageSelection:
     name = text(package.get("name"))
     if not name:
         raise InputError("a package has no name")
@@ -144,7 +146,7 @@ def _wanted(package: Mapping[str, Any], *, is_full: bool) -> Wanted:
         raise InputError(f"package `{name}` has versions, and so has one of its channels")
     if is_full and (range_ is not None or any(channels.values())):
         raise InputError(f"package `{name}` has versions, and the catalog is `full`")
-    return Wanted(
+    return PackageSelection(
         package=name,
         default_channel=text(package.get("defaultChannel")),
         range=range_,

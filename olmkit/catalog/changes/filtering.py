@@ -19,7 +19,7 @@ from olmkit.catalog.model import Catalog, Channel, Entry, Package
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class PackageSelection:
     """The selection of a package: the default is all channels, and heads without a range.
 
     An empty `package` is for all packages of the catalog. `bundles`: exactly these. `is_full`:
@@ -47,7 +47,7 @@ class Part:
         return frozenset(name for names in self.channels.values() for name in names)
 
 
-def parts(catalog: Catalog, wanted: Iterable[Wanted]) -> dict[str, Part]:
+def parts(catalog: Catalog, wanted: Iterable[PackageSelection]) -> dict[str, Part]:
     """Return the selected bundles by package.
 
     Raises `InputError` for a package, channel or bundle that is not there, for a channel that
@@ -60,7 +60,7 @@ def parts(catalog: Catalog, wanted: Iterable[Wanted]) -> dict[str, Part]:
     }
 
 
-def kept(blobs: Iterable[Blob], by_package: Mapping[str, Part]) -> Iterator[Blob]:
+def filter_blobs(blobs: Iterable[Blob], by_package: Mapping[str, Part]) -> Iterator[Blob]:
     """Yield the blobs of the parts; blobs of no package stay."""
     for blob in blobs:
         package = blob.name if blob.schema == "olm.package" else blob.package
@@ -68,12 +68,12 @@ def kept(blobs: Iterable[Blob], by_package: Mapping[str, Part]) -> Iterator[Blob
         if not package:
             yield blob
         elif part is not None:
-            found = _kept(blob, part)
+            found = _filter_blob(blob, part)
             if found is not None:
                 yield found
 
 
-def _part(package: Package, wanted: Wanted) -> Part:
+def _part(package: Package, wanted: PackageSelection) -> Part:
     missing = [name for name in wanted.channels if name not in package.channels]
     if missing:
         there = ", ".join(f"`{name}`" for name in sorted(package.channels))
@@ -91,7 +91,7 @@ def _part(package: Package, wanted: Wanted) -> Part:
         if wanted.bundles:
             names = frozenset(channel.entries).intersection(wanted.bundles)
         elif range_ is not None:
-            names, between = _in_range(channel, range_)
+            names, between = _entries_in_range(channel, range_)
             extra |= dict.fromkeys(between)
         else:
             names = frozenset(channel.entries) if wanted.is_full else _head(channel)
@@ -128,7 +128,7 @@ def _only_head(channel: Channel) -> Entry:
     return found
 
 
-def _in_range(
+def _entries_in_range(
     channel: Channel, range_: VersionConstraint
 ) -> tuple[frozenset[str], tuple[str, ...]]:
     """Return the entries that are kept of a range, and those among them that are not in it."""
@@ -166,7 +166,7 @@ def _chain(channel: Channel) -> list[Entry]:
     return list(upgrades.chain(channel.entries, _only_head(channel), place))
 
 
-def _kept(blob: Blob, part: Part) -> Blob | None:
+def _filter_blob(blob: Blob, part: Part) -> Blob | None:
     match blob.schema:
         case "olm.package":
             if blob.fields["defaultChannel"] == part.default_channel:

@@ -15,7 +15,7 @@ from olmkit.base.diagnostics import InputError
 from olmkit.base.documents import Document
 from olmkit.base.versions import InvalidRangeError, InvalidVersionError, Version, VersionRange
 from olmkit.catalog.changes.filter_configuration import check_once
-from olmkit.catalog.changes.inclusion import Included, Inclusion, Versions
+from olmkit.catalog.changes.inclusion import IncludedPackage, Inclusion, Versions
 from olmkit.kube.objects import mapping, sequence, text
 
 _VERSIONS: Final = {"name": str, "versions": [str], "bundles": [str], "range": str}
@@ -29,10 +29,10 @@ def read(document: Document) -> Inclusion:
     if not packages:
         raise InputError(f"{document.at()}: no packages are named")
     check_once([_name(one, "a package") for one in packages], "package")
-    return Inclusion(packages=tuple(map(_included, packages)))
+    return Inclusion(packages=tuple(map(_parse_package, packages)))
 
 
-def _included(package: Mapping[str, Any]) -> Included:
+def _parse_package(package: Mapping[str, Any]) -> IncludedPackage:
     name = text(package.get("name"))
     place = f"package `{name}`"
     channels = [mapping(one) for one in sequence(package.get("channels"))]
@@ -49,7 +49,7 @@ def _included(package: Mapping[str, Any]) -> Included:
             f"{place} has a range and channels",
             hint="write the range into each channel that it applies to",
         )
-    return Included(
+    return IncludedPackage(
         package=name,
         channels=listed,
         everywhere=everywhere,

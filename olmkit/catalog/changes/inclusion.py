@@ -37,7 +37,7 @@ class Versions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Included:
+class IncludedPackage:
     """A package: some of its channels, or `everywhere` the channels that have the versions.
 
     `default_channel` takes the place of one that is not kept.
@@ -53,7 +53,7 @@ class Included:
 class Inclusion:
     """The selected packages, and whether to include dependencies."""
 
-    packages: tuple[Included, ...]
+    packages: tuple[IncludedPackage, ...]
     dependencies: bool = True
 
 
@@ -84,7 +84,7 @@ def parts(catalog: Catalog, wanted: Inclusion) -> dict[str, Part]:
     }
 
 
-def _channels(package: Package, wanted: Included, faults: list[str]) -> dict[str, set[str]]:
+def _channels(package: Package, wanted: IncludedPackage, faults: list[str]) -> dict[str, set[str]]:
     if not wanted.channels and not wanted.everywhere.names_something:
         return {name: set(channel.entries) for name, channel in package.channels.items()}
     found: dict[str, set[str]] = {}
@@ -102,7 +102,7 @@ def _channels(package: Package, wanted: Included, faults: list[str]) -> dict[str
         asked: set[str] = set()
         for name, channel in package.channels.items():
             taken, missing = _entries(channel, wanted.everywhere)
-            everything = _named(wanted.everywhere)
+            everything = _version_labels(wanted.everywhere)
             asked |= everything
             known |= everything - set(missing)
             if taken:
@@ -111,7 +111,7 @@ def _channels(package: Package, wanted: Included, faults: list[str]) -> dict[str
     return {name: names for name, names in found.items() if names}
 
 
-def _named(versions: Versions) -> set[str]:
+def _version_labels(versions: Versions) -> set[str]:
     ranges = set() if versions.range is None else {f"version in `{versions.range}`"}
     return (
         ranges
@@ -225,22 +225,22 @@ def _add_dependencies(catalog: Catalog, kept: _Kept) -> None:
 def _providers(catalog: Catalog, bundle: Bundle, kept: _Kept) -> Iterator[_Provider]:
     order = sorted(catalog.packages.values(), key=lambda one: (one.name not in kept, one.name))
     for gvk in bundle.properties.required:
-        newest = (_newest(package, _providing(package, gvk)) for package in order)
+        newest = (_newest(package, _find_providers_in(package, gvk)) for package in order)
         yield from itertools.islice(filter(None, newest), 1)
     for requirement in bundle.properties.required_packages:
         package = catalog.packages.get(requirement.package)
         if package is not None:
-            found = _newest(package, _in_range(package, requirement.version_range))
+            found = _newest(package, _find_versions_in(package, requirement.version_range))
             yield from filter(None, [found])
 
 
-def _providing(package: Package, gvk: GVK) -> frozenset[str]:
+def _find_providers_in(package: Package, gvk: GVK) -> frozenset[str]:
     return frozenset(
         name for name, one in package.bundles.items() if gvk in one.properties.provided
     )
 
 
-def _in_range(package: Package, text: str) -> frozenset[str]:
+def _find_versions_in(package: Package, text: str) -> frozenset[str]:
     wanted = _range(text)
     return frozenset(
         name

@@ -11,7 +11,7 @@ from olmkit.base.documents import Document
 from olmkit.base.json import reader as json_reader
 from olmkit.base.json import text as json_text
 from olmkit.base.json.reader import JsonError
-from olmkit.base.quoting import quoted
+from olmkit.base.quoting import quote
 from olmkit.bundle import model
 from olmkit.catalog.blobs import typed_json
 from olmkit.catalog.blobs.properties import GVK, GVK_REQUIRED, OBJECT, PACKAGE, PACKAGE_REQUIRED
@@ -48,15 +48,15 @@ def convert(
             *_members(bundle, package, properties, dependencies),
             *(_object(text) for text, _ in objects),
         ]
-        unique = dict.fromkeys(Member(one.type, _squeezed(one.value)) for one in members)
+        unique = dict.fromkeys(Member(one.type, _squeeze(one.value)) for one in members)
     except (MisfitError, JsonError) as error:
         raise _refusal(name, str(error), path) from None
     listed: list[RelatedImage] = []
     if csv is not None:
         spec = csv.value.get("spec")
-        listed = list(render.listed_images(csv, spec if isinstance(spec, dict) else {}))
+        listed = list(render.read_related_images(csv, spec if isinstance(spec, dict) else {}))
     known = {image.image for image in listed}
-    return render.arranged(
+    return render.sort_properties(
         RenderedBundle(
             name=name,
             package=package,
@@ -82,7 +82,7 @@ def _members(
         value = row.value.encode()
         if row.type == GVK:
             # The plural is not kept, but it must be a text.
-            api = typed_json.texts((value,), (*_GVK, "plural"))
+            api = typed_json.read_texts((value,), (*_GVK, "plural"))
             yield _entry(GVK, {name: api[name] for name in _GVK})
         else:
             has_package = has_package or row.type == PACKAGE
@@ -90,10 +90,10 @@ def _members(
     for row in dependencies:
         value = row.value.encode()
         if row.type == GVK:
-            api = typed_json.texts((value,), (*_GVK, "plural"))
+            api = typed_json.read_texts((value,), (*_GVK, "plural"))
             yield _entry(GVK_REQUIRED, {name: api[name] for name in _GVK})
         elif row.type == PACKAGE:
-            found = typed_json.texts((value,), _PACKAGE)
+            found = typed_json.read_texts((value,), _PACKAGE)
             required = {"packageName": found["packageName"], "versionRange": found["version"]}
             yield _entry(PACKAGE_REQUIRED, required)
     if not has_package:
@@ -127,7 +127,7 @@ def _entry(type_: str, value: dict[str, str]) -> Member:
     return Member(type_, json_text.compact(value, escape_html=False, sort=False))
 
 
-def _squeezed(value: bytes) -> bytes:
+def _squeeze(value: bytes) -> bytes:
     try:
         json_reader.read(value)
     except JsonError as error:
@@ -136,4 +136,4 @@ def _squeezed(value: bytes) -> bytes:
 
 
 def _refusal(name: str, why: str, path: str) -> InputError:
-    return findings.refusal(f"convert bundle {quoted(name)}: {why}", path=path, subject=name)
+    return findings.refusal(f"convert bundle {quote(name)}: {why}", path=path, subject=name)

@@ -16,7 +16,7 @@ from olmkit.base.diagnostics import Diagnostic
 from olmkit.base.documents import Document
 from olmkit.base.json import reader as json_reader
 from olmkit.base.json.reader import JsonError
-from olmkit.base.quoting import quoted
+from olmkit.base.quoting import quote
 from olmkit.base.tree import Tree
 from olmkit.base.versions import InvalidVersionError, Version
 from olmkit.catalog.blobs import fbc, shapes, wire
@@ -42,7 +42,7 @@ T = TypeVar("T", PropertyRow, ImageRow)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Converted:
+class ConvertedDatabase:
     """The packages and channels, the bundles, and what was left out."""
 
     blobs: tuple[Blob, ...] = field(repr=False)
@@ -57,12 +57,12 @@ def tree(tables: IndexTables, path: str) -> Tree:
     return Tree({CATALOG_FILE: fbc.dump(blobs, "json")})
 
 
-def convert(tables: IndexTables, path: str) -> Converted:
+def convert(tables: IndexTables, path: str) -> ConvertedDatabase:
     """Return the catalog that the tables hold; `path` is how messages call the database.
 
     Raises `InputError` when a row refers to something that is not there or has a wrong value.
     """
-    return _Conversion(history.completed(tables), path).run()
+    return _Conversion(history.complete(tables), path).run()
 
 
 class _Conversion:
@@ -71,15 +71,15 @@ class _Conversion:
         self._packages = {row.name: row for row in tables.packages}
         self._channels = {(row.package, row.name): row for row in tables.channels}
         self._rows = {row.name: row for row in tables.bundles if row.name is not None}
-        self._properties = _by_bundle(tables.properties or ())
-        self._dependencies = _by_bundle(tables.dependencies or ())
-        self._images = _by_bundle(tables.related_images or ())
+        self._properties = _group_by_bundle(tables.properties or ())
+        self._dependencies = _group_by_bundle(tables.dependencies or ())
+        self._images = _group_by_bundle(tables.related_images or ())
         self._links = edges.links(tables.entries)
         self._made: dict[tuple[str, str], RenderedBundle] = {}
         self._left_out: dict[tuple[str, str], dict[str, None]] = {}
         self._notes: list[Diagnostic] = []
 
-    def run(self) -> Converted:
+    def run(self) -> ConvertedDatabase:
         self._check_packages()
         entries: dict[tuple[str, str], list[dict[str, Any]]] = {key: [] for key in self._channels}
         for node, links in self._links.items():
@@ -91,8 +91,8 @@ class _Conversion:
         for (package, name), found in entries.items():
             if package in self._packages:
                 blobs.append(_channel(package, name, found))
-        self._tell_left_out()
-        return Converted(
+        self._report_omissions()
+        return ConvertedDatabase(
             blobs=tuple(blobs),
             bundles=tuple(self._made.values()),
             diagnostics=tuple(self._notes),
@@ -104,12 +104,12 @@ class _Conversion:
             within = f"package `{row.name}`"
             if row.name not in owners:
                 raise findings.refusal(
-                    f"package {quoted(row.name)} has no channel", path=self._path, subject=within
+                    f"package {quote(row.name)} has no channel", path=self._path, subject=within
                 )
             if (row.name, row.default_channel) not in self._channels:
                 raise findings.refusal(
-                    f"the default channel {quoted(row.default_channel)} of package "
-                    f"{quoted(row.name)} does not exist",
+                    f"the default channel {quote(row.default_channel)} of package "
+                    f"{quote(row.name)} does not exist",
                     path=self._path,
                     subject=within,
                 )
@@ -120,16 +120,16 @@ class _Conversion:
         if row is None:
             return None  # an entry for an edge to a bundle that no longer exists
         if row.version is None or row.image is None:
-            self._leave_out("bundles without a version or an image", node)
+            self._omit("bundles without a version or an image", node)
             return None
         if any(one.type == _DEPRECATED for one in self._properties.get(node.bundle, ())):
-            self._leave_out("deprecated bundles", node)
+            self._omit("deprecated bundles", node)
             return None
         unknown = ""
         if node.package not in self._packages:
-            unknown = f"unknown package {quoted(node.package)} for bundle {quoted(node.bundle)}"
+            unknown = f"unknown package {quote(node.package)} for bundle {quote(node.bundle)}"
         elif (node.package, node.channel) not in self._channels:
-            unknown = f"unknown channel {quoted(node.channel)} for bundle {quoted(node.bundle)}"
+            unknown = f"unknown channel {quote(node.channel)} for bundle {quote(node.bundle)}"
         if unknown:
             raise findings.refusal(unknown, path=self._path, subject=f"bundle `{node.bundle}`")
         return row
@@ -141,7 +141,7 @@ class _Conversion:
             Version.parse(row.version or "")
         except InvalidVersionError as error:
             raise findings.refusal(
-                f"convert bundle {quoted(node.bundle)}: parse version {quoted(row.version or '')}: "
+                f"convert bundle {quote(node.bundle)}: parse version {quote(row.version or '')}: "
                 f"{error.message}",
                 path=self._path,
                 subject=f"bundle `{node.bundle}`",
@@ -172,7 +172,7 @@ class _Conversion:
         within = f"package `{channel.package}`, channel `{channel.name}`"
         if head is None:
             raise findings.refusal(
-                f"the head {quoted(channel.head)} of the channel does not exist",
+                f"the head {quote(channel.head)} of the channel does not exist",
                 path=self._path,
                 subject=within,
             )
@@ -180,12 +180,12 @@ class _Conversion:
             csv = json_reader.read((head.csv or "").encode("utf-8", "replace"))
         except JsonError as error:
             raise findings.refusal(
-                f"the ClusterServiceVersion of bundle {quoted(channel.head)} cannot be read: "
+                f"the ClusterServiceVersion of bundle {quote(channel.head)} cannot be read: "
                 f"{error.message}",
                 path=self._path,
                 subject=within,
             ) from None
-        read = migrate.checked_csv(Document(csv, path=self._path))
+        read = migrate.check_csv(Document(csv, path=self._path))
         icons = (read.get("spec") or {}).get("icon") or ()
         shown = icons[0] if icons else None
         if not shown:
@@ -195,7 +195,7 @@ class _Conversion:
         if not isinstance(data, bytes):
             data = shapes.decode_base64(text.replace(" ", ""))
         if not isinstance(data, bytes):
-            message = f"the icon of bundle {quoted(channel.head)} is not base64"
+            message = f"the icon of bundle {quote(channel.head)} is not base64"
             self._notes.append(
                 findings.create(findings.ICON, message, path=self._path, subject=within)
             )
@@ -205,10 +205,10 @@ class _Conversion:
         encoded = base64.b64encode(data).decode()
         return {"base64data": encoded, "mediatype": shown.get("mediatype") or ""}
 
-    def _leave_out(self, why: str, node: Node) -> None:
+    def _omit(self, why: str, node: Node) -> None:
         self._left_out.setdefault((why, node.package), {})[node.bundle] = None
 
-    def _tell_left_out(self) -> None:
+    def _report_omissions(self) -> None:
         for (why, package), names in self._left_out.items():
             shown = ", ".join(f"`{name}`" for name in names)
             self._notes.append(
@@ -243,7 +243,7 @@ def _channel(package: str, name: str, entries: Sequence[Mapping[str, Any]]) -> B
     )
 
 
-def _by_bundle(rows: Iterable[T]) -> dict[str, list[T]]:
+def _group_by_bundle(rows: Iterable[T]) -> dict[str, list[T]]:
     found: dict[str, list[T]] = {}
     for row in rows:
         found.setdefault(row.bundle, []).append(row)

@@ -26,7 +26,7 @@ from olmkit.catalog.database.tables import ApiRow, BundleRow, ImageRow, IndexTab
 _SKIP_RANGE = "olm.skipRange"
 
 
-def completed(tables: IndexTables) -> IndexTables:
+def complete(tables: IndexTables) -> IndexTables:
     """Return the tables with every part that their form lacks."""
     if not tables.has_images:
         tables = replace(
@@ -35,19 +35,21 @@ def completed(tables: IndexTables) -> IndexTables:
             has_images=True,
         )
     if not tables.has_versions:
-        tables = replace(tables, bundles=tuple(map(_versioned, tables.bundles)), has_versions=True)
+        tables = replace(
+            tables, bundles=tuple(map(_add_version, tables.bundles)), has_versions=True
+        )
     if tables.related_images is None:
         tables = replace(tables, related_images=tuple(_images(tables.bundles)))
     if tables.required is None:
-        tables = replace(tables, required=tuple(_required(tables.bundles)))
+        tables = replace(tables, required=tuple(_required_apis(tables.bundles)))
     if tables.dependencies is None:
-        tables = replace(tables, dependencies=tuple(_of_apis(tables, tables.required or ())))
+        tables = replace(tables, dependencies=tuple(_api_properties(tables, tables.required or ())))
     if tables.properties is None:
-        tables = replace(tables, properties=tuple(_of_apis(tables, tables.provided)))
+        tables = replace(tables, properties=tuple(_api_properties(tables, tables.provided)))
     return tables
 
 
-def _versioned(bundle: BundleRow) -> BundleRow:
+def _add_version(bundle: BundleRow) -> BundleRow:
     csv = _csv(bundle)
     if csv is None:
         return bundle
@@ -71,14 +73,16 @@ def _images(bundles: tuple[BundleRow, ...]) -> Iterator[ImageRow]:
         try:
             images = {
                 **dict.fromkeys(render.operator_images(document, spec)),
-                **dict.fromkeys(image.image for image in render.listed_images(document, spec)),
+                **dict.fromkeys(
+                    image.image for image in render.read_related_images(document, spec)
+                ),
             }
         except InputError:  # the reference passes over such a bundle, too
             continue
         yield from (ImageRow(bundle.name, image) for image in images)
 
 
-def _required(bundles: tuple[BundleRow, ...]) -> Iterator[ApiRow]:
+def _required_apis(bundles: tuple[BundleRow, ...]) -> Iterator[ApiRow]:
     for bundle in bundles:
         csv = _csv(bundle)
         if csv is None or bundle.name is None:
@@ -86,14 +90,14 @@ def _required(bundles: tuple[BundleRow, ...]) -> Iterator[ApiRow]:
         document, spec = Document(csv, path=""), _mapping(csv.get("spec"))
         for section in source_bundle.API_SECTIONS:
             try:
-                described = source_bundle.described_apis(document, spec, section)["required"]
+                described = source_bundle.api_descriptions(document, spec, section)["required"]
             except InputError:  # as above
                 continue
             for api, _ in described:
                 yield ApiRow(bundle.name, None, api.group, api.version, api.kind)
 
 
-def _of_apis(tables: IndexTables, apis: tuple[ApiRow, ...]) -> Iterator[PropertyRow]:
+def _api_properties(tables: IndexTables, apis: tuple[ApiRow, ...]) -> Iterator[PropertyRow]:
     bundles = {entry.id: entry.bundle for entry in tables.entries}
     for api in apis:
         bundle = api.bundle if api.entry is None else bundles.get(api.entry, "")

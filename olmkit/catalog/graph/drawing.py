@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from olmkit.base.quoting import quoted
+from olmkit.base.quoting import quote
 from olmkit.catalog.graph import links
 from olmkit.catalog.graph.links import Edge, EdgeKind
 from olmkit.catalog.model import Channel, Entry, Package
@@ -30,8 +30,8 @@ def mermaid(packages: Sequence[Package], *, v0: bool = False) -> str:
         "  classDef deprecatedskipped fill:#E8960F,stroke:#FF0000,stroke-width:4px",
     ]
     for package in packages:
-        lines.append(f"  %% package {quoted(package.name)}")
-        lines.append(f"  subgraph {quoted(package.name)}")
+        lines.append(f"  %% package {quote(package.name)}")
+        lines.append(f"  subgraph {quote(package.name)}")
         for _, channel in sorted(package.channels.items()):
             lines += _mermaid_channel(channel, drawn, v0=v0)
         lines.append("  end")
@@ -65,11 +65,11 @@ class _Drawn:
 
 def _mermaid_channel(channel: Channel, drawn: _Drawn, *, v0: bool) -> Iterator[str]:
     prefix = f"{channel.package}-{channel.name}"
-    yield f"    %% channel {quoted(channel.name)}"
-    yield f"    subgraph {prefix}[{quoted(channel.name)}]"
+    yield f"    %% channel {quote(channel.name)}"
+    yield f"    subgraph {prefix}[{quote(channel.name)}]"
     skipped: set[str] = set()
-    for entry in links.by_descending_version(channel.entries):
-        node = f"{prefix}-{entry.name}[{quoted(entry.name)}]"
+    for entry in links.sort_by_version(channel.entries):
+        node = f"{prefix}-{entry.name}[{quote(entry.name)}]"
         yield f"      {node}"
         is_deprecated = entry.bundle is not None and entry.bundle.deprecation is not None
         style = "deprecated" * is_deprecated + "skipped" * (entry.name in skipped)
@@ -77,7 +77,7 @@ def _mermaid_channel(channel: Channel, drawn: _Drawn, *, v0: bool) -> Iterator[s
             drawn.nodes.setdefault(style, []).append(f"{prefix}-{entry.name}")
         for edge in links.edges_to(channel, entry):
             label = _mermaid_label(edge, entry)
-            yield f"      {prefix}-{edge.old}[{quoted(edge.old)}]-- {label} --> {node}"
+            yield f"      {prefix}-{edge.old}[{quote(edge.old)}]-- {label} --> {node}"
             is_skip = edge.kind is EdgeKind.SKIPS
             if v0 and (edge.old if is_skip else entry.name) in skipped:
                 drawn.unused.append(drawn.edges)
@@ -110,7 +110,7 @@ def _dot_channel(channel: Channel) -> Iterator[str]:
     yield f"    subgraph {_dot(f'cluster {prefix}')} {{"
     yield f"      label={_dot(channel.name)}"
     named: set[str] = set()
-    for entry in links.by_descending_version(channel.entries):
+    for entry in links.sort_by_version(channel.entries):
         edges = list(links.edges_to(channel, entry))
         for name in (entry.name, *(edge.old for edge in edges)):
             if name not in named:
@@ -144,8 +144,8 @@ def lines(packages: Sequence[Package]) -> str:
 
 def _entry_lines(channel: Channel) -> Iterator[str]:
     head = links.head(channel)
-    passed_over = links.skipped(channel)
-    for entry in links.by_descending_version(channel.entries):
+    passed_over = links.skipped_names(channel)
+    for entry in links.sort_by_version(channel.entries):
         notes = []
         if head is not None and entry.name == head.name:
             notes.append("head")

@@ -24,15 +24,15 @@ class FirstHop:
 
 def new(catalog: Catalog, old: Catalog | None) -> tuple[FirstHop, ...]:
     """Return the next upgrades from all versions of both catalogs that the old one did not have."""
-    known = {_key(one) for one in _of_catalog(old, None)} if old is not None else set()
-    return tuple(one for one in _of_catalog(catalog, old) if _key(one) not in known)
+    known = {_key(one) for one in _first_hops(old, None)} if old is not None else set()
+    return tuple(one for one in _first_hops(catalog, old) if _key(one) not in known)
 
 
 def _key(one: FirstHop) -> tuple[str, ...]:
     return (one.package, one.channel, one.before, one.after)
 
 
-def _of_catalog(catalog: Catalog, old: Catalog | None) -> Iterator[FirstHop]:
+def _first_hops(catalog: Catalog, old: Catalog | None) -> Iterator[FirstHop]:
     for _, package in sorted(catalog.packages.items()):
         earlier = old.packages.get(package.name) if old else None
         for name, channel in sorted(package.channels.items()):

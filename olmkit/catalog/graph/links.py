@@ -48,7 +48,7 @@ class Chain:
 
 def heads(channel: Channel) -> tuple[str, ...]:
     """Return the entries that nothing in the channel replaces or skips, sorted."""
-    incoming = replaced(channel) | skipped(channel)
+    incoming = replaced_names(channel) | skipped_names(channel)
     return tuple(sorted(name for name in channel.entries if name not in incoming))
 
 
@@ -58,19 +58,19 @@ def head(channel: Channel) -> Entry | None:
     return channel.entries[found[0]] if len(found) == 1 else None
 
 
-def replaced(channel: Channel) -> frozenset[str]:
+def replaced_names(channel: Channel) -> frozenset[str]:
     """Return every name that an entry replaces."""
     return frozenset(entry.replaces for entry in channel.entries.values() if entry.replaces)
 
 
-def skipped(channel: Channel) -> frozenset[str]:
+def skipped_names(channel: Channel) -> frozenset[str]:
     """Return every name that an entry skips."""
     return frozenset(name for entry in channel.entries.values() for name in entry.skips)
 
 
 def chain(channel: Channel, start: Entry) -> Chain:
     """Return the way down from `start`, which ends before a name that is skipped."""
-    passed_over = skipped(channel)
+    passed_over = skipped_names(channel)
     names = [start.name]
     visited = {start.name}
     entry: Entry | None = start
@@ -86,9 +86,9 @@ def chain(channel: Channel, start: Entry) -> Chain:
     return Chain(tuple(names))
 
 
-def stranded(channel: Channel, reached: Chain) -> tuple[str, ...]:
+def stranded_entries(channel: Channel, reached: Chain) -> tuple[str, ...]:
     """Return the entries that no chain and no skip leads to, sorted."""
-    return tuple(sorted(channel.entries.keys() - set(reached.names) - skipped(channel)))
+    return tuple(sorted(channel.entries.keys() - set(reached.names) - skipped_names(channel)))
 
 
 def edges(channel: Channel) -> Iterator[Edge]:
@@ -127,7 +127,7 @@ def _range(text: str) -> VersionRange | None:
         return None
 
 
-def by_descending_version(entries: Mapping[str, Entry]) -> tuple[Entry, ...]:
+def sort_by_version(entries: Mapping[str, Entry]) -> tuple[Entry, ...]:
     """Return the entries from the newest to the oldest; of equal ones by name."""
     ordered = sorted(entries.values(), key=lambda entry: entry.name)
     return tuple(sorted(ordered, key=lambda entry: entry.version.key, reverse=True))

@@ -25,12 +25,12 @@ class Obstacle(NamedTuple):
         return f"`{self.name}` {self.reason}"
 
 
-def of_entry(entry: Entry) -> str:
+def entry_obstacle(entry: Entry) -> str:
     """Return why an entry cannot be installed; empty if it can, or its bundle is unknown."""
-    return of_bundle(entry.bundle) if entry.bundle is not None else ""
+    return bundle_obstacle(entry.bundle) if entry.bundle is not None else ""
 
 
-def of_bundle(bundle: Bundle) -> str:
+def bundle_obstacle(bundle: Bundle) -> str:
     """Return the reason against a bundle; empty for none."""
     listed = bundle.properties
     return reason(

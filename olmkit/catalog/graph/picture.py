@@ -122,7 +122,7 @@ class _Drawing:
             key=lambda channel: (channel.name != package.default_channel, channel.name),
         )
         rows = _rows(package)
-        self._rows = list(_merged([*_fold(rows, package)] if is_folded else rows))
+        self._rows = list(_merge_rows([*_fold(rows, package)] if is_folded else rows))
         self._places = {name: number for number, row in enumerate(self._rows) for name in row.names}
         longest = max((len(channel.name) for channel in self._channels), default=0)
         self._head = _TITLE + 12 + round(min(longest, _LONGEST) * _LETTER * 0.72)
@@ -136,7 +136,7 @@ class _Drawing:
 
     def draw(self, top: int, width: int) -> Iterator[str]:
         yield f'<g transform="translate(0 {top})">'
-        note = _deprecated(self._package.deprecation)
+        note = _deprecation_label(self._package.deprecation)
         name = _text(self._package.name, _LONGEST)
         yield f'<text class="t" x="{_MARGIN}" y="14">{name}{note}</text>'
         for lane in range(len(self._channels)):
@@ -178,14 +178,14 @@ class _Drawing:
         color = _color(lane)
         taken = {self._places[name] for name in channel.entries}
         heads = set(links.heads(channel))
-        for entry in links.by_descending_version(channel.entries):
+        for entry in links.sort_by_version(channel.entries):
             if entry.name in heads:
                 yield from self._bracket(lane, channel, entry)
             yield from self._skips(lane, entry)
             if entry.replaces and self._is_visible(entry):
                 yield self._connection(lane, entry, taken)
         drawn: set[int] = set()
-        for entry in links.by_descending_version(channel.entries):
+        for entry in links.sort_by_version(channel.entries):
             y, x = self._y(self._places[entry.name]), self._x(lane)
             if self._places[entry.name] in drawn:
                 continue
@@ -260,7 +260,7 @@ class _Drawing:
             return (
                 f'<text class="n" x="{self._text_left}" y="{y}">'
                 f"<title>{_text(', '.join(row.folded), 500)}</title>"
-                f"{_text(_folded_words(row), _LONGEST)}</text>"
+                f"{_text(_folded_label(row), _LONGEST)}</text>"
             )
         if not row.is_bundle:
             return (
@@ -276,8 +276,8 @@ class _Drawing:
         if notes:
             parts.append(f'<tspan class="n" dx="8">{_text(notes, _LONGEST)}</tspan>')
         if row.stranded:
-            parts.append(f'<tspan class="d" dx="8">{_text(_stranded(row), _LONGEST)}</tspan>')
-        parts.append(_deprecated(row.deprecation))
+            parts.append(f'<tspan class="d" dx="8">{_text(_stranded_label(row), _LONGEST)}</tspan>')
+        parts.append(_deprecation_label(row.deprecation))
         return (
             f'<text x="{self._text_left}" y="{y}"><title>{_text(title, 500)}</title>'
             f"{''.join(parts)}</text>"
@@ -294,28 +294,28 @@ def _rows(package: Package) -> list[_Row]:
                 if named:
                     found.setdefault(named, {})
     first = {name: next(iter(entries.values())) for name, entries in found.items() if entries}
-    ordered = [entry.name for entry in links.by_descending_version(first)]
+    ordered = [entry.name for entry in links.sort_by_version(first)]
     ordered += sorted(found.keys() - first.keys())
-    lost = {name: _lost(channel) for name, channel in package.channels.items()}
+    lost = {name: _bundles_without_path(channel) for name, channel in package.channels.items()}
     return [_row(name, found[name], lost) for name in ordered]
 
 
-def _lost(channel: Channel) -> frozenset[str]:
+def _bundles_without_path(channel: Channel) -> frozenset[str]:
     """Return the bundles without a way to the head; none in a channel that OLM v0 refuses."""
     try:
-        return upgrades.stranded(channel)
+        return upgrades.stranded_entries(channel)
     except upgrades.BrokenChannelError:
         return frozenset()
 
 
-def _merged(rows: Sequence[_Row]) -> Iterator[_Row]:
+def _merge_rows(rows: Sequence[_Row]) -> Iterator[_Row]:
     """Yield the rows with those of bundles that are only named in one, if there are many."""
     named = [row for row in rows if not row.is_bundle and not row.folded]
     for row in rows:
         if row.is_bundle or row.folded or len(named) < _MANY:
             yield row
     if len(named) >= _MANY:
-        yield _several(named, is_bundle=False)
+        yield _summary_row(named, is_bundle=False)
 
 
 def _fold(rows: Sequence[_Row], package: Package) -> Iterator[_Row]:
@@ -329,21 +329,21 @@ def _fold(rows: Sequence[_Row], package: Package) -> Iterator[_Row]:
         if is_older and row.deprecation is None and not row.stranded:
             hidden.append(row)
             continue
-        yield from _shown(hidden)
+        yield from _visible_rows(hidden)
         hidden = []
         minor = own
         yield row
-    yield from _shown(hidden)
+    yield from _visible_rows(hidden)
 
 
-def _shown(rows: list[_Row]) -> Iterator[_Row]:
+def _visible_rows(rows: list[_Row]) -> Iterator[_Row]:
     if len(rows) > 1:
-        yield _several(rows, is_bundle=True)
+        yield _summary_row(rows, is_bundle=True)
     else:
         yield from rows
 
 
-def _several(rows: Sequence[_Row], *, is_bundle: bool) -> _Row:
+def _summary_row(rows: Sequence[_Row], *, is_bundle: bool) -> _Row:
     return _Row(
         rows[0].name,
         rows[0].version,
@@ -355,7 +355,7 @@ def _several(rows: Sequence[_Row], *, is_bundle: bool) -> _Row:
     )
 
 
-def _folded_words(row: _Row) -> str:
+def _folded_label(row: _Row) -> str:
     if row.is_bundle:
         return f"{len(row.folded)} older: {row.version} to {row.oldest}"
     return f"{len(row.folded)} versions that are not in the catalog"
@@ -372,21 +372,21 @@ def _row(name: str, entries: Mapping[str, Entry], lost: Mapping[str, frozenset[s
 def _plain(row: _Row) -> str:
     """Return a text that is about as wide as the row's label."""
     if row.folded:
-        return _folded_words(row)
+        return _folded_label(row)
     ranges = dict.fromkeys(entry.skip_range for entry in row.entries.values())
     notes = ", ".join(f"skipRange {text}" for text in ranges if text)[:_LONGEST]
     note = "" if row.deprecation is None else f" deprecated: {row.deprecation}"[:_LONGEST]
-    lost = _stranded(row)[:_LONGEST] if row.stranded else ""
+    lost = _stranded_label(row)[:_LONGEST] if row.stranded else ""
     return f"{row.version}  {row.name[:_LONGEST]}  {notes}  {lost}  {note}" + (
         "" if row.is_bundle else " (not in the catalog)"
     )
 
 
-def _stranded(row: _Row) -> str:
+def _stranded_label(row: _Row) -> str:
     return f"stranded in {', '.join(row.stranded)}"
 
 
-def _deprecated(message: str | None) -> str:
+def _deprecation_label(message: str | None) -> str:
     if message is None:
         return ""
     words = " ".join(f"deprecated: {message}".split())

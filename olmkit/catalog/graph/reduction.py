@@ -23,14 +23,14 @@ def from_bundle(packages: Iterable[Package], name: str) -> tuple[Package, ...]:
     for package in packages:
         bundle = package.bundles.get(name)
         if bundle is not None and bundle.version is not None:
-            return (_above(package, bundle, bundle.version),)
+            return (_keep_newer(package, bundle, bundle.version),)
     raise InputError(
         f"no bundle `{name}` with a version is in the selected packages",
         hint="name a bundle as `olmkit catalog list bundles` prints it",
     )
 
 
-def _above(package: Package, bundle: Bundle, least: VersionRelease) -> Package:
+def _keep_newer(package: Package, bundle: Bundle, least: VersionRelease) -> Package:
     channels: dict[str, Channel] = {}
     for name, channel in package.channels.items():
         kept = {

@@ -31,7 +31,7 @@ class Shadow:
         return not self.kinds
 
 
-def of_channel(channel: Channel, paths: Sequence[UpgradePath]) -> tuple[Shadow, ...]:
+def find_shadows(channel: Channel, paths: Sequence[UpgradePath]) -> tuple[Shadow, ...]:
     """Return the shadowed entries of a channel; `paths` start at all installable entries.
 
     An entry to which nothing leads is where installs may begin, and not shadowed. What OLM never
@@ -44,7 +44,7 @@ def of_channel(channel: Channel, paths: Sequence[UpgradePath]) -> tuple[Shadow, 
     skippers = _skippers(channel)
     found = []
     for entry in channel.entries.values():
-        if entry.name == newest or entry.name in reached or obstacles.of_entry(entry):
+        if entry.name == newest or entry.name in reached or obstacles.entry_obstacle(entry):
             continue
         before = [path.start for path in paths if _leads(path.start, entry)]
         if not before:

@@ -36,7 +36,7 @@ class BrokenChannelError(InputError):
         self.fault = fault
 
 
-class Linked(Protocol):
+class ChainElement(Protocol):
     """An element of a channel's chain."""
 
     @property
@@ -47,7 +47,7 @@ class Linked(Protocol):
     def skips(self) -> tuple[str, ...]: ...
 
 
-L = TypeVar("L", bound=Linked)
+L = TypeVar("L", bound=ChainElement)
 
 
 class End(StrEnum):
@@ -147,7 +147,7 @@ def order_of(entries: Iterable[L], package: str, channel: str) -> tuple[L, ...]:
 
 def newest(ordered: Iterable[Entry]) -> Entry | None:
     """Return the first of the entries that OLM v0 can select."""
-    return next((one for one in ordered if not obstacles.of_entry(one)), None)
+    return next((one for one in ordered if not obstacles.entry_obstacle(one)), None)
 
 
 def followers(entries: Iterable[Entry], start: Start) -> Iterator[Hop]:
@@ -162,11 +162,11 @@ def followers(entries: Iterable[Entry], start: Start) -> Iterator[Hop]:
 def successor(entries: Iterable[Entry], start: Start) -> Hop | None:
     """Return the first entry that can follow the installed one and that OLM v0 can select."""
     found = followers(entries, start)
-    return next((one for one in found if not obstacles.of_entry(one.entry)), None)
+    return next((one for one in found if not obstacles.entry_obstacle(one.entry)), None)
 
 
 def edge(
-    entry: Linked, skip_range: VersionRange | None, name: str, version: Version | None
+    entry: ChainElement, skip_range: VersionRange | None, name: str, version: Version | None
 ) -> EdgeKind | None:
     """By what an entry follows a bundle of that name and version; None when it does not."""
     if entry.replaces and entry.replaces == name:
@@ -203,14 +203,14 @@ def upgrade_paths(channel: Channel, starts: Iterable[Start]) -> list[UpgradePath
         blocked = (
             Obstacle(one.entry.name, reason)
             for one in followers(ordered, at)
-            if one.entry.name != at.name and (reason := obstacles.of_entry(one.entry))
+            if one.entry.name != at.name and (reason := obstacles.entry_obstacle(one.entry))
         )
         return replace(found, obstacles=tuple(blocked))
 
     return [path_from(one) for one in starts]
 
 
-def stranded(channel: Channel) -> frozenset[str]:
+def stranded_entries(channel: Channel) -> frozenset[str]:
     """Return the entries with a bundle from which OLM v0 does not get to the newest one.
 
     Raises `BrokenChannelError`.
@@ -244,7 +244,7 @@ def offers_of_v1(package: Package, query: UpgradeQuery) -> tuple[Bundle, ...]:
     That is the highest version, and what is deprecated last. The installed bundle is
     among them, or another of the same version.
     """
-    entries = _by_name(package, query.channels)
+    entries = _entries_by_name(package, query.channels)
     installed = query.installed
 
     def is_offered(bundle: Bundle) -> bool:
@@ -275,7 +275,7 @@ def paths_of_v1(
     package: Package, channels: Sequence[str], starts: Iterable[Start]
 ) -> list[UpgradePath]:
     """Return the paths from several entries, or raise `InputError` for empty channels."""
-    entries = _by_name(package, channels)
+    entries = _entries_by_name(package, channels)
     fresh = offers_of_v1(package, UpgradeQuery(channels=channels))
     if not fresh:
         raise InputError(f"package `{package.name}` has no bundle to install")
@@ -343,7 +343,7 @@ def chain(by_name: Mapping[str, L], head: L, place: str) -> Iterator[L]:
         entry = by_name.get(entry.replaces)
 
 
-def _by_name(package: Package, channels: Sequence[str]) -> dict[str, list[Entry]]:
+def _entries_by_name(package: Package, channels: Sequence[str]) -> dict[str, list[Entry]]:
     """Return the entries of each bundle in some channels, or in all."""
     found: dict[str, list[Entry]] = {}
     for name, channel in package.channels.items():

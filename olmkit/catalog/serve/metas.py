@@ -131,7 +131,7 @@ class LineIndex:
             return [self._all] if self._all.length else []
         candidates = min((by.get(value, []) for by, value in asked), key=len)
         return list(
-            _joined(
+            _join_spans(
                 Span(self._offsets[number], self._lines[number].length)
                 for number in candidates
                 if self._matches(number, query)
@@ -146,7 +146,7 @@ class LineIndex:
         )
 
 
-def _joined(spans: Iterable[Span]) -> Iterator[Span]:
+def _join_spans(spans: Iterable[Span]) -> Iterator[Span]:
     last: Span | None = None
     for span in spans:
         if last is not None and last.offset + last.length == span.offset:

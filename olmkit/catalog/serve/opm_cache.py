@@ -70,7 +70,7 @@ def build(
             files[f"{place}/{checksum:x}.json"] = blob.raw
     index = {record.name: _package(record, details[record.name]) for record in packages}
     files["packages.json"] = json_text.compact(dict(sorted(index.items())), sort=False)
-    for package, channel, name, data in registry.whole_bundles():
+    for package, channel, name, data in registry.full_bundles():
         path = f"{package}_{channel}_{name}.json"
         if "/" in path or len(path.encode()) > _MAX_NAME:
             raise InputError(

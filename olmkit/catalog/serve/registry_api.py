@@ -117,12 +117,12 @@ class RegistryApi:
             raise NotFoundError(
                 f'package "{package}", channel "{channel}", bundle "{name}" not found'
             )
-        return self._whole(entry)
+        return self._full_bundle(entry)
 
     def get_bundle_for_channel(self, package: str, channel: str) -> bytes:
         """Return the `Bundle` at the head of a channel."""
         found = self._channel(package, channel)
-        return self._whole(found.entries[found.record.head])
+        return self._full_bundle(found.entries[found.record.head])
 
     def get_bundle_that_replaces(self, name: str, package: str, channel: str) -> bytes:
         """Return a `Bundle` whose `replaces` or `skips` names the requested one."""
@@ -130,12 +130,12 @@ class RegistryApi:
             raise NotFoundError(f"package {package} not found")
         for entry in self._channel(package, channel).entries.values():
             if entry.record.replaces == name or name in entry.record.skips:
-                return self._whole(entry)
+                return self._full_bundle(entry)
         raise NotFoundError(f'no entry found for package "{package}", channel "{channel}"')
 
     def channel_entries_that_replace(self, name: str) -> list[bytes]:
         """Return a `ChannelEntry` for each bundle that replaces `name`, and for each skip of it."""
-        found = self._replacing.get(name)
+        found = self._entries_by_replaced.get(name)
         if not found:
             raise NotFoundError(f"no channel entries found that replace {name}")
         return [_channel_entry(entry, entry.record.replaces) for entry in found]
@@ -148,7 +148,7 @@ class RegistryApi:
         return [
             _channel_entry(entry, replaced)
             for entry in found
-            for replaced in _replaced(entry.record)
+            for replaced in _replaced_names(entry.record)
         ]
 
     def latest_channel_entries_that_provide(self, api: API) -> list[bytes]:
@@ -157,7 +157,7 @@ class RegistryApi:
         answers: list[bytes] = []
         for entry in found:
             present = self._channels[entry.package.name][entry.channel.name].entries
-            replaces, *skips = _replaced(entry.record)
+            replaces, *skips = _replaced_names(entry.record)
             answers += [
                 _channel_entry(entry, replaced)
                 for replaced in (replaces, *(skip for skip in skips if skip in present))
@@ -168,7 +168,7 @@ class RegistryApi:
         """Return the default channel's head of the first package that provides an API."""
         for entry in self._heads_that_provide(api):
             if entry.channel.name == entry.package.default_channel:
-                return self._whole(entry)
+                return self._full_bundle(entry)
         raise NotFoundError(f"no entry found that provides {_api_words(api)}")
 
     def list_bundles(self) -> Iterator[bytes]:
@@ -181,14 +181,14 @@ class RegistryApi:
             edges = _edges(entry.record)
             if bundle.has_image:
                 pieces = self._read(bundle.offset, bundle.brief)
-                yield b"".join((pieces, _in_channel(entry), edges))
+                yield b"".join((pieces, _channel_fields(entry), edges))
             else:
-                yield self._whole(entry) + edges
+                yield self._full_bundle(entry) + edges
 
-    def whole_bundles(self) -> Iterator[tuple[str, str, str, bytes]]:
+    def full_bundles(self) -> Iterator[tuple[str, str, str, bytes]]:
         """Package, channel, bundle and the whole `Bundle`, its edges included, of each entry."""
         for entry in self._all:
-            data = self._whole(entry) + _edges(entry.record)
+            data = self._full_bundle(entry) + _edges(entry.record)
             yield entry.package.name, entry.channel.name, entry.bundle.name, data
 
     def list_custom_blobs(self, schema: str, package: str) -> Iterator[bytes]:
@@ -212,13 +212,13 @@ class RegistryApi:
             raise NotFoundError(f'package "{package}", channel "{channel}" not found')
         return found
 
-    def _whole(self, entry: _Entry) -> bytes:
+    def _full_bundle(self, entry: _Entry) -> bytes:
         bundle = entry.bundle
         # A view, so that what may be megabytes is copied once.
         pieces = memoryview(self._read(bundle.offset, bundle.length))
         parts: list[bytes | memoryview] = [
             pieces[: bundle.brief + bundle.objects],
-            _in_channel(entry),
+            _channel_fields(entry),
         ]
         if bundle.csv_length:
             csv = pieces[bundle.csv_start : bundle.csv_start + bundle.csv_length]
@@ -249,10 +249,10 @@ class RegistryApi:
         return sorted(self._entries, key=lambda e: (e.channel.name, e.package.name, e.bundle.name))
 
     @cached_property
-    def _replacing(self) -> dict[str, list[_Entry]]:
+    def _entries_by_replaced(self) -> dict[str, list[_Entry]]:
         found: dict[str, list[_Entry]] = {}
         for entry in self._entries:
-            for name in _replaced(entry.record):
+            for name in _replaced_names(entry.record):
                 found.setdefault(name, []).append(entry)
         return found
 
@@ -272,7 +272,7 @@ class RegistryApi:
         return found
 
 
-def _replaced(record: EntryRecord) -> list[str]:
+def _replaced_names(record: EntryRecord) -> list[str]:
     """Return what a bundle replaces, then what it skips beyond that."""
     return [record.replaces, *(skip for skip in record.skips if skip != record.replaces)]
 
@@ -281,7 +281,7 @@ def _edges(record: EntryRecord) -> bytes:
     return string(13, record.replaces) + b"".join(message(14, utf8(skip)) for skip in record.skips)
 
 
-def _in_channel(entry: _Entry) -> bytes:
+def _channel_fields(entry: _Entry) -> bytes:
     return string(3, entry.channel.name) + string(10, entry.record.skip_range)
 
 

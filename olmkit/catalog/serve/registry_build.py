@@ -208,23 +208,23 @@ def _brief(
                     "version": wanted["versionRange"],
                 }
                 written = json_text.compact(dependency, escape_html=False, sort=False)
-                parts.append(_typed(11, properties.PACKAGE, written))
+                parts.append(_typed_message(11, properties.PACKAGE, written))
             case "olm.gvk":
                 api = _api(kind, value)
                 provided.append(api)
                 parts.append(message(7, _api_message(api)))
             case "olm.gvk.required":
                 parts.append(message(8, _api_message(_api(kind, value))))
-                parts.append(_typed(11, properties.GVK, text))
+                parts.append(_typed_message(11, properties.GVK, text))
             case _:
                 pass
-        parts.append(_typed(12, kind, text))
+        parts.append(_typed_message(12, kind, text))
     if deprecation is not None:
         parts.append(message(15, string(1, deprecation)))
     return b"".join(parts), version, tuple(provided)
 
 
-def _typed(number: int, kind: str, text: bytes) -> bytes:
+def _typed_message(number: int, kind: str, text: bytes) -> bytes:
     return message(number, string(1, kind) + message(2, text))
 
 

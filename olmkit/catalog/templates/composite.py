@@ -17,7 +17,7 @@ from olmkit.base import findings
 from olmkit.base.diagnostics import Diagnostic, Location
 from olmkit.base.documents import Document, Key, field_path
 from olmkit.catalog.blobs import shapes
-from olmkit.catalog.blobs.shapes import Anything, Field, ListOf, Object, Shape, ShapeError, Text
+from olmkit.catalog.blobs.shapes import AnyValue, Field, ListOf, Object, Shape, ShapeError, Text
 from olmkit.catalog.templates import source
 from olmkit.catalog.templates.findings import ENTRY, FORM, refuse_all
 
@@ -49,7 +49,7 @@ _CONTRIBUTION: Final = _object(
             strategy=_object(
                 "composite.BuildStrategy",
                 name=_TEXT,
-                template=_object("composite.TemplateDefinition", schema=_TEXT, config=Anything()),
+                template=_object("composite.TemplateDefinition", schema=_TEXT, config=AnyValue()),
             ),
         ),
         "[]composite.Component",
@@ -113,7 +113,7 @@ def components(contribution: tuple[bytes, str], catalogs: tuple[bytes, str]) -> 
         for index, value in enumerate(fields["components"] or ())
         if (one := _component(document, index, value, places, faults)) is not None
     ]
-    faults += _colliding(made)
+    faults += _find_collisions(made)
     refuse_all(faults)
     return made
 
@@ -123,7 +123,7 @@ def _catalogs(document: Document) -> dict[str, _Catalog]:
     faults: list[Diagnostic] = []
     known = {str(builder) for builder in Builder}
     for index, value in enumerate(_fields(document, _CATALOGS, source.CATALOGS)["catalogs"] or ()):
-        at = _at(document, "catalogs", index)
+        at = _place(document, "catalogs", index)
         root, builders = value["destination"]["workingDir"], value["builders"] or ()
         if not root:
             message = f"catalog `{value['name']}` has no `destination.workingDir`"
@@ -144,7 +144,7 @@ def _component(
     faults: list[Diagnostic],
 ) -> Component | None:
     """Return a component, or None and what is wrong with it among `faults`."""
-    at = _at(document, "components", index)
+    at = _place(document, "components", index)
     template = value["strategy"]["template"]
     name, schema = value["name"], template["schema"]
     catalog = places.get(name)
@@ -183,7 +183,7 @@ def _component(
     for key in needed:
         if not config[key]:
             message = f"`config.{key}` of the `{schema}` component for `{name}` is empty"
-            faults.append(findings.create(ENTRY, message, at=_at(document, *below)))
+            faults.append(findings.create(ENTRY, message, at=_place(document, *below)))
     folder, output = (_inside(path) for path in (value["destination"]["path"], config["output"]))
     if folder is None or output is None:
         message = f"the component writes outside of the directory of the catalog `{name}`"
@@ -202,7 +202,7 @@ def _component(
     )
 
 
-def _colliding(made: Sequence[Component]) -> Iterator[Diagnostic]:
+def _find_collisions(made: Sequence[Component]) -> Iterator[Diagnostic]:
     """Yield a file that two components write would have the content of the second only."""
     first: dict[tuple[str, str, str], Component] = {}
     for one in made:
@@ -226,7 +226,7 @@ def _fields(document: Document, shape: Object, schema: str) -> Mapping[str, Any]
         raise findings.error(
             FORM,
             f"the schema of the file is `{fields['schema']}`, not `{schema}`",
-            at=_at(document, "schema"),
+            at=_place(document, "schema"),
             hint="`-c` names the file with the components, `-f` the file with the catalogs",
         )
     return fields
@@ -240,7 +240,7 @@ def _config(
     faults: list[Diagnostic],
 ) -> Mapping[str, Any] | None:
     """Return the fields of a `config`; unknown ones are errors, as in the reference."""
-    at = _at(document, *below)
+    at = _place(document, *below)
     try:
         fields = shapes.read(shape, {} if value is None else value)
     except ShapeError as error:
@@ -268,5 +268,5 @@ def _inside(path: str) -> str | None:
     return None if found == ".." or found.startswith("../") else found
 
 
-def _at(document: Document, *keys: Key) -> Location:
+def _place(document: Document, *keys: Key) -> Location:
     return source.place(document, *keys)

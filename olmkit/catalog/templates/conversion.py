@@ -108,12 +108,12 @@ def _semver(blobs: Sequence[Blob]) -> bytes:
         value = {**fields, "defaultChannelTypePreference": preference} if preference else fields
         text = json_text.indent(json_text.compact(value, sort=False), _INDENT)
         try:
-            made = _rendered(text, bundles)
+            made = _render(text, bundles)
         except InputError:
             if preference:  # it does not fit the kinds of channels
                 continue
             raise
-        found = _differing(blobs, made)
+        found = _find_difference(blobs, made)
         if found is None:
             return text
         differing = differing or found
@@ -167,25 +167,28 @@ def _archetypes(blobs: Sequence[Blob], bundles: dict[str, RenderedBundle]) -> di
     }
 
 
-def _rendered(text: bytes, bundles: dict[str, RenderedBundle]) -> list[Blob]:
+def _render(text: bytes, bundles: dict[str, RenderedBundle]) -> list[Blob]:
     template = source.read(text, "template", Kind.SEMVER)
     known = {bundle.image: bundle for bundle in bundles.values()}
     named = {image: known[image] for image, _ in semver.images(template)}
     return list(semver.render(template, named, Level.NONE))
 
 
-def _differing(blobs: Sequence[Blob], made: Sequence[Blob]) -> Blob | None:
+def _find_difference(blobs: Sequence[Blob], made: Sequence[Blob]) -> Blob | None:
     """Return the first blob that is in one of the two only."""
-    here, there = {_meaning(blob): blob for blob in blobs}, {_meaning(blob): blob for blob in made}
+    here, there = (
+        {_normalize(blob): blob for blob in blobs},
+        {_normalize(blob): blob for blob in made},
+    )
     if len(here) < len(blobs):
-        return next(blob for blob in blobs if here[_meaning(blob)] is not blob)
+        return next(blob for blob in blobs if here[_normalize(blob)] is not blob)
     return next(
         (here.get(key) or there[key] for key in (*here, *there) if (key in here) != (key in there)),
         None,
     )
 
 
-def _meaning(blob: Blob) -> bytes:
+def _normalize(blob: Blob) -> bytes:
     """Return the text of a blob without what has no meaning: the order of entries and of skips."""
     value = blob.value
     if blob.schema == wire.CHANNEL:

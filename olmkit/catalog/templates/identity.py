@@ -12,7 +12,7 @@ from olmkit.base.json import reader as json_reader
 from olmkit.base.versions import BuildRelease, Version, VersionRelease
 from olmkit.bundle import model
 from olmkit.catalog.blobs.properties import CSV_METADATA, OBJECT, PACKAGE
-from olmkit.catalog.blobs.typed_json import MisfitError, fields, text_of, texts
+from olmkit.catalog.blobs.typed_json import MisfitError, fields, read_text, read_texts
 from olmkit.catalog.bundles.render import RenderedBundle
 
 _SUBSTITUTES: Final = "olm.substitutesFor"
@@ -25,7 +25,7 @@ def identities(bundle: RenderedBundle) -> list[dict[str, str]]:
     for item in bundle.properties:
         if item.type == PACKAGE:
             try:
-                found.append(texts((item.value,), _IDENTITY))
+                found.append(read_texts((item.value,), _IDENTITY))
             except MisfitError:
                 continue
     return found
@@ -82,7 +82,7 @@ def _csv(bundle: RenderedBundle) -> Any:
         if item.type != OBJECT:
             continue
         try:
-            data = base64.b64decode(text_of(fields(item.value).get("data", ())))
+            data = base64.b64decode(read_text(fields(item.value).get("data", ())))
             if model.CSV_KIND.encode() not in data:
                 continue
             document = documents.load(data, bundle.name)

@@ -71,7 +71,7 @@ def images(template: Template) -> Iterator[tuple[str, Location]]:
     """Return the images of the bundles with their places, or raise `InputError`."""
     _preference(template)
     some = False
-    for archetype, index, image in _listed(template):
+    for archetype, index, image in _list_images(template):
         some = True
         yield image, template.at(archetype, "bundles", index, "image")
     if not some:
@@ -118,7 +118,7 @@ def render(
         yield migrate.migrate(bundle, level).blob()
 
 
-def _listed(template: Template) -> Iterator[tuple[str, int, str]]:
+def _list_images(template: Template) -> Iterator[tuple[str, int, str]]:
     for archetype in ARCHETYPES:
         for index, item in enumerate(template.fields[archetype]["bundles"] or ()):
             yield archetype, index, item["image"]

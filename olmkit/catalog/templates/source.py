@@ -16,7 +16,7 @@ from olmkit.base import documents, findings
 from olmkit.base.diagnostics import Diagnostic, InputError, Location
 from olmkit.base.documents import Document, Key, field_path
 from olmkit.catalog.blobs import shapes, stream, wire
-from olmkit.catalog.blobs.shapes import Anything, Field, ListOf, Object, ShapeError, Text, Truth
+from olmkit.catalog.blobs.shapes import AnyValue, Field, ListOf, Object, ShapeError, Text, Truth
 from olmkit.catalog.blobs.stream import Part
 from olmkit.catalog.templates.findings import FORM, refuse_all
 
@@ -55,7 +55,7 @@ _SHAPES: Final[Mapping[Kind, Object]] = {
         go="basic.BasicTemplateData",
         fields=(
             Field("schema", _TEXT),
-            Field("entries", ListOf(Anything("*declcfg.Meta"), "[]*declcfg.Meta")),
+            Field("entries", ListOf(AnyValue("*declcfg.Meta"), "[]*declcfg.Meta")),
         ),
     ),
     Kind.SEMVER: Object(
@@ -74,7 +74,7 @@ _SHAPES: Final[Mapping[Kind, Object]] = {
         go="substitutes.SubstitutesTemplateData",
         fields=(
             Field("schema", _TEXT),
-            Field("entries", ListOf(Anything("*declcfg.Meta"), "[]*declcfg.Meta")),
+            Field("entries", ListOf(AnyValue("*declcfg.Meta"), "[]*declcfg.Meta")),
             Field(
                 "substitutions",
                 ListOf(

@@ -49,13 +49,13 @@ def render(
 ) -> list[Blob]:
     """Return the entries with all substitutions. Raises `InputError` when one is not possible."""
     blobs = list(entries.blobs(template))
-    _checked(check, blobs, "the entries of the template are not a valid catalog", template)
+    _check(check, blobs, "the entries of the template are not a valid catalog", template)
     for index, item in enumerate(_substitutions(template)):
         bundle = bundles[item["name"]]
         _check_versions(template, index, item["base"], bundle, blobs)
-        blobs = [_changed(blob, item["base"], bundle.name) for blob in blobs]
+        blobs = [_substitute_entry(blob, item["base"], bundle.name) for blob in blobs]
         blobs.append(migrate.migrate(bundle, level).blob())
-    _checked(check, blobs, "the result is not a valid catalog", template)
+    _check(check, blobs, "the result is not a valid catalog", template)
     return blobs
 
 
@@ -79,7 +79,7 @@ def _problem(name: str, base: str, bases: set[str], names: Mapping[str, str]) ->
     return "`name` and `base` of a substitution are the same" if name == base else ""
 
 
-def _checked(check: Check, blobs: Sequence[Blob], message: str, template: Template) -> None:
+def _check(check: Check, blobs: Sequence[Blob], message: str, template: Template) -> None:
     try:
         check(blobs)
     except InputError as error:
@@ -125,7 +125,7 @@ def _version(bundle: RenderedBundle, at: Location) -> VersionRelease:
     return found
 
 
-def _changed(blob: Blob, base: str, substitute: str) -> Blob:
+def _substitute_entry(blob: Blob, base: str, substitute: str) -> Blob:
     """Return a channel in which `substitute` takes the place of `base`; other blobs as they are."""
     if blob.schema != wire.CHANNEL:
         return blob
@@ -147,9 +147,9 @@ def _changed(blob: Blob, base: str, substitute: str) -> Blob:
             changed.append({**entry, "skips": [*kept, substitute]})
         else:
             changed.append(entry)
-    value = {**blob.value, "entries": [_written(e) for e in (*changed, *added)]}
+    value = {**blob.value, "entries": [_without_empty(e) for e in (*changed, *added)]}
     return Blob.of(value)
 
 
-def _written(entry: Mapping[str, Any]) -> dict[str, Any]:
+def _without_empty(entry: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in entry.items() if value}

@@ -38,7 +38,7 @@ def build(
     from olmkit.jobs.bundle import build as job
 
     folders = folders or ("bundle",)
-    with push_output.reporting(app) as report:
+    with push_output.show_progress(app) as report:
         if engine:
             say = app.terminal.note
             made = app.run(job.build_with_engine(engine, folders, options, access, report, say))

@@ -58,9 +58,9 @@ def text(
     found: BundleDifference, *, least: ChangeLevel = ChangeLevel.INFO, color: bool = False
 ) -> str:
     """Return the differences for people, by level and area."""
-    names = (texts.shortened(_name(side)) for side in (found.old, found.new))
+    names = (texts.shorten(_name(side)) for side in (found.old, found.new))
     lines = [" -> ".join(names), ""]
-    shown = list(_shown(found, least))
+    shown = list(_visible_changes(found, least))
     for level, listed in groupby(shown, key=lambda one: one.level):
         for area, group in groupby(listed, key=lambda one: one.area):
             head = paint(f"{level}: {area}", _COLORS[level], "bold", on=color)
@@ -93,7 +93,7 @@ def markdown(found: BundleDifference, *, least: ChangeLevel = ChangeLevel.INFO) 
     from olmkit.base import documents
 
     lines = [f"## {_cell(_name(found.old))} → {_cell(_name(found.new))}", "", verdict(found), ""]
-    for level, listed in groupby(_shown(found, least), key=lambda one: one.level):
+    for level, listed in groupby(_visible_changes(found, least), key=lambda one: one.level):
         lines += [f"### {_TITLES[level]}", "", "| about | change | OLM |", "| --- | --- | --- |"]
         group = list(listed)
         for one in group:
@@ -118,7 +118,7 @@ def markdown(found: BundleDifference, *, least: ChangeLevel = ChangeLevel.INFO) 
     return printable("\n".join(lines).rstrip())
 
 
-def _shown(found: BundleDifference, least: ChangeLevel) -> Iterator[BundleChange]:
+def _visible_changes(found: BundleDifference, least: ChangeLevel) -> Iterator[BundleChange]:
     levels = list(ChangeLevel)
     wanted = levels[: levels.index(least) + 1]
     return (one for one in found.changes if one.level in wanted)
@@ -128,8 +128,8 @@ def _block(one: BundleChange) -> Iterator[str]:
     """Yield the lines of one difference."""
     from olmkit.base import documents
 
-    subject = f"{printable(texts.shortened(one.subject))}: " if one.subject else ""
-    message = printable(texts.bounded_values(one.message))
+    subject = f"{printable(texts.shorten(one.subject))}: " if one.subject else ""
+    message = printable(texts.limit_values(one.message))
     is_named = f"`{one.version}`" in one.message
     version = f"{one.version}: " if one.version and not is_named else ""
     who = f" ({', '.join(one.olm)})" if one.level is ChangeLevel.BLOCKS else ""
@@ -141,7 +141,7 @@ def _block(one: BundleChange) -> Iterator[str]:
         dumped = documents.dump(one.example).decode()
         yield from (f"      {printable(line)}" for line in dumped.splitlines())
     if one.hint and one.level is not ChangeLevel.INFO:
-        yield f"    hint: {printable(texts.bounded_hint(one.hint))}"
+        yield f"    hint: {printable(texts.limit_hint(one.hint))}"
 
 
 def _name(side: Any) -> str:

@@ -54,10 +54,10 @@ def convert(app: App, *, source: Path, directory: Path, dry_run: bool) -> None:
         ),
     )
     if not app.is_json:
-        _tell_of_default_channels(app, made)
+        _note_default_channels(app, made)
 
 
-def _tell_of_default_channels(app: App, made: ConvertedPackage) -> None:
+def _note_default_channels(app: App, made: ConvertedPackage) -> None:
     for bundle in made.bundles:
         if not bundle.is_newest:
             app.terminal.note(

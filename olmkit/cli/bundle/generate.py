@@ -142,7 +142,7 @@ def generate(
             _text(result, dry_run=dry_run or check, explain=explain),
             is_result=dry_run or check or explain,
         ),
-        diagnostics=_told(app, result.diagnostics),
+        diagnostics=_visible_findings(app, result.diagnostics),
     )
     if check and result.changes:
         app.exit(Exit.NO)
@@ -170,7 +170,7 @@ def _source_date() -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _told(app: App, diagnostics: Sequence[Diagnostic]) -> Sequence[Diagnostic]:
+def _visible_findings(app: App, diagnostics: Sequence[Diagnostic]) -> Sequence[Diagnostic]:
     """People see notes only on request: most projects have a Namespace, which gives one."""
     if app.is_json or app.verbose:
         return diagnostics

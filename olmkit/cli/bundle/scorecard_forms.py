@@ -69,7 +69,7 @@ def _lines(one: ScorecardOutcome) -> Iterator[str]:
     if one.test.labels:
         yield "Labels:"
         for key, value in sorted(one.test.labels.items()):
-            yield f"\t{_quoted(key)}:{_quoted(value)}"
+            yield f"\t{_quote(key)}:{_quote(value)}"
     if one.results:
         yield "Results:"
         for result in one.results:
@@ -158,16 +158,16 @@ def _case(result: ScorecardResult) -> Iterator[str]:
     yield "</testcase>"
 
 
-def _quoted(words: str) -> str:
+def _quote(words: str) -> str:
     import json
 
     return json.dumps(words, ensure_ascii=False)
 
 
 def _xml(words: str) -> str:
-    return "".join(_XML.get(char, char if _fits_xml(char) else "\ufffd") for char in words)
+    return "".join(_XML.get(char, char if _is_xml_character(char) else "\ufffd") for char in words)
 
 
-def _fits_xml(char: str) -> bool:
+def _is_xml_character(char: str) -> bool:
     code = ord(char)
     return code >= 0x20 and not 0xD800 <= code <= 0xDFFF and code not in (0xFFFE, 0xFFFF)

@@ -187,7 +187,7 @@ def _permissions(found: BundleSummary) -> Iterator[tuple[str, str, bool]]:
     from olmkit.bundle.summary import grants
 
     for target, verbs in grants.atoms(found.grants).items():
-        words = f"{grants.in_words(verbs)} {target}"
+        words = f"{grants.describe_verbs(verbs)} {target}"
         yield words, target.scope, grants.is_far_reaching(target, verbs)
 
 

@@ -79,8 +79,8 @@ def validate(
     app.output = output
     options = CheckOptions(
         profile=profile,
-        select=validation.words(select),
-        ignore=(*validation.words(ignore), *check.project_ignores(Path())),
+        select=validation.split_codes(select),
+        ignore=(*validation.split_codes(ignore), *check.project_ignores(Path())),
         suites=fact_options.suites(select_optional),
     )
     if explain is not None:
@@ -127,7 +127,7 @@ def _validate(
         return
     if repairs.baseline is not None:
         results = check.without_known(results, check.read_baseline(repairs.baseline))
-    validation.give(
+    validation.show(
         app,
         ValidationReport(
             results=results,

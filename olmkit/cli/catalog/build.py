@@ -86,7 +86,7 @@ def build(
     on every machine. OLM v0 can run an image with a server. Prints the pinned reference.
     """
     options = dataclasses.replace(options, labels=dict(map(_label, labels)))
-    with push_output.reporting(app) as report:
+    with push_output.show_progress(app) as report:
         if server == "none":
             from olmkit.jobs.image import publish
 

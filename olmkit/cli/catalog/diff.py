@@ -111,7 +111,7 @@ def diff(
             now.chosen(name)
     found = [
         one
-        for one in difference.of_catalogs(before, now)
+        for one in difference.compare_catalogs(before, now)
         if listing.fits(one.package, packages)
         and (not nouns or one.noun in nouns)
         and (not kinds or one.kind in kinds)

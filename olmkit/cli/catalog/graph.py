@@ -106,7 +106,7 @@ def _json(package: Package) -> dict[str, Any]:
                 "heads": list(graph.heads(channel)),
                 "entries": [
                     {"name": entry.name, "version": str(entry.version) if entry.bundle else None}
-                    for entry in graph.by_descending_version(channel.entries)
+                    for entry in graph.sort_by_version(channel.entries)
                 ],
                 "edges": [
                     {"from": edge.old, "to": edge.new, "by": str(edge.kind)}

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from olmkit.jobs.validation import Pulled
 
 
-def pulled(app: App, references: Sequence[str], access: Access) -> Pulled:
+def pull_images(app: App, references: Sequence[str], access: Access) -> Pulled:
     """Return the files of those catalogs that are images."""
     from olmkit.jobs import validation
     from olmkit.jobs.catalog import catalogs as job
@@ -26,7 +26,7 @@ def read(app: App, reference: str, access: Access, *, valid: bool = True) -> Cat
     """Return the model of one catalog; raises when it cannot be had, or is not `valid`."""
     from olmkit.jobs.catalog import catalogs as job
 
-    tree = pulled(app, (reference,), access).get(reference)
+    tree = pull_images(app, (reference,), access).get(reference)
     if isinstance(tree, OlmkitError):
         raise tree
     return job.read(reference, tree=tree, valid=valid)

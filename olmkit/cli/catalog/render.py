@@ -86,5 +86,5 @@ def render(
         written = output.changes_text(changes, dry_run=False)
         app.terminal.result(app.told(written, is_result=False))
         return
-    with disk.gathered(fbc.pieces(rendered.blobs, form)) as text:
+    with disk.spool(fbc.pieces(rendered.blobs, form)) as text:
         app.terminal.result_stream(text)

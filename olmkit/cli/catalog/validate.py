@@ -46,10 +46,12 @@ def validate(
     from olmkit.jobs.catalog.catalogs import ValidateOptions
 
     app.output = output
-    options = ValidateOptions(select=validation.words(select), ignore=validation.words(ignore))
-    trees = inputs.pulled(app, references, access)
+    options = ValidateOptions(
+        select=validation.split_codes(select), ignore=validation.split_codes(ignore)
+    )
+    trees = inputs.pull_images(app, references, access)
     results = job.validate(references, options, pulled=trees)
-    validation.give(
+    validation.show(
         app,
         ValidationReport(
             results=results,

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from olmkit.olm.preview import Preview
 
 
-def give(
+def show(
     app: App,
     title: str,
     brings: Preview | None,

@@ -52,7 +52,7 @@ def confirm(app: App, found: Sequence[Manifest], *, also: Sequence[str] = (), ye
         raise click.Abort
 
 
-def rehearse(
+def show_plan(
     app: App,
     found: Sequence[Manifest],
     *,
@@ -68,7 +68,7 @@ def rehearse(
     app.emit(_value(names, [], stays, facts), text="\n".join(lines) or _NOTHING)
 
 
-def give(app: App, done: Removed, *, stays: Sequence[str] = (), **facts: Any) -> None:
+def show(app: App, done: Removed, *, stays: Sequence[str] = (), **facts: Any) -> None:
     """Show what was deleted and what `stays` on purpose; `facts` are for JSON alone.
 
     Ends with the code of the world when something is still there.

@@ -47,7 +47,7 @@ def deploy(
     from olmkit.jobs.cluster.deploy import DeployOptions
     from olmkit.olm.explain.explanation import subject
 
-    wanted = job.wanted(
+    wanted = job.desired_objects(
         DeployOptions(project=app.project, overlay=overlay, image=image, crds_only=crds_only)
     )
 
@@ -57,8 +57,8 @@ def deploy(
                 lines = await job.changes(reader, wanted)
                 app.emit({"changes": list(lines)}, text="\n".join(lines))
                 return
-            with install_status.watching(app, "deploying") as report:
+            with install_status.show_progress(app, "deploying") as report:
                 found = await job.apply(reader, wanted, report=report, timeouts=timeouts)
-            install_status.give(app, found, {"objects": [subject(one) for one in wanted]})
+            install_status.show(app, found, {"objects": [subject(one) for one in wanted]})
 
     app.run(run())

@@ -65,17 +65,19 @@ def install(
                 service_account=service_account,
                 create_service_account=create_service_account,
             )
-            with _granting(app):
+            with _show_missing_permissions(app):
                 made = await job.plan(reader, options, access)
             title = f"installing `{options.package}` into namespace `{namespace}` through OLM v1"
             _announce(app, title, made.offer)
             if dry_run:
-                _rehearse(app, made.objects, made.offer)
+                _show_plan(app, made.objects, made.offer)
                 return
             created: list[Manifest] = []
             package = made.request.package
-            with install_status.leaving(app, created, f"olmkit uninstall {package} --olm v1"):
-                with install_status.watching(app, "working") as report:
+            with install_status.note_leftovers(
+                app, created, f"olmkit uninstall {package} --olm v1"
+            ):
+                with install_status.show_progress(app, "working") as report:
                     found = await job.carry_out(
                         reader,
                         made,
@@ -84,7 +86,7 @@ def install(
                         created=created,
                         undone=undone,
                     )
-                install_status.give(app, found, {"package": package})
+                install_status.show(app, found, {"package": package})
 
     app.run(run())
 
@@ -110,13 +112,13 @@ def upgrade(
         clock = asyncio.get_running_loop().time
         end = clock() + timeouts.seconds
         async with target.open() as (reader, _):
-            with _granting(app):
+            with _show_missing_permissions(app):
                 planned = (
                     await job.plan(
                         reader, package, to, access, extends_account=create_service_account
                     )
                     if dry_run
-                    else await _planned(
+                    else await _plan(
                         app,
                         reader,
                         package,
@@ -127,24 +129,24 @@ def upgrade(
                     )
                 )
             if isinstance(planned, Explanation):
-                install_status.give(app, planned, {"package": package})
+                install_status.show(app, planned, {"package": package})
                 return
             made = planned
             going = f" to `{made.offer.csv}`" if made.offer.csv not in ("", made.before) else ""
             title = f"upgrading `{package}` from `{made.before or 'nothing'}`{going}"
             _announce(app, f"{title} through OLM v1", made.offer)
             if dry_run:
-                _rehearse(app, [*made.granting, made.wanted], made.offer)
+                _show_plan(app, [*made.granting, made.wanted], made.offer)
                 return
             rest = replace(timeouts, seconds=max(0.0, end - clock()))
-            with install_status.watching(app, "working") as report:
+            with install_status.show_progress(app, "working") as report:
                 found = await job.carry_out(reader, made, report=report, timeouts=rest)
-            install_status.give(app, found, {"package": package})
+            install_status.show(app, found, {"package": package})
 
     app.run(run())
 
 
-async def _planned(
+async def _plan(
     app: App,
     reader: ClusterObjects,
     package: str,
@@ -156,7 +158,7 @@ async def _planned(
 ) -> ExtensionUpgrade | Explanation:
     from olmkit.jobs.cluster_v1 import upgrade as job
 
-    with install_status.watching(app, "waiting") as report:
+    with install_status.show_progress(app, "waiting") as report:
         return await job.plan_when_read(
             reader,
             package,
@@ -173,13 +175,13 @@ def why(app: App, *, package: str, target: Target, save: Path | None, saved: Pat
     from olmkit.jobs.cluster_v1 import why as job
 
     if saved is not None:
-        install_status.give(app, job.why_saved(saved, package), {"package": package})
+        install_status.show(app, job.why_saved(saved, package), {"package": package})
         return
 
     async def run() -> None:
         async with target.open() as (reader, _):
             found = await job.why(reader, package, file=save)
-            install_status.give(app, found, {"package": package})
+            install_status.show(app, found, {"package": package})
 
     app.run(run())
 
@@ -210,7 +212,7 @@ def uninstall(
                     "converts them; they are deleted after the operator"
                 )
             if dry_run:
-                deletion.rehearse(app, made.all, stays=made.stays, package=package)
+                deletion.show_plan(app, made.all, stays=made.stays, package=package)
                 if not made.is_complete:
                     app.terminal.note("pass `--delete-operands` to delete the objects of its CRDs")
                 return
@@ -219,7 +221,7 @@ def uninstall(
                 names = ", ".join(objects.name(crd) for crd in made.crds)
                 app.terminal.note(f"OLM v1 deletes the CRDs with the ClusterExtension: {names}")
             deletion.confirm(app, made.all, yes=yes)
-            with install_status.watching(app, "deleting") as report:
+            with install_status.show_progress(app, "deleting") as report:
                 done = await job.carry_out(
                     reader,
                     made,
@@ -227,13 +229,13 @@ def uninstall(
                     report=report,
                     timeouts=timeouts,
                 )
-            deletion.give(app, done, stays=made.stays, package=package)
+            deletion.show(app, done, stays=made.stays, package=package)
 
     app.run(run())
 
 
 @contextmanager
-def _granting(app: App) -> Iterator[None]:
+def _show_missing_permissions(app: App) -> Iterator[None]:
     """Print the manifests that grant what a service account lacks, when it lacks permissions."""
     from olmkit.base import documents
     from olmkit.jobs.cluster_v1.preflight import MissingPermissionsError
@@ -251,10 +253,10 @@ def _granting(app: App) -> Iterator[None]:
 
 
 def _announce(app: App, title: str, offer: ExtensionChoice) -> None:
-    announcement.give(app, title, offer.brings, [""], offer.notes, offer.has)
+    announcement.show(app, title, offer.brings, [""], offer.notes, offer.has)
 
 
-def _rehearse(app: App, found: Sequence[Manifest], offer: ExtensionChoice) -> None:
+def _show_plan(app: App, found: Sequence[Manifest], offer: ExtensionChoice) -> None:
     """Show what would be written, and what is known of what comes with it."""
     from olmkit.base import documents
 

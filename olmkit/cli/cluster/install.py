@@ -191,8 +191,8 @@ async def _install(
             return
         created: list[Manifest] = []
         removal = f"olmkit uninstall {made.request.package} -n {namespace}"
-        with install_status.leaving(app, created, removal):
-            with install_status.watching(app, "installing") as report:
+        with install_status.note_leftovers(app, created, removal):
+            with install_status.show_progress(app, "installing") as report:
                 found = await job.carry_out(
                     reader,
                     made,
@@ -202,7 +202,7 @@ async def _install(
                     undone=undone,
                     added=conflicts.added(access),
                 )
-            install_status.give(app, found, _value(made))
+            install_status.show(app, found, _value(made))
 
 
 def _announce(app: App, made: Plan) -> None:
@@ -212,11 +212,11 @@ def _announce(app: App, made: Plan) -> None:
         f"installing `{request.package}` in namespace `{request.namespace}` "
         f"from catalog `{catalog.namespace}/{catalog.name}`"
     )
-    announcement.give(app, title, made.preview, made.targets, made.notes)
+    announcement.show(app, title, made.preview, made.targets, made.notes)
     for one in made.dependencies:
         needed = f"OLM also installs `{one.csv}`, which `{made.csv or request.package}` needs"
         unread = "" if one.preview else "; its permissions cannot be read from here"
-        announcement.give(app, needed + unread, one.preview, made.targets)
+        announcement.show(app, needed + unread, one.preview, made.targets)
 
 
 def _value(made: Plan) -> dict[str, Any]:

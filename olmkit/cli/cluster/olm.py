@@ -111,9 +111,9 @@ def install(
                 lines = [f"would apply {subject(one)}" for one in found]
                 app.emit({"changes": lines}, text="\n".join(lines))
                 return
-            with install_status.watching(app, "working") as report:
+            with install_status.show_progress(app, "working") as report:
                 done = await job.install(reader, found, report=report, timeouts=timeouts)
-            install_status.give(app, done, {"objects": [subject(one) for one in found]})
+            install_status.show(app, done, {"objects": [subject(one) for one in found]})
 
     app.run(run())
 
@@ -152,12 +152,12 @@ def uninstall(
         async with target.open() as (reader, _):
             made = await job.removal(reader, found)
             if dry_run:
-                deletion.rehearse(app, made.all)
+                deletion.show_plan(app, made.all)
                 return
             deletion.confirm(app, made.all, yes=yes)
-            with install_status.watching(app, "working") as report:
+            with install_status.show_progress(app, "working") as report:
                 done = await job.uninstall(reader, made, report=report, timeouts=timeouts)
-            deletion.give(app, done)
+            deletion.show(app, done)
 
     app.run(run())
 

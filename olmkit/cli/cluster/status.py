@@ -56,7 +56,7 @@ def _text(found: OperatorsStatus) -> str:
             (
                 row.olm,
                 row.namespace,
-                _named(row),
+                _describe_package(row),
                 row.channel or "-",
                 row.installed or "-",
                 str(row.explanation.readiness),
@@ -74,7 +74,7 @@ def _text(found: OperatorsStatus) -> str:
     return "\n\n".join(parts) or "no operators and no catalogs"
 
 
-def _named(row: OperatorRow) -> str:
+def _describe_package(row: OperatorRow) -> str:
     """Return the package, and the name of the requesting object if it differs."""
     return row.package if row.name == row.package else f"{row.package} ({row.name})"
 

@@ -52,7 +52,7 @@ def undeploy(
     from olmkit.jobs.cluster.deploy import DeployOptions
     from olmkit.olm.explain.explanation import subject
 
-    wanted = job.wanted(DeployOptions(project=app.project, overlay=overlay))
+    wanted = job.desired_objects(DeployOptions(project=app.project, overlay=overlay))
 
     async def run() -> None:
         async with target.open() as (reader, _):
@@ -65,11 +65,11 @@ def undeploy(
             )
             stays = [subject(one) for one in made.kept]
             if dry_run:
-                deletion.rehearse(app, made.all, also=made.unlisted, stays=stays)
+                deletion.show_plan(app, made.all, also=made.unlisted, stays=stays)
                 return
             deletion.confirm(app, made.all, also=made.unlisted, yes=yes)
-            with install_status.watching(app, "deleting") as report:
+            with install_status.show_progress(app, "deleting") as report:
                 done = await job.delete(reader, made, report=report, timeouts=timeouts)
-            deletion.give(app, done, stays=stays)
+            deletion.show(app, done, stays=stays)
 
     app.run(run())

@@ -105,11 +105,11 @@ async def _uninstall(
             reader, options, report=app.terminal.note, timeouts=timeouts
         )
         if dry_run:
-            deletion.rehearse(
+            deletion.show_plan(
                 app, made.all, also=made.unlisted, stays=made.stays, package=options.package
             )
             return
         deletion.confirm(app, made.all, also=made.unlisted, yes=yes)
-        with install_status.watching(app, "deleting") as report:
+        with install_status.show_progress(app, "deleting") as report:
             done = await job.carry_out(reader, made, report=report, timeouts=timeouts)
-        deletion.give(app, done, stays=made.stays, package=options.package)
+        deletion.show(app, done, stays=made.stays, package=options.package)

@@ -149,9 +149,9 @@ async def _upgrade(
             plan = made.plan if made else await upgrade_plan.plan(reader, options, access)
             _announce(app, plan)
             if dry_run:
-                app.emit(_rehearsed(plan), text=lambda: _words(plan))
+                app.emit(_plan_value(plan), text=lambda: _format_path(plan))
                 return
-        with install_status.watching(app, "upgrading") as report:
+        with install_status.show_progress(app, "upgrading") as report:
             if made is None:
                 done = await job.upgrade(
                     reader,
@@ -163,8 +163,8 @@ async def _upgrade(
                 )
             else:
                 done = await job.to_bundle(reader, made, options, report=report, timeouts=timeouts)
-        _tell(app, done)
-        install_status.give(app, done.explanation, _value(done))
+        _show_path(app, done)
+        install_status.show(app, done.explanation, _value(done))
 
 
 def _announce(app: App, plan: UpgradePlan) -> None:
@@ -173,10 +173,10 @@ def _announce(app: App, plan: UpgradePlan) -> None:
     title = f"upgrading `{plan.package}` {where} from `{plan.before}`{to}"
     if not plan.before:
         title = f"installing `{plan.hops[-1] if plan.hops else plan.package}` {where}"
-    announcement.give(app, title, plan.brings, plan.targets, plan.notes, plan.has)
+    announcement.show(app, title, plan.brings, plan.targets, plan.notes, plan.has)
 
 
-def _rehearsed(plan: UpgradePlan) -> dict[str, object]:
+def _plan_value(plan: UpgradePlan) -> dict[str, object]:
     return {
         "package": plan.package,
         "namespace": plan.namespace,
@@ -188,14 +188,14 @@ def _rehearsed(plan: UpgradePlan) -> dict[str, object]:
     }
 
 
-def _words(plan: UpgradePlan) -> str:
+def _format_path(plan: UpgradePlan) -> str:
     """Return the path in one line, as it is printed after an upgrade."""
     if not plan.hops:
         return f"no newer version is {'offered' if plan.is_known else 'known'}\n"
     return " → ".join((plan.before or "nothing", *plan.hops)) + "\n"
 
 
-def _tell(app: App, done: Upgraded) -> None:
+def _show_path(app: App, done: Upgraded) -> None:
     if done.hops:
         app.terminal.note(" → ".join((done.before or "nothing", *done.hops)))
     elif done.explanation.is_ready:

@@ -70,7 +70,7 @@ def why(
         return
     if saved is not None:
         found = job.why_saved(saved, package, target.named_namespace)
-        install_status.give(app, found, {"package": package})
+        install_status.show(app, found, {"package": package})
         return
 
     async def run() -> Explanation:
@@ -80,4 +80,4 @@ def why(
             added = conflicts.added(access)
             return await job.why(reader, package, namespace, save=save, added=added)
 
-    install_status.give(app, app.run(run()), {"package": package})
+    install_status.show(app, app.run(run()), {"package": package})

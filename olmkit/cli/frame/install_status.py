@@ -51,7 +51,7 @@ def value(found: Explanation) -> dict[str, Any]:
 
 
 @contextmanager
-def watching(app: App, label: str) -> Iterator[Callable[[str], None]]:
+def show_progress(app: App, label: str) -> Iterator[Callable[[str], None]]:
     """Tell what changes while one waits: in one line that moves on a terminal, else a line each."""
     with app.terminal.progress(label) as progress:
 
@@ -62,7 +62,7 @@ def watching(app: App, label: str) -> Iterator[Callable[[str], None]]:
 
 
 @contextmanager
-def leaving(app: App, created: list[Manifest], removal: str) -> Iterator[None]:
+def note_leftovers(app: App, created: list[Manifest], removal: str) -> Iterator[None]:
     """Tell how what was created and stays is removed, when an install ends without success."""
     try:
         yield
@@ -72,17 +72,17 @@ def leaving(app: App, created: list[Manifest], removal: str) -> Iterator[None]:
         raise
 
 
-def give(app: App, found: Explanation, result: dict[str, Any] | None = None) -> None:
+def show(app: App, found: Explanation, result: dict[str, Any] | None = None) -> None:
     """Print it and, unless the operator is ready, end with the code of its cause."""
     app.emit(
         {**(result or {}), **value(found)},
         text=lambda: text(found, color=app.terminal.color_out),
     )
     if not found.is_ready:
-        end(app, found)
+        exit_with(app, found)
 
 
-def end(app: App, found: Explanation) -> NoReturn:
+def exit_with(app: App, found: Explanation) -> NoReturn:
     from olmkit.olm.explain.explanation import FaultOrigin
 
     app.exit(Exit.WORLD if found.origin is FaultOrigin.WORLD else Exit.NO)

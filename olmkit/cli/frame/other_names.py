@@ -169,19 +169,21 @@ def suggestions(prefix: str, words: Sequence[str], paths: Sequence[str]) -> Sequ
 
     if not prefix and words[0] == "help" and command_of(words[1:], paths):
         return (f"{command_of(words[1:], paths)} --help",)
-    known = _known(prefix, words, paths)
+    known = _find_known(prefix, words, paths)
     if known:
         return (known,)
     if not prefix and words[0] in _PROGRAMS:
-        ours = _known("", words[1:], paths) or command_of(words[1:], paths)
+        ours = _find_known("", words[1:], paths) or command_of(words[1:], paths)
         return (ours,) if ours else suggestions("", words[1:], paths)
     same = [path for verb in SAME.get(words[0], ()) if (path := prefix + verb) in paths]
     if prefix and same:
         return same[:1]
-    here = sorted({path.removeprefix(prefix).split(" ")[0] for path in _below(prefix, paths)})
+    here = sorted(
+        {path.removeprefix(prefix).split(" ")[0] for path in _find_by_prefix(prefix, paths)}
+    )
     likely = difflib.get_close_matches(words[0], here, n=1)
     verbs = (words[0], *(() if prefix else SAME.get(words[0], ())))
-    named = next(filter(None, (_ending(verb, paths) for verb in verbs)), [])
+    named = next(filter(None, (_find_by_verb(verb, paths) for verb in verbs)), [])
     if likely and (prefix or not named):
         return (prefix + likely[0],)
     if prefix == "catalog list ":
@@ -189,21 +191,21 @@ def suggestions(prefix: str, words: Sequence[str], paths: Sequence[str]) -> Sequ
     return sorted(named, key=_order)[:_MOST]
 
 
-def _known(prefix: str, words: Sequence[str], paths: Sequence[str]) -> str:
+def _find_known(prefix: str, words: Sequence[str], paths: Sequence[str]) -> str:
     """Return the command for the longest known name at the start, or an empty string."""
     for length in range(min(3, len(words)), 0, -1):
         typed = prefix + " ".join(words[:length])
         is_program = typed in _PROGRAMS and words[length:]
         if typed in KNOWN and not is_program:
-            return _extended(KNOWN[typed], words[length:], paths)
+            return _find_subcommand(KNOWN[typed], words[length:], paths)
     return ""
 
 
-def _ending(verb: str, paths: Sequence[str]) -> list[str]:
+def _find_by_verb(verb: str, paths: Sequence[str]) -> list[str]:
     return [path for path in paths if path.rpartition(" ")[2] == verb]
 
 
-def _extended(meant: str, rest: Sequence[str], paths: Sequence[str]) -> str:
+def _find_subcommand(meant: str, rest: Sequence[str], paths: Sequence[str]) -> str:
     """Return the group that was meant with its command, where the next word names that too."""
     if not rest or meant.startswith("-"):
         return meant
@@ -229,5 +231,5 @@ def command_of(words: Sequence[str], paths: Sequence[str]) -> str:
     return path
 
 
-def _below(prefix: str, paths: Sequence[str]) -> list[str]:
+def _find_by_prefix(prefix: str, paths: Sequence[str]) -> list[str]:
     return [path for path in paths if path.startswith(prefix)]

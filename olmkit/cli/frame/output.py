@@ -74,7 +74,7 @@ def error_text(error: OlmkitError, sources: ReadQuoted = no_sources, *, color: b
         error.message in (found.message, f"{found.at}: {found.message}")
         for found in error.diagnostics
     ):
-        message, hint = texts.bounded_error(error.message), texts.bounded_hint(error.hint)
+        message, hint = texts.bounded_error(error.message), texts.limit_hint(error.hint)
         line = f"{paint('error', 'red', 'bold', on=color)}: {printable(message)}"
         if hint:
             line += f"\n{paint('hint', 'cyan', on=color)}: {printable(hint)}"
@@ -160,7 +160,7 @@ def envelope(
         "diagnostics": [diagnostic_json(found) for found in diagnostics],
     }
     if error is not None:
-        message, hint = texts.bounded_error(error.message), texts.bounded_hint(error.hint)
+        message, hint = texts.bounded_error(error.message), texts.limit_hint(error.hint)
         value["error"] = _without_nothing({"message": message, "hint": hint or None})
     return json_text(value)
 
@@ -170,10 +170,10 @@ def json_text(value: Any) -> str:
     import json
 
     words = json.dumps(value, indent=2, ensure_ascii=False)
-    return words if words.isascii() else _SURROGATES.sub(_escaped, words)
+    return words if words.isascii() else _SURROGATES.sub(_escape, words)
 
 
-def _escaped(found: re.Match[str]) -> str:
+def _escape(found: re.Match[str]) -> str:
     return f"\\u{ord(found[0]):04x}"
 
 

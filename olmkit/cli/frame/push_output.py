@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def reporting(app: App) -> Iterator[Report]:
+def show_progress(app: App) -> Iterator[Report]:
     """Show on stderr each piece as it arrives: a bar that moves on a terminal, else a line."""
     with app.terminal.progress("working") as progress:
 
         def said(step: TransferStep) -> None:
-            progress.advance(f"{step.outcome}: {_words(step)}")
+            progress.advance(f"{step.outcome}: {_describe_content(step)}")
 
         yield said
 
@@ -39,7 +39,7 @@ def push(
         raise click.UsageError("There are more than two references.")
     source = references[0] if len(references) == 2 else ""
     target = references[-1] if references else ""
-    with reporting(app) as report:
+    with show_progress(app) as report:
         made = app.run(pushing(source, target, access, report, project=app.project))
     show(app, made)
 
@@ -102,7 +102,7 @@ _NAMES = {
 }
 
 
-def _words(step: TransferStep) -> str:
+def _describe_content(step: TransferStep) -> str:
     descriptor = step.descriptor
     noun = "manifest" if descriptor.is_manifest else "blob"
     if descriptor.is_index:

@@ -72,12 +72,12 @@ def finding_options(run: Callable[..., Any]) -> Callable[..., Any]:
     return options.add(run, added)
 
 
-def words(given: Sequence[str]) -> tuple[str, ...]:
+def split_codes(given: Sequence[str]) -> tuple[str, ...]:
     """Return the rules that options name, each of which may name several."""
     return tuple(word.strip() for text in given for word in text.split(",") if word.strip())
 
 
-def give(app: App, verdict: ValidationReport) -> None:
+def show(app: App, verdict: ValidationReport) -> None:
     """Show what was found, and end with its exit code.
 
     What is the only one named and cannot be read is raised as the error that it is.
@@ -85,7 +85,7 @@ def give(app: App, verdict: ValidationReport) -> None:
     results = verdict.results
     if len(results) == 1 and results[0].error is not None:
         raise results[0].error
-    found = [diagnostic for result in results for diagnostic in _said(verdict, result)]
+    found = [diagnostic for result in results for diagnostic in _list_findings(verdict, result)]
     match app.output:
         case "json":
             app.terminal.result(output.envelope(app.command, _json(verdict), found), exact=True)
@@ -101,12 +101,12 @@ def give(app: App, verdict: ValidationReport) -> None:
 def _report(verdict: ValidationReport, form: str, found: Sequence[Diagnostic]) -> str:
     from olmkit.cli.frame import reports
 
-    groups = [(result.reference, _said(verdict, result)) for result in verdict.results]
+    groups = [(result.reference, _list_findings(verdict, result)) for result in verdict.results]
     match form:
         case "junit":
             return reports.junit(groups)
         case "json-alpha1":
-            passed = all(_passed(verdict, result) for result in verdict.results)
+            passed = all(_is_passed(verdict, result) for result in verdict.results)
             return reports.json_alpha1(groups, passed=passed)
         case "sarif":
             return reports.sarif(found)
@@ -123,12 +123,12 @@ def _code(verdict: ValidationReport, result: ValidationResult) -> int:
 
     if result.error is not None:
         return exit_code(result.error)
-    if engine.crashed(result.diagnostics):
+    if engine.has_crashed(result.diagnostics):
         return Exit.FAULT
-    return Exit.DONE if _passed(verdict, result) else Exit.NO
+    return Exit.DONE if _is_passed(verdict, result) else Exit.NO
 
 
-def _passed(verdict: ValidationReport, result: ValidationResult) -> bool:
+def _is_passed(verdict: ValidationReport, result: ValidationResult) -> bool:
     return result.passed and not (verdict.fail_on_warnings and result.count(Severity.WARNING))
 
 
@@ -138,7 +138,7 @@ def _show_text(app: App, verdict: ValidationReport, found: Sequence[Diagnostic])
         color = app.terminal.color_out
         app.terminal.result(output.text(found, verdict.sources, color=color))
     summary = output.summary(found)
-    failed = sum(not _passed(verdict, result) for result in results)
+    failed = sum(not _is_passed(verdict, result) for result in results)
     if len(results) > 1:
         all_ = output.plural(len(results), verdict.noun)
         state = f"{failed} of {all_} failed" if failed else f"{all_} passed"
@@ -166,7 +166,7 @@ def _checks_json(checks: Checks) -> dict[str, Any]:
 
 
 def _json(verdict: ValidationReport) -> dict[str, Any]:
-    passed = [_passed(verdict, result) for result in verdict.results]
+    passed = [_is_passed(verdict, result) for result in verdict.results]
     return {
         "passed": all(passed),
         **({"checks": _checks_json(verdict.checks)} if verdict.checks else {}),
@@ -175,7 +175,9 @@ def _json(verdict: ValidationReport) -> dict[str, Any]:
                 "reference": result.reference,
                 **verdict.facts(result),
                 "passed": good,
-                "errors": sum(found.severity is Severity.ERROR for found in _said(verdict, result)),
+                "errors": sum(
+                    found.severity is Severity.ERROR for found in _list_findings(verdict, result)
+                ),
                 "warnings": result.count(Severity.WARNING),
             }
             for result, good in zip(verdict.results, passed, strict=True)
@@ -183,7 +185,7 @@ def _json(verdict: ValidationReport) -> dict[str, Any]:
     }
 
 
-def _said(verdict: ValidationReport, result: ValidationResult) -> Sequence[Diagnostic]:
+def _list_findings(verdict: ValidationReport, result: ValidationResult) -> Sequence[Diagnostic]:
     """Return the findings; why something could not be read is one, next to others that could."""
     if result.error is None:
         return result.diagnostics

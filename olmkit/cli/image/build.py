@@ -103,7 +103,7 @@ def build(
         planned = job.plan(wanted)
         app.emit(_json(planned), text=_text(planned))
         return
-    with push_output.reporting(app) as report:
+    with push_output.show_progress(app) as report:
         made = app.run(job.build(wanted, access, report, app.terminal.note))
     push_output.show(app, made)
 

@@ -53,7 +53,7 @@ def copy(
     """
     from olmkit.jobs.image import copy as job
 
-    with push_output.reporting(app) as report:
+    with push_output.show_progress(app) as report:
         copied = app.run(
             job.copy(
                 source,

@@ -145,10 +145,10 @@ def _json(made: MirroredCatalogs) -> dict[str, object]:
 
 
 def _text(made: MirroredCatalogs) -> str:
-    return "\n".join(f"{image.source} -> {_pinned(image)}" for image in made.images)
+    return "\n".join(f"{image.source} -> {_pinned_copy(image)}" for image in made.images)
 
 
-def _pinned(image: MirroredImage) -> str:
+def _pinned_copy(image: MirroredImage) -> str:
     """Return the copy with its digest, where that is known."""
     if not image.digest or "@" in image.target:
         return image.target

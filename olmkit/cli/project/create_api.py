@@ -160,7 +160,7 @@ def create(
     deploy = _deploy_image(image, image_container_command, image_container_port, run_as_user)
     request = ApiRequest(deploy=deploy, **given)
     result = project.create_api(app.project, request, opened=opened, dry_run=dry_run)
-    scaffolding.emit(app, result, dry_run=dry_run, following=_following(result))
+    scaffolding.emit(app, result, dry_run=dry_run, following=_next_steps(result))
 
 
 def _deploy_image(
@@ -177,7 +177,7 @@ def _deploy_image(
     return None
 
 
-def _following(result: ScaffoldResult) -> str:
+def _next_steps(result: ScaffoldResult) -> str:
     """Return the next steps: edit the types and the sample, if they are new."""
     made = sorted(one.path for one in result.changes if one.kind is ChangeKind.CREATE)
     types = [path for path in made if "/api/" in f"/{path}" and not path.endswith("__init__.py")]

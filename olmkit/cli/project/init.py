@@ -99,10 +99,10 @@ def init(
         ci={"none": "", None: "github"}.get(ci, ci or ""),
     )
     result = project.init(folder, request, language=language, dry_run=dry_run)
-    scaffolding.emit(app, result, dry_run=dry_run, following=_following(folder, language))
+    scaffolding.emit(app, result, dry_run=dry_run, following=_next_steps(folder, language))
 
 
-def _following(folder: Path, language: str) -> str:
+def _next_steps(folder: Path, language: str) -> str:
     kind = "--group GROUP --version v1alpha1 --kind KIND"
     command = "olmkit create api " + ("--helm-chart CHART" if language == "helm" else kind)
     place = "" if folder == Path() else f"in `{folder}`, "

@@ -88,8 +88,8 @@ def check(
         target=Target(target) if target else None,
         base=base,
         operators=operators,
-        select=validation.words(select),
-        ignore=validation.words(ignore),
+        select=validation.split_codes(select),
+        ignore=validation.split_codes(ignore),
     )
     checked = _run(app, repository, options)
     results = checked.results
@@ -105,7 +105,7 @@ def check(
         app.terminal.note(found)
         return
     profile = PROFILES[checked.target]
-    validation.give(
+    validation.show(
         app,
         ValidationReport(
             results=results,

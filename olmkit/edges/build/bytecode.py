@@ -83,7 +83,7 @@ async def find(python: str) -> Compiler | None:
     return None
 
 
-def missing(python: str) -> ConfigurationError:
+def missing_compiler_error(python: str) -> ConfigurationError:
     """Return the error when bytecode is required and no compiler is here."""
     return ConfigurationError(
         f"no Python {python} on this machine can compile the bytecode of the image",
@@ -91,13 +91,13 @@ def missing(python: str) -> ConfigurationError:
     )
 
 
-async def compiled(compiler: Compiler, files: Tree) -> Tree:
+async def compile_modules(compiler: Compiler, files: Tree) -> Tree:
     """Return the bytecode of the modules in `files`, whose paths are those in the image.
 
     Files that are not Python of this version have none. Raises `ConfigurationError` when the
     compiler ends with an error.
     """
-    wanted = {path: _cached(path, compiler.tag) for path in files if path.endswith(".py")}
+    wanted = {path: _cache_path(path, compiler.tag) for path in files if path.endswith(".py")}
     if not wanted:
         return Tree()
     with tempfile.TemporaryDirectory(prefix="olmkit-bytecode-") as name:
@@ -112,7 +112,7 @@ async def compiled(compiler: Compiler, files: Tree) -> Tree:
         return Tree({path: File(file.data) for path, file in made.items()})
 
 
-def _cached(path: str, tag: str) -> str:
+def _cache_path(path: str, tag: str) -> str:
     """Return the path of a file's bytecode (PEP 3147)."""
     folder, _, name = path.rpartition("/")
     return f"{folder}/__pycache__/{name.removesuffix('.py')}.{tag}.pyc".lstrip("/")

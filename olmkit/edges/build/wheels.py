@@ -72,10 +72,10 @@ async def collect(request: WheelRequest, environment: Mapping[str, str]) -> Tree
         target = folder / "packages"
         target.mkdir()
         await _run(_command(request, folder, target, environment), environment)
-        return normalised(disk.read_tree(target))
+        return normalize(disk.read_tree(target))
 
 
-def normalised(tree: Tree) -> Tree:
+def normalize(tree: Tree) -> Tree:
     """Installed packages without what depends on the installer or on this machine."""
     kept: dict[str, File] = {}
     for path, file in tree.items():

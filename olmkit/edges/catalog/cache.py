@@ -188,7 +188,7 @@ def new_file(folder: Path | None, name: str) -> Iterator[NewFile]:
             with tempfile.TemporaryFile(prefix="olmkit-") as stream:
                 yield NewFile(stream, kept=False)
         else:
-            with _named_file(folder, name) as stream:
+            with _write_file(folder, name) as stream:
                 yield NewFile(stream, kept=True)
     except OSError as error:
         place = folder if folder is not None and lock is not None else tempfile.gettempdir()
@@ -202,7 +202,7 @@ def new_file(folder: Path | None, name: str) -> Iterator[NewFile]:
 
 
 @contextlib.contextmanager
-def _named_file(folder: Path, name: str) -> Iterator[IO[bytes]]:
+def _write_file(folder: Path, name: str) -> Iterator[IO[bytes]]:
     # We alone hold the lock, so a file of this name was left by a process that was killed.
     unfinished = folder / f".{name}.new"
     unfinished.unlink(missing_ok=True)

@@ -111,7 +111,7 @@ def offer(
     return bundle if bundle.get("csvName") else None
 
 
-def listed(address: str, *, timeout: float = 60) -> tuple[list[Any], list[Any]] | None:
+def list_content(address: str, *, timeout: float = 60) -> tuple[list[Any], list[Any]] | None:
     """Return all packages and bundles of a served catalog; None if no server responds."""
     with CatalogClient(address, timeout=timeout) as client:
         try:

@@ -72,7 +72,7 @@ class LineFile(Protocol):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class _Served:
+class _ServedCatalog:
     """One catalog as it is answered from; `modified`, in seconds, is when it was taken over."""
 
     metas: Metas
@@ -111,10 +111,12 @@ class CatalogApi:
     def __init__(self, catalogs: Sequence[str], observer: RequestObserver | None = None) -> None:
         self._observer = observer
         self._lost = {name: asyncio.Event() for name in catalogs}
-        self._catalogs: dict[str, _Served | None] = dict.fromkeys(catalogs)
+        self._catalogs: dict[str, _ServedCatalog | None] = dict.fromkeys(catalogs)
         self._changed = asyncio.Event()
         self._requests: Counter[str] = Counter()
-        middlewares = [self._bounded] if observer is None else [self._observed, self._bounded]
+        middlewares = (
+            [self._limit_requests] if observer is None else [self._observe, self._limit_requests]
+        )
         self.application = web.Application(middlewares=middlewares)
         self.application.on_response_prepare.append(_hide_server)
         add = self.application.router.add_get
@@ -131,7 +133,7 @@ class CatalogApi:
         `file` is what `read` reads from; without it, every answer is read.
         """
         index = LineIndex(metas)
-        self._catalogs[name] = _Served(
+        self._catalogs[name] = _ServedCatalog(
             metas, read, file, index, modified=int(time.time()), lost=self._lost[name]
         )
         self._lost[name].clear()
@@ -155,7 +157,7 @@ class CatalogApi:
         return web.Response(text="ok")
 
     async def _all(self, request: web.Request) -> web.StreamResponse:
-        served = await self._served(request)
+        served = await self._find_served(request)
         whole = [Span(0, served.metas.length)]
         if _takes_gzip(request) and "Range" not in request.headers:
             packed = Span(served.metas.length, served.metas.packed)
@@ -176,14 +178,14 @@ class CatalogApi:
             query = metas_.parse_query(list(request.query.items()))
         except BadQueryError:
             raise web.HTTPBadRequest from None
-        served = await self._served(request)
+        served = await self._find_served(request)
         body = _Body(served.index.select(query))
         if body.length >= _SMALLEST_PACKED and _takes_gzip(request):
             packed = _Body(body.spans, pack=True)
             return await self._answer(request, served, packed, encoding="gzip")
         return await self._answer(request, served, body)
 
-    async def _served(self, request: web.Request) -> _Served:
+    async def _find_served(self, request: web.Request) -> _ServedCatalog:
         name = request.match_info["name"]
         if not names.is_subdomain(name):
             raise web.HTTPBadRequest(
@@ -203,7 +205,7 @@ class CatalogApi:
     async def _answer(
         self,
         request: web.Request,
-        served: _Served,
+        served: _ServedCatalog,
         body: _Body,
         *,
         encoding: str = "",
@@ -229,7 +231,7 @@ class CatalogApi:
             headers["Content-Range"] = f"bytes {part.offset}-{end}/{served.metas.length}"
         status = 200 if part is None else 206
         if request.method != "HEAD" and body.length <= _SMALL and not body.pack:
-            return web.Response(status=status, headers=headers, body=_whole(served, body))
+            return web.Response(status=status, headers=headers, body=_read_spans(served, body))
         response = web.StreamResponse(status=status, headers=headers)
         if not body.pack:
             response.content_length = body.length
@@ -248,7 +250,7 @@ class CatalogApi:
         return response
 
     @web.middleware
-    async def _observed(self, request: web.Request, handler: Any) -> web.StreamResponse:
+    async def _observe(self, request: web.Request, handler: Any) -> web.StreamResponse:
         if request.path in _PLAIN or self._observer is None:
             plain: web.StreamResponse = await handler(request)
             return plain
@@ -274,7 +276,7 @@ class CatalogApi:
             self._observer.handled(catalog, status, time.perf_counter() - begin)
 
     @web.middleware
-    async def _bounded(self, request: web.Request, handler: Any) -> web.StreamResponse:
+    async def _limit_requests(self, request: web.Request, handler: Any) -> web.StreamResponse:
         client = request.remote or ""
         probe = request.path in _PLAIN
         if not probe and (
@@ -291,7 +293,7 @@ class CatalogApi:
                 del self._requests[client]
 
 
-def _tag(served: _Served, encoding: str = "") -> str:
+def _tag(served: _ServedCatalog, encoding: str = "") -> str:
     return f'"{served.metas.digest[:32]}{"-" if encoding else ""}{encoding}"'
 
 
@@ -299,7 +301,7 @@ async def _hide_server(_request: web.Request, response: web.StreamResponse) -> N
     response.headers.popall("Server", None)  # it names releases of Python and of the library
 
 
-def _whole(served: _Served, body: _Body) -> bytes:
+def _read_spans(served: _ServedCatalog, body: _Body) -> bytes:
     try:
         return b"".join(bytes(served.read(*span)) for span in body.spans)
     except OSError:
@@ -310,7 +312,7 @@ def _whole(served: _Served, body: _Body) -> bytes:
 
 
 async def _send(
-    request: web.Request, response: web.StreamResponse, served: _Served, body: _Body
+    request: web.Request, response: web.StreamResponse, served: _ServedCatalog, body: _Body
 ) -> None:
     if body.pack:
         await _send_packed(response, served, body.spans)
@@ -327,7 +329,7 @@ async def _send(
 
 
 async def _send_packed(
-    response: web.StreamResponse, served: _Served, spans: Sequence[Span]
+    response: web.StreamResponse, served: _ServedCatalog, spans: Sequence[Span]
 ) -> None:
     packer = zlib.compressobj(6, wbits=31)
     for span in spans:
@@ -341,7 +343,7 @@ def _pieces(span: Span) -> Iterator[Span]:
     return (Span(at, min(_CHUNK, end - at)) for at in range(span.offset, end, _CHUNK))
 
 
-async def _copy(transport: asyncio.Transport, served: _Served, span: Span) -> None:
+async def _copy(transport: asyncio.Transport, served: _ServedCatalog, span: Span) -> None:
     """Let the kernel copy from the file; raises `OSError` when that was changed."""
     assert served.file is not None  # noqa: S101 - the caller looked
     loop = asyncio.get_running_loop()
@@ -379,7 +381,7 @@ def _takes_gzip(request: web.Request) -> bool:
     return weight is not None and _WEIGHT.fullmatch(weight) is not None
 
 
-def _range(request: web.Request, served: _Served) -> Span | None:
+def _range(request: web.Request, served: _ServedCatalog) -> Span | None:
     """Return the requested range; None for the whole, several ranges or an unknown form.
 
     Raises `HTTPRequestRangeNotSatisfiable`.

@@ -36,7 +36,7 @@ class Descriptors:
             self._files[name] = file
             self._dependencies[name] = tuple(part.decode() for part in _parts(file, _DEPENDENCY))
             package = _text(file, _PACKAGE)
-            for symbol in _defined(file):
+            for symbol in _defined_symbols(file):
                 self._symbols[f"{package}.{symbol}" if package else symbol] = name
 
     def of_file(self, name: str) -> list[bytes]:
@@ -56,7 +56,7 @@ class Descriptors:
 
 
 @functools.cache
-def shipped() -> Descriptors:
+def shipped_descriptors() -> Descriptors:
     """Return the descriptors of what `olmkit catalog serve` speaks."""
     return Descriptors(resources.files("olmkit.edges").joinpath("services.binpb").read_bytes())
 
@@ -73,9 +73,9 @@ def answer(request: bytes, services: Sequence[str], descriptors: Descriptors) ->
             listed = b"".join(message(1, string(1, name)) for name in services)
             body = message(6, listed)
         case 3:
-            body = _found(descriptors.of_file(text), text)
+            body = _file_response(descriptors.of_file(text), text)
         case 4:
-            body = _found(descriptors.of_symbol(text), text)
+            body = _file_response(descriptors.of_symbol(text), text)
         case 5 | 6:
             body = _error(_NOT_FOUND, "there are no extensions here")
         case _:
@@ -83,7 +83,7 @@ def answer(request: bytes, services: Sequence[str], descriptors: Descriptors) ->
     return message(2, request) + body
 
 
-def _found(files: Iterable[bytes], text: str) -> bytes:
+def _file_response(files: Iterable[bytes], text: str) -> bytes:
     data = b"".join(message(1, file) for file in files)
     return message(4, data) if data else _error(_NOT_FOUND, f"`{text}` is not known here")
 
@@ -92,9 +92,9 @@ def _error(code: int, words: str) -> bytes:
     return message(7, enum(1, code) + string(2, words))
 
 
-def _defined(file: bytes) -> Iterable[str]:
+def _defined_symbols(file: bytes) -> Iterable[str]:
     for part in _parts(file, _FILE_MESSAGE):
-        yield from _defined_in(part)
+        yield from _nested_symbols(part)
     for part in _parts(file, _FILE_ENUM):
         yield _text(part, _NAME)
     for part in _parts(file, _FILE_SERVICE):
@@ -104,11 +104,11 @@ def _defined(file: bytes) -> Iterable[str]:
             yield f"{service}.{_text(method, _NAME)}"
 
 
-def _defined_in(part: bytes) -> Iterable[str]:
+def _nested_symbols(part: bytes) -> Iterable[str]:
     name = _text(part, _NAME)
     yield name
     for nested in _parts(part, _MESSAGE_NESTED):
-        for inner in _defined_in(nested):
+        for inner in _nested_symbols(nested):
             yield f"{name}.{inner}"
     for nested in _parts(part, _MESSAGE_ENUM):
         yield f"{name}.{_text(nested, _NAME)}"

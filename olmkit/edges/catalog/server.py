@@ -201,42 +201,42 @@ class CatalogServer:
         self._registry = registry
         self._check_store = check
         self.lost.clear()
-        self._tell()
+        self._notify()
 
     def hold(self) -> None:
         """Hold calls until `answer_from`; health is NOT_SERVING."""
         self._registry = None
-        self._tell()
+        self._notify()
 
     async def stop(self) -> None:
         """Take no new calls, let running ones end, and end what then still runs."""
         self._stopping = True
-        self._tell()
+        self._notify()
         await self._server.stop(_GRACE)
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         self._changed.set()
         self._changed = asyncio.Event()
 
     def _registry_methods(self) -> dict[str, Any]:
         return {name: self._single(name, answer) for name, answer in _SINGLE.items()} | {
-            name: self._several(name, answers) for name, answers in _STREAMS.items()
+            name: self._stream_method(name, answers) for name, answers in _STREAMS.items()
         }
 
     def _single(self, name: str, answer: Answer) -> Any:
         async def method(request: bytes, context: Any) -> bytes:
             try:
-                return answer(await self._required(context), request)
+                return answer(await self._require_registry(context), request)
             except _REFUSALS as error:
                 await self._refuse(error, context)
                 return b""
 
         return grpc.unary_unary_rpc_method_handler(self._call(_UNARY, _API, name)(method))
 
-    def _several(self, name: str, answers: Answers) -> Any:
+    def _stream_method(self, name: str, answers: Answers) -> Any:
         async def method(request: bytes, context: Any) -> None:
             try:
-                for item in answers(await self._required(context), request):
+                for item in answers(await self._require_registry(context), request):
                     await context.write(item)
             except _REFUSALS as error:
                 await self._refuse(error, context)
@@ -248,13 +248,13 @@ class CatalogServer:
         if given != "true":
             return
         try:
-            registry = await self._required(context)
+            registry = await self._require_registry(context)
             for item in registry.list_custom_blobs(*_two(request)):
                 await context.write(item)
         except _REFUSALS as error:
             await self._refuse(error, context)
 
-    async def _required(self, context: Any) -> RegistryApi:
+    async def _require_registry(self, context: Any) -> RegistryApi:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_HOLD):
                 while self._registry is None and not self._stopping:
@@ -281,14 +281,14 @@ class CatalogServer:
         """Return a decorator for the function of a method: it is bounded, and it is observed."""
 
         def decorate(method: Callable[..., Any]) -> Any:
-            bounded = self._counted(method) if counted else method
+            bounded = self._limit_calls(method) if counted else method
             if self._observer is None:
                 return bounded
-            return _observed(self._observer, (kind, service, name), bounded)
+            return _observe(self._observer, (kind, service, name), bounded)
 
         return decorate
 
-    def _counted(self, method: Callable[..., Awaitable[Any]]) -> Any:
+    def _limit_calls(self, method: Callable[..., Awaitable[Any]]) -> Any:
         """Return the method, refused where one address or all have too many calls open."""
 
         @functools.wraps(method)
@@ -338,7 +338,7 @@ class CatalogServer:
             await changed.wait()
 
 
-def _observed(
+def _observe(
     observer: CallObserver, called: tuple[str, str, str], method: Callable[..., Awaitable[Any]]
 ) -> Any:
     async def observed(request: Any, context: Any) -> Any:
@@ -407,7 +407,7 @@ def address(host: str, port: int) -> str:
 async def _reflect(requests: AsyncIterator[bytes], context: Any) -> None:
     async for request in requests:
         try:
-            answer = reflection.answer(request, _SERVICES, reflection.shipped())
+            answer = reflection.answer(request, _SERVICES, reflection.shipped_descriptors())
         except ValueError as error:
             await _refuse(error, context)
         else:

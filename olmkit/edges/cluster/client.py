@@ -76,7 +76,7 @@ class HttpCluster:
         self._connection = Connection(
             config, user_agent=user_agent, observer=observer, tracer=tracer
         )
-        self._discovery = Discovery(self._ask, self._connection.host)
+        self._discovery = Discovery(self._read, self._connection.host)
         self.headers: tuple[tuple[str, str], ...] = ()
 
     async def __aenter__(self) -> Self:
@@ -340,7 +340,7 @@ class HttpCluster:
         async with socket as opened:
             yield streams.PodPipe(opened, f"port {port} of pod `{pod}`")
 
-    async def _ask(self, path: str, accept: str) -> Mapping[str, Any]:
+    async def _read(self, path: str, accept: str) -> Mapping[str, Any]:
         body = await self.request("GET", path, accept=accept)
         try:
             return _object(body)

@@ -109,7 +109,7 @@ class Connection:
         try:
             return await _read(response)
         except (aiohttp.ClientError, TimeoutError) as error:
-            raise self._unreachable(error) from web.tellable(error)
+            raise self._unreachable(error) from web.shown_error(error)
         finally:
             response.release()
 
@@ -143,7 +143,7 @@ class Connection:
             async for line in watch_stream.lines(response.content.readany, idle):
                 yield line
         except aiohttp.ClientError as error:
-            raise self._unreachable(error) from web.tellable(error)
+            raise self._unreachable(error) from web.shown_error(error)
         except TimeoutError:
             return
         finally:
@@ -162,7 +162,7 @@ class Connection:
         if authorization:
             found.append(("Authorization", authorization))
         _check_headers(found)
-        session = await self._opened()
+        session = await self._open_session()
         sent = self._sent.begin(method, target)
         try:
             async with session.request(
@@ -182,7 +182,7 @@ class Connection:
                 yield response
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             sent.ended(FAILED)
-            raise self._unreachable(error) from web.tellable(error)
+            raise self._unreachable(error) from web.shown_error(error)
         finally:
             sent.given_up()
 
@@ -209,7 +209,7 @@ class Connection:
             while chunk := await response.content.readany():
                 yield chunk
         except (aiohttp.ClientError, TimeoutError) as error:
-            raise self._unreachable(error) from web.tellable(error)
+            raise self._unreachable(error) from web.shown_error(error)
         finally:
             _cut(response)
 
@@ -224,7 +224,7 @@ class Connection:
     ) -> AsyncIterator[aiohttp.ClientWebSocketResponse]:
         """A WebSocket to a subresource that speaks one of the `protocols`, the best first."""
         authorization = await self._config.credentials.authorization()
-        session = await self._opened()
+        session = await self._open_session()
         sent = self._sent.begin("GET", path)
         carried = [*_pairs(self._config.headers), *headers, *sent.headers]
         if authorization:
@@ -248,10 +248,10 @@ class Connection:
             words = f"the API server refuses `{path}`: it answered {error.status}"
             raise (
                 refused or error_from_status({"message": words}, code=error.status)
-            ) from web.tellable(error)
+            ) from web.shown_error(error)
         except (aiohttp.ClientError, OSError) as error:
             sent.ended(FAILED)
-            raise self._unreachable(error) from web.tellable(error)
+            raise self._unreachable(error) from web.shown_error(error)
         finally:
             sent.given_up()
 
@@ -314,12 +314,12 @@ class Connection:
                     )
             except (aiohttp.ClientError, TimeoutError, OSError) as error:
                 sent.ended(FAILED)
-                raise self._unreachable(error) from web.tellable(error)
+                raise self._unreachable(error) from web.shown_error(error)
             except BaseException:
                 sent.given_up()
                 raise
             sent.ended(str(response.status))
-            self._heed(response)
+            self._log_warnings(response)
             if response.status < 400:
                 return response
             refused = await self._refusal(response, authorization)
@@ -362,7 +362,7 @@ class Connection:
         _check_headers(headers)
         if body is not None:
             headers.append(("Content-Type", content_type))
-        session = await self._opened()
+        session = await self._open_session()
         return await session.request(
             method,
             self._config.server + path,
@@ -375,7 +375,7 @@ class Connection:
             allow_redirects=False,
         )
 
-    async def _opened(self) -> aiohttp.ClientSession:
+    async def _open_session(self) -> aiohttp.ClientSession:
         certificate = self._config.credentials.certificate()
         old = self._session
         if old is not None and certificate == self._certificate and not self._has_new_authority():
@@ -428,9 +428,9 @@ class Connection:
         error = error_from_status(
             status, code=response.status, retry_after=_retry_after(response.headers)
         )
-        return failures.explained(error, host=self.host, authorization=authorization)
+        return failures.explain(error, host=self.host, authorization=authorization)
 
-    def _heed(self, response: aiohttp.ClientResponse) -> None:
+    def _log_warnings(self, response: aiohttp.ClientResponse) -> None:
         """Log what the server warns of, each text once."""
         for header in response.headers.getall("Warning", ()):
             found = _WARNING.match(header)

@@ -144,7 +144,7 @@ class ExecCredentials:
     async def authorization(self) -> str | None:
         # A lock belongs to one loop, and the elector has its own loop.
         async with self._locks.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
-            if not self._known or self._expired():
+            if not self._known or self._is_expired():
                 self._take(await self._run())
         return self._header()
 
@@ -159,17 +159,17 @@ class ExecCredentials:
     def _header(self) -> str | None:
         return f"Bearer {self._token}" if self._token else None
 
-    def _expired(self) -> bool:
+    def _is_expired(self) -> bool:
         return self._expires is not None and self._expires <= datetime.datetime.now(datetime.UTC)
 
     async def _run(self) -> Mapping[str, Any]:
         command = str(self._settings.get("command") or "")
         if "/" in command and not Path(command).is_absolute():
             command = str(self._folder / command)
-        words = [command, *map(str, self._listed("args"))]
+        words = [command, *map(str, self._list("args"))]
         interactive = self._interactive()
         try:
-            process = await _started(
+            process = await _start(
                 *words,
                 stdin=sys.stdin if interactive else asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
@@ -240,7 +240,7 @@ class ExecCredentials:
             self._expires = expires if expires.tzinfo else expires.replace(tzinfo=datetime.UTC)
         self._known = True
 
-    def _listed(self, key: str) -> Sequence[Any]:
+    def _list(self, key: str) -> Sequence[Any]:
         value = self._settings.get(key) or ()
         if not isinstance(value, list | tuple):
             raise ConfigurationError(
@@ -261,7 +261,7 @@ class ExecCredentials:
 
     def _environment(self) -> dict[str, str]:
         environment = dict(os.environ)
-        for entry in self._listed("env"):
+        for entry in self._list("env"):
             if isinstance(entry, dict):
                 environment[str(entry.get("name"))] = str(entry.get("value"))
         spec: dict[str, Any] = {"interactive": self._interactive()}
@@ -277,7 +277,7 @@ class ExecCredentials:
         return environment
 
 
-async def _started(*words: str, **options: Any) -> asyncio.subprocess.Process:
+async def _start(*words: str, **options: Any) -> asyncio.subprocess.Process:
     """Return the process; one whose caller no longer waits is ended once it has begun."""
     starting = asyncio.ensure_future(asyncio.create_subprocess_exec(*words, **options))
     try:

@@ -48,7 +48,7 @@ class Discovery:
             now = asyncio.get_running_loop().time()
             found = self._known.get(gvk)
             if found is None and now - self._missed.get(gvk, -_MISS_MEMORY) >= _MISS_MEMORY:
-                await self._ask(gvk)
+                await self._discover(gvk)
                 found = self._known.get(gvk)
                 self._missed[gvk] = now
         if found is None:
@@ -71,7 +71,7 @@ class Discovery:
             return f"the cluster has `{gvk.kind}` in the version {listed}"
         return "install its CustomResourceDefinition first"
 
-    async def _ask(self, gvk: GVK) -> None:
+    async def _discover(self, gvk: GVK) -> None:
         root = "/apis" if gvk.group else "/api"
         try:
             answer = await self._get(root, _AGGREGATED)

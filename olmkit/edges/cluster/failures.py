@@ -52,7 +52,7 @@ def not_kubernetes(host: str, answer: str) -> NotKubernetes:
     return NotKubernetes(f"the server at `{host}` is not a Kubernetes API: {answer}", hint=_SERVER)
 
 
-def explained(error: ClusterError, *, host: str, authorization: str | None) -> ClusterError:
+def explain(error: ClusterError, *, host: str, authorization: str | None) -> ClusterError:
     """Return the refusal of a server with a hint; `authorization` is the header that was sent.
 
     The header itself is not in the error.
@@ -65,9 +65,9 @@ def explained(error: ClusterError, *, host: str, authorization: str | None) -> C
         )
     match error:
         case Unauthorized():
-            error.message, error.hint = _unauthorized(error.message, authorization)
+            error.message, error.hint = _explain_unauthorized(error.message, authorization)
         case Forbidden() if not error.causes:
-            error.hint = _allowed(error.message, authorization)
+            error.hint = _permission_hint(error.message, authorization)
         case _:
             pass
     return error
@@ -77,13 +77,13 @@ def _reason(error: BaseException) -> tuple[str, str, bool]:
     """Message, hint, and whether the fault may pass by itself."""
     match error:
         case _ if is_distrust(error):
-            return (*_of_tls(error), False)
+            return (*_tls_reason(error), False)
         case TimeoutError():
             return "it did not answer in time", "", True
         case aiohttp.ClientConnectorDNSError():
-            return _of_os(error), f"{_SERVER}, or check DNS", True
+            return _os_reason(error), f"{_SERVER}, or check DNS", True
         case aiohttp.ClientConnectorError() | OSError():
-            reason = _of_os(error)
+            reason = _os_reason(error)
             refused = reason == os.strerror(errno.ECONNREFUSED)
             return reason, f"start the cluster, or {_SERVER}" if refused else "", True
         case aiohttp.ClientResponseError() if "Bad status line" in error.message:
@@ -94,13 +94,13 @@ def _reason(error: BaseException) -> tuple[str, str, bool]:
             return str(error) or type(error).__name__, "", True
 
 
-def _of_os(error: BaseException) -> str:
+def _os_reason(error: BaseException) -> str:
     found = getattr(error, "os_error", error)
     number = getattr(found, "errno", None) or 0
     return os.strerror(number) if number > 0 else str(getattr(found, "strerror", "") or found)
 
 
-def _of_tls(error: BaseException) -> tuple[str, str]:
+def _tls_reason(error: BaseException) -> tuple[str, str]:
     cause = error.__cause__ or error
     said = str(cause)
     if any(part in said for part in _NOT_TLS):
@@ -132,7 +132,7 @@ def _plain(cause: BaseException) -> str:
     return str(found).rstrip(".") or str(cause)
 
 
-def _unauthorized(message: str, authorization: str | None) -> tuple[str, str]:
+def _explain_unauthorized(message: str, authorization: str | None) -> tuple[str, str]:
     if authorization is None:
         return (
             f"the API server requires credentials: {message}",
@@ -165,7 +165,7 @@ def _expiry(authorization: str) -> datetime.datetime | None:
         return None
 
 
-def _allowed(message: str, authorization: str | None) -> str:
+def _permission_hint(message: str, authorization: str | None) -> str:
     """Return a hint with the permission that a user needs."""
     if _ANONYMOUS in message:
         sent = "the request had no credentials" if authorization is None else (

@@ -118,7 +118,7 @@ def load(
         paths = existing
     if not paths:
         if "KUBERNETES_SERVICE_HOST" in environment and (service_account / "token").exists():
-            return in_cluster(environment, service_account)
+            return load_in_cluster(environment, service_account)
         home = Path(environment.get("HOME") or "/") / ".kube" / "config"
         if not home.exists():
             raise NoClusterError(
@@ -138,7 +138,7 @@ def with_context(context: str, folder: Path, environment: Mapping[str, str]) -> 
     return os.pathsep.join([str(file), environment.get("KUBECONFIG") or str(home)])
 
 
-def in_cluster(
+def load_in_cluster(
     environment: Mapping[str, str], service_account: Path = SERVICE_ACCOUNT
 ) -> ClusterConfig:
     """Return the API server and service account of the pod this runs in."""
@@ -158,7 +158,7 @@ def in_cluster(
 
 
 def _from_files(paths: Sequence[Path], context_name: str) -> ClusterConfig:
-    merged = _Merged(paths)
+    merged = _MergedConfig(paths)
     context_name = context_name or merged.current
     if not context_name:
         raise ConfigurationError(
@@ -206,7 +206,7 @@ def _content(path: Path) -> Any:
     return documents.load(data, str(path)).value
 
 
-class _Merged:
+class _MergedConfig:
     """Several kubeconfig files; for each name, the first file that has it wins."""
 
     def __init__(self, paths: Sequence[Path]) -> None:

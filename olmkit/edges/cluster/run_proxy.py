@@ -118,14 +118,14 @@ class RunProxy:
         )
         try:
             sent = await access.prepared(asked)
-            return await self._passed(request, sent, access)
+            return await self._forward(request, sent, access)
         except RefusedRequestError as error:
             return _refusal(403, error.message)
         except OlmkitError as error:
             _LOG.warning("request of a run failed", extra={"error": error.message})
             return _refusal(503, error.message)
 
-    async def _passed(
+    async def _forward(
         self, request: web.Request, sent: GrantedRequest, access: GrantPolicy
     ) -> web.StreamResponse:
         headers = {name: request.headers[name] for name in _SENT if name in request.headers}

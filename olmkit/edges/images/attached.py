@@ -33,7 +33,7 @@ async def find(source: ImageStore, root: Descriptor) -> tuple[Referrer, ...]:
     found: dict[tuple[Digest, str], Referrer] = {}
     level = [root]
     for _ in range(_MAX_DEPTH):
-        lists = await _ask(source, await _manifests(source, level))
+        lists = await _read_attachments(source, await _manifests(source, level))
         new = {
             (one.descriptor.digest, one.tag): one
             for one in (one for part in lists for one in part)
@@ -66,20 +66,20 @@ async def copy(
     return found
 
 
-async def _ask(source: Referring, subjects: list[Digest]) -> list[list[Referrer]]:
+async def _read_attachments(source: Referring, subjects: list[Digest]) -> list[list[Referrer]]:
     """Return the referrers of each of `subjects`, in their order."""
     limit = asyncio.Semaphore(_AT_ONCE)
     found: dict[Digest, list[Referrer]] = {}
 
     async def ask(subject: Digest) -> None:
         async with limit:
-            found[subject] = await _of(source, subject)
+            found[subject] = await _read_attached(source, subject)
 
-    await transfer.at_once(map(ask, subjects))
+    await transfer.run_all(map(ask, subjects))
     return [found[subject] for subject in subjects]
 
 
-async def _of(source: Referring, subject: Digest) -> list[Referrer]:
+async def _read_attached(source: Referring, subject: Digest) -> list[Referrer]:
     """Return the referrers of `subject` itself."""
     tags = [referrers.cosign_tag(subject, suffix) for suffix in COSIGN_SUFFIXES]
     named = [(await source.tagged(tag), tag) for tag in tags]

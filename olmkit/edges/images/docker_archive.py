@@ -47,11 +47,11 @@ def open_archive(path: Path) -> ImageStore:
     """Return the images of an archive that `docker save` has written."""
     archive = Archive(path)
     if "oci-layout" in archive.names and "index.json" in archive.names:
-        return _Named(archive, str(path))
+        return _NamedEntry(archive, str(path))
     return DockerArchive(archive, str(path))
 
 
-class _Named(LayoutReader):
+class _NamedEntry(LayoutReader):
     """An OCI layout by Docker, whose names are in an annotation of containerd's."""
 
     def read_entries(self) -> tuple[tuple[str, Descriptor], ...]:
@@ -95,9 +95,9 @@ class DockerArchive:
     async def resolve(self, selector: str) -> Descriptor:
         if not selector and len(self._listed) == 1:
             return self._read_image(self._listed[0][1])
-        wanted = _normalised(selector)
+        wanted = _normalize(selector)
         for names, entry in self._listed:
-            if wanted in map(_normalised, names):
+            if wanted in map(_normalize, names):
                 return self._read_image(entry)
         if ":" in selector:  # a digest is known when an image has been read
             for _, entry in self._listed:
@@ -201,7 +201,7 @@ async def write(source: ImageStore, image: Image, names: Sequence[Reference], pa
             _add(stream, config, image.config_data)
             for layer, name in dict(zip(image.manifest.layers, layers, strict=True)).items():
                 stream.write(layers_.header(name, size=layer.size))
-                async with closing(stores.fetched(source, layer)) as chunks:
+                async with closing(stores.fetch_checked(source, layer)) as chunks:
                     async for chunk in chunks:
                         stream.write(chunk)
                 stream.write(layers_.padding(layer.size))
@@ -232,7 +232,7 @@ def _texts(value: Any) -> bool:
     )
 
 
-def _normalised(name: str) -> str:
+def _normalize(name: str) -> str:
     try:
         return str(Reference.parse(name).tagged())
     except ConfigurationError:

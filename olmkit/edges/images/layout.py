@@ -33,7 +33,7 @@ from olmkit.oci.content import (
     parse_manifest,
 )
 from olmkit.oci.limits import ReadBudget
-from olmkit.oci.store import ContentError, Opener, checked, read_manifest
+from olmkit.oci.store import ContentError, Opener, check_content, read_manifest
 
 REF_NAME = "org.opencontainers.image.ref.name"
 _MARKER = "oci-layout"
@@ -97,13 +97,13 @@ class LayoutReader:
             images = {entry.digest: entry for _, entry in entries}
             if len(images) == 1:
                 return next(iter(images.values()))
-            raise self._which(entries)
+            raise self._select(entries)
         for name, entry in entries:
             if selector in (name, str(entry.digest)):
                 return entry
         if ":" in selector and (found := self.by_digest(selector)) is not None:
             return found
-        raise self._which(entries, selector)
+        raise self._select(entries, selector)
 
     async def tagged(self, tag: str) -> Descriptor | None:
         """Return the descriptor of `tag`; None if the layout does not have it."""
@@ -172,7 +172,7 @@ class LayoutReader:
             raise ContentError(f"content `{digest}` in layout `{self._shown}` is damaged")
         return Descriptor(media_type=parse_manifest(data).media_type, digest=digest, size=len(data))
 
-    def _which(
+    def _select(
         self, entries: tuple[tuple[str, Descriptor], ...], selector: str = ""
     ) -> ConfigurationError:
         names = [name or str(entry.digest) for name, entry in entries]
@@ -203,7 +203,7 @@ class Layout(LayoutReader):
         try:
             self._prepare()
             with temporary(path, durable=False) as stream:
-                async with closing(checked(descriptor, content(0))) as chunks:
+                async with closing(check_content(descriptor, content(0))) as chunks:
                     async for chunk in chunks:
                         stream.write(chunk)
             self._pending.append(path)
@@ -220,7 +220,7 @@ class Layout(LayoutReader):
         try:
             self._prepare()
             self._settle()
-            with _locked(self.folder):
+            with _lock(self.folder):
                 _sweep(self.folder)
                 self._forget()  # another process may have written it
                 entries = list(self.entries()) if path.exists() else []
@@ -431,7 +431,7 @@ def temporary(path: Path, *, durable: bool = True) -> Iterator[BinaryIO]:
 
 
 @contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def _lock(folder: Path) -> Iterator[None]:
     """Only one process at a time; the lock ends with the process, however it ends."""
     handle = os.open(folder, os.O_RDONLY)
     try:

@@ -91,8 +91,8 @@ def read_public(path: Path) -> PublicKey:
     try:
         key = serialization.load_pem_public_key(data)
     except (ValueError, TypeError, unsupported):
-        raise _no_key(path, "public") from None
-    return PublicKey(_on_p256(key, path))
+        raise _not_a_key(path, "public") from None
+    return PublicKey(_require_p256(key, path))
 
 
 def read_private(path: Path, password: Password) -> PrivateKey:
@@ -102,7 +102,7 @@ def read_private(path: Path, password: Password) -> PrivateKey:
     found = _COSIGN.search(data)
     try:
         if found is not None:
-            der = _opened(path, found[1], password)
+            der = _decrypt(path, found[1], password)
             key = serialization.load_der_private_key(der, None)
         elif b"ENCRYPTED" in data:
             key = serialization.load_pem_private_key(data, password().encode() or b"\0")
@@ -115,13 +115,13 @@ def read_private(path: Path, password: Password) -> PrivateKey:
         # and OpenSSL then reports bytes that are not a key. Both mean the same to the user.
         if found is None and b"ENCRYPTED" in data:
             raise _wrong_password(path) from None
-        raise _no_key(path, "private") from None
+        raise _not_a_key(path, "private") from None
     except (TypeError, unsupported):
-        raise _no_key(path, "private") from None
-    return PrivateKey(_on_p256(key, path))
+        raise _not_a_key(path, "private") from None
+    return PrivateKey(_require_p256(key, path))
 
 
-def _opened(path: Path, body: bytes, password: Password) -> bytes:
+def _decrypt(path: Path, body: bytes, password: Password) -> bytes:
     """Return the PKCS #8 form of a key that cosign encrypted."""
     try:
         from nacl.exceptions import CryptoError
@@ -137,7 +137,7 @@ def _opened(path: Path, body: bytes, password: Password) -> bytes:
         )
         names = (value["kdf"]["name"], value["cipher"]["name"])
     except (ValueError, KeyError, TypeError, binascii.Error, RecursionError):
-        raise _no_key(path, "private") from None
+        raise _not_a_key(path, "private") from None
     if names != ("scrypt", "nacl/secretbox") or len(nonce) != SecretBox.NONCE_SIZE:
         raise InputError(f"`{path}` is encrypted in a way that cosign does not use")
     memory = 128 * cost * block
@@ -158,7 +158,7 @@ def _opened(path: Path, body: bytes, password: Password) -> bytes:
         raise _wrong_password(path) from None
 
 
-def _on_p256(key: object, path: Path) -> Any:
+def _require_p256(key: object, path: Path) -> Any:
     from cryptography.hazmat.primitives.asymmetric import ec
 
     ours = ec.EllipticCurvePublicKey | ec.EllipticCurvePrivateKey
@@ -187,7 +187,7 @@ def _missing_extra() -> ConfigurationError:
     )
 
 
-def _no_key(path: Path, kind: str) -> InputError:
+def _not_a_key(path: Path, kind: str) -> InputError:
     return InputError(
         f"`{path}` does not hold a {kind} key in PEM form",
         hint="keys of OpenSSL and of cosign are read",

@@ -112,7 +112,7 @@ async def _send(
         case ArchiveReference():
             return Sent(root, await _send_archive(source, root, target, carrier))
         case DockerArchiveReference():
-            image = await transports.look_at(source, root, access)
+            image = await transports.select_image(source, root, access)
             names = [target.name] if target.name is not None else []
             await docker_archive.write(source, image, names, transports.local_path(target.file))
             carrier.report(TransferStep(image.descriptor, TransferOutcome.SENT))
@@ -120,7 +120,7 @@ async def _send(
         case EngineReference():
             from olmkit.edges.images import docker_engine
 
-            image = await transports.look_at(source, root, access)
+            image = await transports.select_image(source, root, access)
             await docker_engine.load(source, image, target.name)
             carrier.report(TransferStep(image.descriptor, TransferOutcome.SENT))
             return Sent(image.descriptor)

@@ -75,7 +75,7 @@ async def copy(
             report(TransferStep(descriptor, outcome))
 
         for level in await store.levels(source, root):
-            await at_once(carry(descriptor) for descriptor in level)
+            await run_all(carry(descriptor) for descriptor in level)
     if tag is not None:
         await target.tag(root, tag)
 
@@ -90,7 +90,7 @@ async def _carry(
         return TransferOutcome.EXTERNAL
     if isinstance(target, Mounting) and await target.mount(descriptor, source):
         return TransferOutcome.MOUNTED
-    with store.naming(source):
+    with store.add_place(source):
         await target.push(descriptor, lambda offset: source.fetch(descriptor, offset))
     return TransferOutcome.SENT
 
@@ -103,7 +103,7 @@ async def _parts(source: ImageStore, descriptor: Descriptor) -> list[Digest]:
     return [part.digest for part in manifest.references]
 
 
-async def at_once(work: Iterable[Coroutine[Any, Any, None]]) -> None:
+async def run_all(work: Iterable[Coroutine[Any, Any, None]]) -> None:
     """Everything in `work` at once; the first error ends the others and is reported."""
     try:
         async with asyncio.TaskGroup() as group:

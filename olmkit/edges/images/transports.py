@@ -183,7 +183,7 @@ async def _open_registry(
             await _registry(place.reference, access, web, stack, insecure=place.insecure)
             for place in places
         ]
-        yield mirrors.Mirrored(stores, str(reference)) if len(stores) > 1 else stores[0]
+        yield mirrors.MirroredStore(stores, str(reference)) if len(stores) > 1 else stores[0]
 
 
 async def _registry(
@@ -231,7 +231,7 @@ def selector(reference: ImageReference) -> str:
             return ""  # its store has the one image that was requested
 
 
-def pinned(reference: ImageReference, descriptor: Descriptor) -> str:
+def pin(reference: ImageReference, descriptor: Descriptor) -> str:
     """`reference` by digest, as it can be typed again."""
     match reference:
         case Reference() | LayoutReference() | ArchiveReference():
@@ -309,15 +309,15 @@ async def _read_image(
         web = connections.web()
     async with open_store(reference, access, web=web) as store:
         root = await store.resolve(selector(reference))
-        image = await look_at(store, root, access)
+        image = await select_image(store, root, access)
         labels = image.config.labels
         wanted = [_clean(folder) for folder in folders(labels, reference)]
         limits = _DATABASE_LIMITS if DATABASE_LABEL in labels else None
         tree = await unpack(store, image, wanted, limits)
-    return ImageFiles(source=reference, tree=tree, pinned=pinned(reference, root), labels=labels)
+    return ImageFiles(source=reference, tree=tree, pinned=pin(reference, root), labels=labels)
 
 
-async def look_at(store: ImageStore, root: Descriptor, access: Access) -> Image:
+async def select_image(store: ImageStore, root: Descriptor, access: Access) -> Image:
     """Return the image to read: bundles and catalogs are equal on all platforms."""
     return await stores.pull(
         store,
@@ -327,7 +327,7 @@ async def look_at(store: ImageStore, root: Descriptor, access: Access) -> Image:
     )
 
 
-def _named(layer: Descriptor) -> str:
+def _describe_layer(layer: Descriptor) -> str:
     """Return the name of a layer in messages, with its media type if it is unusual."""
     known = layer.media_type in set(MediaType) or layer.is_external
     return f"layer {layer.digest}" + ("" if known else f" of media type `{layer.media_type}`")
@@ -369,7 +369,7 @@ async def unpack(
             spool = stack.enter_context(
                 tempfile.SpooledTemporaryFile(max_size=spool_size)  # noqa: SIM115
             )
-            async with closing(stores.fetched(store, layer)) as chunks:
+            async with closing(stores.fetch_checked(store, layer)) as chunks:
                 async for chunk in chunks:
                     spool.write(chunk)
             layers.append((layer, spool))
@@ -377,7 +377,7 @@ async def unpack(
             files = LayeredFiles(kept, budget=budget, also=also)
             for (layer, spool), diff_id in zip(layers, diff_ids, strict=True):
                 spool.seek(0)
-                files.add(spool, _named(layer), diff_id)  # type: ignore[arg-type]
+                files.add(spool, _describe_layer(layer), diff_id)  # type: ignore[arg-type]
             diff_ids = [None] * count  # compared once
             elsewhere, linked = files.elsewhere(), files.linked()
             if not elsewhere and not linked:

@@ -77,7 +77,7 @@ class HubApi:
         self._find = find
         self._kept = {}
 
-    async def _made(self, path: str) -> _Answer | None:
+    async def _find_answer(self, path: str) -> _Answer | None:
         """Return the answer at a path, made in a thread unless it is kept."""
         if path in self._kept:
             return self._kept[path]
@@ -103,15 +103,15 @@ class HubApi:
         path = unquote(request.raw_path.partition("?")[0].removeprefix("/"))
         if not path or path.endswith("/"):
             path += "index.html"
-        found = await self._made(path)
+        found = await self._find_answer(path)
         if found is not None:
             return self._file(request, path, found)
-        if await self._made(f"{path}/index.html") is not None:
+        if await self._find_answer(f"{path}/index.html") is not None:
             return self._redirect(f"{path}/")
         target = self.moved(path.removesuffix("index.html"))
         if target is not None:
             return self._redirect(target)
-        missing = await self._made("404.html")
+        missing = await self._find_answer("404.html")
         if missing is None:
             return self._text(404, "not found")
         return self._file(request, "404.html", missing, status=404)

@@ -23,7 +23,7 @@ _MAX_LENGTH = 16 * 1024  # signed URLs of storage services stay below 4 KB
 
 def parse(text: str) -> URL:
     """Parse an absolute `http` or `https` URL, or raise `RemoteError`."""
-    url = _parsed(text)
+    url = _parse(text)
     if url is None:
         found = _PORT.match(text)
         if found is not None and int(found["port"]) > _LAST_PORT:
@@ -37,7 +37,7 @@ def parse(text: str) -> URL:
 def join(base: URL, text: str) -> URL:
     """Resolve the URL `text` relative to `base`, or raise `RemoteError`."""
     try:
-        url = _parsed(str(base.join(URL(text, encoded=True)))) if _is_plain(text) else None
+        url = _parse(str(base.join(URL(text, encoded=True)))) if _is_plain(text) else None
     except ValueError:
         url = None
     if url is None:
@@ -61,7 +61,7 @@ def redact(url: str) -> str:
 
 def same_origin(one: str, other: str) -> bool:
     """Return whether two URLs are for the same scheme, host and port."""
-    first, second = _parsed(one), _parsed(other)
+    first, second = _parse(one), _parse(other)
     if first is None or second is None:
         return False
     return (first.scheme, first.host, first.port) == (second.scheme, second.host, second.port)
@@ -72,7 +72,7 @@ def is_downgrade(source: str, target: str) -> bool:
     return source.lower().startswith("https:") and not target.lower().startswith("https:")
 
 
-def _parsed(text: str) -> URL | None:
+def _parse(text: str) -> URL | None:
     try:
         url = URL(text, encoded=True) if _is_plain(text) else None
         if url is None or url.scheme not in _SCHEMES or not url.host or not url.port:

@@ -130,7 +130,7 @@ class Reply:
         except TooSlow:
             raise SlowError(f"`{_shown_host(self._url)}` sends less than 1 kB per second") from None
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
-            raise _translated(error, self._url) from tellable(error)
+            raise _translate(error, self._url) from shown_error(error)
 
     async def read(self, limit: int) -> bytes:
         """Return the body as a whole; raise `RemoteError` if it is longer than `limit` bytes."""
@@ -279,7 +279,7 @@ class Web:
                         proxy=proxies.proxy_for(str(url), self.options.environment),
                     )
             except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
-                raise _translated(error, url) from tellable(error)
+                raise _translate(error, url) from shown_error(error)
             stack.callback(response.release)
             _log.debug("%s %s: %d", method, urls.redact(str(url)), response.status)
             yield Reply(response, url, self.options.read_timeout)
@@ -335,14 +335,14 @@ def trusted(options: WebOptions) -> ssl.SSLContext | bool:
     return context
 
 
-def tellable(error: BaseException) -> BaseException | None:
+def shown_error(error: BaseException) -> BaseException | None:
     """Return the cause that a traceback may show; some say whole URLs, the secrets in them too."""
     return None if isinstance(error, aiohttp.ClientResponseError | aiohttp.InvalidURL) else error
 
 
-def _translated(error: BaseException, url: URL) -> RemoteError:
+def _translate(error: BaseException, url: URL) -> RemoteError:
     """Return an error of the HTTP library as ours, with a fix where one is known."""
-    if (ours := _own_error(error)) is not None:
+    if (ours := _find_own_error(error)) is not None:
         return ours
     host = _shown_host(url)
     match error:
@@ -353,7 +353,7 @@ def _translated(error: BaseException, url: URL) -> RemoteError:
                 temporary=True,
             )
         case aiohttp.ClientConnectorCertificateError() | ssl.SSLCertVerificationError():
-            return _untrusted(error, host)
+            return _certificate_error(error, host)
         case aiohttp.ClientConnectorDNSError():
             return RemoteError(
                 f"cannot reach `{host}`: there is no such host",
@@ -374,7 +374,9 @@ def _translated(error: BaseException, url: URL) -> RemoteError:
             )
         case aiohttp.ClientConnectorError():
             return (
-                _translated(error.os_error, url) if _differs(error) else _unreachable(error, host)
+                _translate(error.os_error, url)
+                if _differs(error)
+                else _unreachable_error(error, host)
             )
         case TimeoutError():
             return SlowError(f"`{host}` does not answer in time", temporary=True)
@@ -383,7 +385,7 @@ def _translated(error: BaseException, url: URL) -> RemoteError:
         case aiohttp.ClientError():
             return RemoteError(f"the connection to `{host}` was interrupted", temporary=True)
         case _:
-            return _unreachable(error, host)
+            return _unreachable_error(error, host)
 
 
 async def _end(content: AsyncIterator[bytes]) -> None:
@@ -397,7 +399,7 @@ def _shown_host(url: URL) -> str:
     return f"{url.host}:{url.explicit_port}" if url.explicit_port else str(url.host)
 
 
-def _own_error(error: BaseException | None) -> RemoteError | None:
+def _find_own_error(error: BaseException | None) -> RemoteError | None:
     """Our own error, when the content that was being sent is what failed."""
     for _ in range(5):
         if error is None or isinstance(error, RemoteError):
@@ -410,7 +412,7 @@ def _differs(error: aiohttp.ClientConnectorError) -> bool:
     return isinstance(error.os_error, ConnectionRefusedError | ssl.SSLError)
 
 
-def _untrusted(error: BaseException, host: str) -> RemoteError:
+def _certificate_error(error: BaseException, host: str) -> RemoteError:
     inner = getattr(error, "certificate_error", error)
     reason = getattr(inner, "verify_message", "") or "it cannot be verified"
     return RemoteError(
@@ -420,6 +422,6 @@ def _untrusted(error: BaseException, host: str) -> RemoteError:
     )
 
 
-def _unreachable(error: BaseException, host: str) -> RemoteError:
+def _unreachable_error(error: BaseException, host: str) -> RemoteError:
     reason = getattr(error, "strerror", None) or "the connection failed"
     return UnreachableError(f"cannot reach `{host}`: {str(reason).lower()}", temporary=True)

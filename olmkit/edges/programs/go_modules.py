@@ -74,14 +74,14 @@ class ModuleFolders:
             if package == used or package.startswith(used + "/"):
                 yield self._workspace[used] / package[len(used) + 1 :]
         yield self._project / "vendor" / package
-        module = self._modfile.module_of(package) or self._summed(package)
+        module = self._modfile.module_of(package) or self._find_in_sums(package)
         if not module:
             return
         inside = package[len(module) + 1 :]
         found = self._modfile.resolve(module) or GoModule(module, self._from_sums().get(module, ""))
         if found.version:
             if self._cache:
-                name = f"{go_modfile.escaped(found.path)}@{go_modfile.escaped(found.version)}"
+                name = f"{go_modfile.escape(found.path)}@{go_modfile.escape(found.version)}"
                 yield self._cache / name / inside
         else:
             yield self._project / found.path / inside
@@ -96,7 +96,7 @@ class ModuleFolders:
                     self._sums[module] = version
         return self._sums
 
-    def _summed(self, package: str) -> str:
+    def _find_in_sums(self, package: str) -> str:
         while package and package not in self._from_sums():
             package = package.rpartition("/")[0]
         return package
@@ -119,7 +119,7 @@ def _workspace(project: Path, environment: Mapping[str, str]) -> dict[str, Path]
     return found if is_used else {}
 
 
-def own_files(project: Path) -> Iterator[Path]:
+def list_files(project: Path) -> Iterator[Path]:
     """Yield the Go files of a module, as `./...` names its packages; tests are left out.
 
     Raises `RemoteError` when the disk says no.

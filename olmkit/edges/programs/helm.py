@@ -80,7 +80,7 @@ class Helm:
 
     async def install(self, release: str, namespace: str, inputs: Inputs) -> None:
         """Make the release; raises `HelmError`."""
-        async with self._given(inputs) as flags:
+        async with self._value_flags(inputs) as flags:
             await self._run("install", release, str(inputs.chart.path), "-n", namespace, *flags)
 
     async def upgrade(
@@ -88,7 +88,7 @@ class Helm:
     ) -> None:
         """Bring the release to these inputs; `force` replaces objects instead of changing them."""
         more = [self._force] if force else [] if self.is_3 else ["--force-conflicts"]
-        async with self._given(inputs) as flags:
+        async with self._value_flags(inputs) as flags:
             await self._run(
                 "upgrade", release, str(inputs.chart.path), "-n", namespace, *flags, *more
             )
@@ -102,7 +102,7 @@ class Helm:
         """
         verb = "upgrade" if is_there else "install"
         where = "server" if on_server else "client"
-        async with self._given(inputs) as flags:
+        async with self._value_flags(inputs) as flags:
             output = await self._run(
                 verb,
                 release,
@@ -159,7 +159,7 @@ class Helm:
         return "--force" if self.is_3 else "--force-replace"
 
     @contextlib.asynccontextmanager
-    async def _given(self, inputs: Inputs) -> AsyncIterator[list[str]]:
+    async def _value_flags(self, inputs: Inputs) -> AsyncIterator[list[str]]:
         """The flags for values, overrides and label; the file of values lives as long."""
         with contextlib.ExitStack() as stack:
             try:
@@ -319,13 +319,13 @@ def _error(verb: str, code: int, said: str) -> HelmError:
     )
 
 
-def on_path(environment: Mapping[str, str]) -> Path | None:
+def find_program(environment: Mapping[str, str]) -> Path | None:
     """Return the program helm on the path of this machine, if there is one."""
     found = shutil.which("helm", path=environment.get("PATH", os.defpath))
     return Path(found) if found else None
 
 
-async def pulled(
+async def pull(
     chart: str, environment: Mapping[str, str], *, repository: str = "", version: str = ""
 ) -> bytes:
     """Return the packed chart that a chart repository has under this name, or that a URL names.
@@ -333,7 +333,7 @@ async def pulled(
     Repositories that the user has added to Helm are known, with their passwords; so are its
     proxies. Raises `HelmError`, or `ConfigurationError` if `helm` is not installed.
     """
-    program = on_path(environment)
+    program = find_program(environment)
     if program is None:
         raise ConfigurationError(
             "charts of a repository are fetched by Helm, which is not on this machine",
@@ -354,9 +354,9 @@ async def pulled(
         return disk.read_file(found[0], limit=MAX_PACKED)
 
 
-async def rendered_alone(chart: Path, environment: Mapping[str, str]) -> str:
+async def render_defaults(chart: Path, environment: Mapping[str, str]) -> str:
     """Render a chart with its default values, without a cluster; empty if that fails."""
-    program = on_path(environment)
+    program = find_program(environment)
     if program is None:
         return ""
     given = {name: environment[name] for name in ("PATH", "HOME", "TMPDIR") if name in environment}

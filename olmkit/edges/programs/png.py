@@ -45,7 +45,7 @@ async def from_svg(svg: bytes, environment: Mapping[str, str]) -> bytes:
             code = process.returncode
     except (TimeoutError, processes.TooMuchOutputError):
         process.kill()
-        await processes.ended(process)
+        await processes.wait_for_end(process)
         raise RemoteError(f"`{found[0]}` does not make a picture of this graph") from None
     if code or not data.startswith(b"\x89PNG"):
         raise RemoteError(f"`{found[0]}` ended with code {code} and without a picture")

@@ -73,7 +73,7 @@ async def converse(process: asyncio.subprocess.Process, sent: bytes = b"", *, li
     return bytes(output)
 
 
-async def ended(process: asyncio.subprocess.Process) -> None:
+async def wait_for_end(process: asyncio.subprocess.Process) -> None:
     """Wait for a process that was killed, and drop what it has written.
 
     On Python 3.11, waiting alone never ends while the pipe of the output is full.
@@ -94,7 +94,7 @@ class _Signals:
         self._stack = contextlib.ExitStack()
 
     def __enter__(self) -> _Signals:
-        self._stack.enter_context(_handled(self._take))
+        self._stack.enter_context(_handle_signals(self._take))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -113,7 +113,7 @@ class _Signals:
 
 
 @contextlib.contextmanager
-def _handled(handler: object) -> Iterator[None]:
+def _handle_signals(handler: object) -> Iterator[None]:
     before = {number: signal.getsignal(number) for number in _PASSED_ON}
     # One that is ignored, as SIGHUP is behind nohup, stays so, for us and for the process.
     taken = [number for number in _PASSED_ON if before[number] is not signal.SIG_IGN]
@@ -132,7 +132,7 @@ def path_with(folder: Path, environment: Mapping[str, str]) -> str:
     return os.pathsep.join([str(folder), found]) if found else str(folder)
 
 
-def own_python() -> str:
+def current_python() -> str:
     """Return the Python that runs this."""
     return sys.executable
 

@@ -34,7 +34,7 @@ async def read(command: Sequence[str], environment: Mapping[str, str], *, limit:
     finally:
         if process.returncode is None:
             process.kill()
-            await processes.ended(process)
+            await processes.wait_for_end(process)
     if process.returncode:
         raise RemoteError(f"`{shown}` ended with code {process.returncode}")
     return data

@@ -13,7 +13,7 @@ from olmkit.hub.feeds import Feed
 from olmkit.hub.news import Moment
 from olmkit.hub.package import fact_box, package_pages, stated, upgrades
 from olmkit.hub.package.installs import Where
-from olmkit.hub.package.package_pages import SCHEMA_VERSION, Data, Part, Summary, Wanted
+from olmkit.hub.package.package_pages import SCHEMA_VERSION, Data, PackageInput, Part, Summary
 from olmkit.hub.package.version_page import Providers
 from olmkit.hub.pages import (
     AboutCatalog,
@@ -73,14 +73,14 @@ class Source:
         return (*(f"{self.name}: {fault}" for fault in self.faults), *images)
 
 
-def packages(sources: Sequence[Source]) -> Iterator[Wanted]:
+def packages(sources: Sequence[Source]) -> Iterator[PackageInput]:
     """Yield the packages of all catalogs, in the order in which their pages are made."""
     many = len(sources) > 1
     providers = _providers(sources, many=many)
     for source in sources:
         lifecycles = _lifecycles(source.catalog)
         for _, package in sorted(source.catalog.packages.items()):
-            yield Wanted(
+            yield PackageInput(
                 package=package,
                 catalog=source.name,
                 where=source.where,
@@ -121,7 +121,7 @@ def rest(
             facets=tuple(_facets(tiles)),
             has_deprecated=any(one.deprecated for one in tiles),
             notices=tuple(one.text for one in report if one.kind == "failed"),
-            changed=None if changes is None else _changed(changes),
+            changed=None if changes is None else _changed_pages(changes),
         ),
     )
     about = tuple(_about(source) for source in sources)
@@ -135,14 +135,14 @@ def rest(
     )
     yield Part("404.html", missing)
     yield from _kinds(summaries)
-    listed = [_indexed(one) for one in tiles]
+    listed = [_index_entry(one) for one in tiles]
     index: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "packages": listed}
     if changes is not None:
         index["changes"] = news.data(changes)
     yield Part("index.json", Data(index))
 
 
-def of_catalogs(sources: Sequence[Source], *, title: str) -> Site:
+def build_site(sources: Sequence[Source], *, title: str) -> Site:
     """Return all pages at once. With several catalogs, those of each are below `c/NAME/`."""
     pages: dict[str, Page] = {}
     found: dict[str, bytes] = {}
@@ -155,7 +155,7 @@ def of_catalogs(sources: Sequence[Source], *, title: str) -> Site:
             case Data():
                 data[part.path] = part.content.value
             case Feed():
-                found[part.path] = feeds.of_package(part.path, title, part.content)
+                found[part.path] = feeds.package_feed(part.path, title, part.content)
             case _:
                 pages[part.path] = part.content
 
@@ -175,7 +175,7 @@ def _place(tile: Tile) -> tuple[bool, str, str]:
     return tile.deprecated, stated.sort_key(tile.display_name), tile.href
 
 
-def _changed(changes: Sequence[News]) -> Mapping[str, int]:
+def _changed_pages(changes: Sequence[News]) -> Mapping[str, int]:
     """Return the pages of packages, and the places of their last changes."""
     found: dict[str, int] = {}
     for place, one in enumerate(changes):
@@ -275,7 +275,7 @@ def _providers(sources: Sequence[Source], *, many: bool) -> Providers:
             href = paths.package(_base(source, many=many), name)
             link = Link(label=f"{name} ({source.name})" if many else name, href=href)
             packages.setdefault(name, {})[link] = None
-            shown = upgrades.shown(package)
+            shown = upgrades.shown_bundle(package)
             if shown is None:
                 continue
             for kind in shown.properties.provided:
@@ -299,7 +299,7 @@ def _providers(sources: Sequence[Source], *, many: bool) -> Providers:
 # JSON
 
 
-def _indexed(tile: Tile) -> Mapping[str, Any]:
+def _index_entry(tile: Tile) -> Mapping[str, Any]:
     found = {
         "name": tile.name,
         "href": tile.href,

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 
 from olmkit.catalog.blobs import outline
 from olmkit.catalog.blobs.outline import BlobPlace, FilePlace
-from olmkit.hub.package.package_pages import Wanted
+from olmkit.hub.package.package_pages import PackageInput
 from olmkit.hub.pages import Link
 from olmkit.hub.records import ImagePlace
 from olmkit.kube.objects import GVK
@@ -95,7 +95,7 @@ def _package(value: Any) -> PackageRecord:
 # Of what the pages of a package are made
 
 
-def key(looks: str, wanted: Wanted, kinds: tuple[GVK, ...], packages: tuple[str, ...]) -> str:
+def key(looks: str, wanted: PackageInput, kinds: tuple[GVK, ...], packages: tuple[str, ...]) -> str:
     """Changes when the files of the package may change.
 
     `looks` is the key of templates and options. `kinds` and `packages`: whose providers the
@@ -109,7 +109,7 @@ def key(looks: str, wanted: Wanted, kinds: tuple[GVK, ...], packages: tuple[str,
 
 
 def _pieces(
-    looks: str, wanted: Wanted, kinds: tuple[GVK, ...], packages: tuple[str, ...]
+    looks: str, wanted: PackageInput, kinds: tuple[GVK, ...], packages: tuple[str, ...]
 ) -> Iterator[bytes]:
     package, providers = wanted.package, wanted.providers
     where = wanted.where
@@ -149,7 +149,7 @@ def _text(*parts: str | None) -> bytes:
 class Lookups:
     """Remembers whose providers the pages of a package name."""
 
-    def __init__(self, wanted: Wanted) -> None:
+    def __init__(self, wanted: PackageInput) -> None:
         self._kinds: _Seen[GVK] = _Seen(wanted.providers.kinds)
         self._packages: _Seen[str] = _Seen(wanted.providers.packages)
         seen = replace(wanted.providers, kinds=self._kinds, packages=self._packages)

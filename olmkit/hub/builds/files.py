@@ -25,7 +25,7 @@ from olmkit.hub.looks import pages as looks
 from olmkit.hub.looks.environment import IMAGE_POLICY, POLICY
 from olmkit.hub.news import Moment
 from olmkit.hub.package import package_pages
-from olmkit.hub.package.package_pages import Data, Part, Wanted
+from olmkit.hub.package.package_pages import Data, PackageInput, Part
 from olmkit.hub.pages import AboutPage, ErrorPage, ListPage, News, Page, Tile
 
 INDEX: Final = "index.html"
@@ -104,8 +104,8 @@ class HubFiles:
         summaries = []
         for wanted in all_pages.packages(self._sources):
             summaries.append(package_pages.summary(wanted))
-            found = self._unchanged(wanted)
-            yield from self._package(wanted) if found is None else self._kept(wanted, found)
+            found = self._find_unchanged(wanted)
+            yield from self._package(wanted) if found is None else self._reuse_files(wanted, found)
         listed: tuple[Tile, ...] = ()
         news: tuple[News, ...] | None = None
         index: Any = {}
@@ -131,7 +131,7 @@ class HubFiles:
         """Return messages about parts that cannot be shown."""
         return (*(one for source in self._sources for one in source.failures), *self.failed)
 
-    def _unchanged(self, wanted: Wanted) -> PackageRecord | None:
+    def _find_unchanged(self, wanted: PackageInput) -> PackageRecord | None:
         found = self._earlier.packages.get(wanted.path)
         if found is None:
             return None
@@ -145,7 +145,7 @@ class HubFiles:
         )
         return found if kept else None
 
-    def _kept(self, wanted: Wanted, found: PackageRecord) -> Iterator[HubFile]:
+    def _reuse_files(self, wanted: PackageInput, found: PackageRecord) -> Iterator[HubFile]:
         self._packages[wanted.path] = found
         for path in found.files:
             if path not in self._digests:
@@ -153,7 +153,7 @@ class HubFiles:
                 self._digests[path] = self._earlier.files[path]
                 yield HubFile(path, None)
 
-    def _package(self, wanted: Wanted) -> Iterator[HubFile]:
+    def _package(self, wanted: PackageInput) -> Iterator[HubFile]:
         lookups = build_record.Lookups(wanted)
         shared = _Shared(self._digests)
         own: dict[str, None] = {}
@@ -182,7 +182,7 @@ class HubFiles:
                 yield from self._file(part.path, json_bytes(part.content.value))
             case Feed():
                 look = self._look
-                data = feeds.of_package(part.path, look.title, part.content, look.base_url)
+                data = feeds.package_feed(part.path, look.title, part.content, look.base_url)
                 yield from self._file(part.path, data)
             case _:
                 self.pages += 1
@@ -254,7 +254,7 @@ def render_safely(
         return render(look, path, page, clean_links=clean_links), ""
     except Exception as error:  # data of any shape: it costs this page only
         reason = f"{type(error).__name__}: {error}"
-        return render(look, path, _unmade(reason), clean_links=clean_links), reason
+        return render(look, path, _error_page(reason), clean_links=clean_links), reason
 
 
 def shared_files(
@@ -270,9 +270,9 @@ def shared_files(
     words = json.dumps([one.words for one in tiles], ensure_ascii=False)
     found["descriptions.js"] = shared.descriptions_script(words).encode("utf-8", "replace")
     if news is None:
-        found[feeds.FILE] = feeds.of_list(look.title, tiles, look.base_url)
+        found[feeds.FILE] = feeds.list_feed(look.title, tiles, look.base_url)
     else:
-        found[feeds.FILE] = feeds.of_news(look.title, tiles, news, look.base_url)
+        found[feeds.FILE] = feeds.news_feed(look.title, tiles, news, look.base_url)
     return found
 
 
@@ -281,7 +281,7 @@ def file_of(path: str) -> str:
     return f"{path}{INDEX}" if not path or path.endswith("/") else path
 
 
-def _unmade(reason: str) -> ErrorPage:
+def _error_page(reason: str) -> ErrorPage:
     return ErrorPage(
         title="This page could not be made",
         text="The data of the catalog could not be shown.",

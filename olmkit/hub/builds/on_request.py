@@ -20,7 +20,7 @@ from olmkit.hub.builds.all_pages import Source
 from olmkit.hub.builds.files import INDEX, INDEX_DATA, Look
 from olmkit.hub.looks import files as looks
 from olmkit.hub.package import package_pages, schemas, upgrades
-from olmkit.hub.package.package_pages import Data, PackagePages, Part, Wanted
+from olmkit.hub.package.package_pages import Data, PackageInput, PackagePages, Part
 from olmkit.hub.pages import ErrorPage, ListPage, Tile
 
 Make = Callable[[], bytes]
@@ -44,8 +44,8 @@ class OnRequest:
         self._look = look
         self._packages = {one.path: one for one in all_pages.packages(sources)}
         self._pages: dict[str, PackagePages] = {}
-        self._icons: dict[str, Wanted] = {}
-        self._crds: dict[str, tuple[Wanted, Bundle]] | None = None
+        self._icons: dict[str, PackageInput] = {}
+        self._crds: dict[str, tuple[PackageInput, Bundle]] | None = None
         summaries = []
         for wanted in self._packages.values():
             found = package_pages.summary(wanted)
@@ -94,13 +94,13 @@ class OnRequest:
         if found is not None:
             return found
         if path in self._icons:
-            return partial(self._of_package, self._icons[path], path, PackagePages.icon)
+            return partial(self._package_page, self._icons[path], path, PackagePages.icon)
         if path.startswith("crd/"):
             return self._crd(path)
         parts = path.split("/")
         size = 4 if parts[0] == "c" else 2
         wanted = self._packages.get("/".join(parts[:size]) + "/")
-        return self._in_package(wanted, path) if wanted is not None else None
+        return self._find_in_package(wanted, path) if wanted is not None else None
 
     def moved(self, path: str) -> str | None:
         """Return the page for `operator/PACKAGE[/CHANNEL[/CSV]]`, an address of operatorhub.io.
@@ -126,39 +126,39 @@ class OnRequest:
         is_default = channel.name == package.default_channel
         return page if is_default else f"{page}?channel={paths.query(channel.name)}"
 
-    def _in_package(self, wanted: Wanted, path: str) -> Make | None:
+    def _find_in_package(self, wanted: PackageInput, path: str) -> Make | None:
         name, bundles = path.removeprefix(wanted.path), wanted.package.bundles
         if name == INDEX:
-            shown = upgrades.shown(wanted.package)
+            shown = upgrades.shown_bundle(wanted.package)
             if shown is None:
                 (part,) = package_pages.parts(wanted)
                 return partial(self._data, part)
-            return partial(self._of_version, wanted, shown, path)
+            return partial(self._version_page, wanted, shown, path)
         if name in _OVERVIEW:
-            return partial(self._of_package, wanted, path, PackagePages.overview)
+            return partial(self._package_page, wanted, path, PackagePages.overview)
         if name == feeds.FILE or (name in _COMPARISON and len(bundles) > 1):
             return partial(self._history, wanted, path)
         folder, _, file = name.partition("/")
         if file in _VERSION:
             for bundle in bundles.values():
                 if paths.folder(bundle.name) == folder:
-                    return partial(self._of_version, wanted, bundle, path)
+                    return partial(self._version_page, wanted, bundle, path)
         return None
 
-    def _of_version(self, wanted: Wanted, bundle: Bundle, path: str) -> bytes:
-        return self._of_package(wanted, path, lambda pages: pages.version(bundle))
+    def _version_page(self, wanted: PackageInput, bundle: Bundle, path: str) -> bytes:
+        return self._package_page(wanted, path, lambda pages: pages.version(bundle))
 
-    def _history(self, wanted: Wanted, path: str) -> bytes:
+    def _history(self, wanted: PackageInput, path: str) -> bytes:
         """Return a file that all versions are needed for."""
 
         def made(pages: PackagePages) -> Iterator[Part]:
             return chain(pages.versions(), pages.histories())
 
-        return self._of_package(wanted, path, made, is_new=True)
+        return self._package_page(wanted, path, made, is_new=True)
 
-    def _of_package(
+    def _package_page(
         self,
-        wanted: Wanted,
+        wanted: PackageInput,
         path: str,
         parts: Callable[[PackagePages], Iterable[Part]],
         *,
@@ -169,7 +169,7 @@ class OnRequest:
             if pages is None:
                 pages = PackagePages(wanted)
         except Exception as error:  # data of any shape: it costs this package only
-            return self._data(package_pages.failed(wanted, error))
+            return self._data(package_pages.failure_page(wanted, error))
         if not is_new:
             self._pages = {wanted.path: pages}  # of the last package: others need their memory
         for part in parts(pages):
@@ -182,16 +182,16 @@ class OnRequest:
         if self._crds is None:
             self._crds = dict(self._all_crds())
         found = self._crds.get(path)
-        return partial(self._of_version, *found, path) if found is not None else None
+        return partial(self._version_page, *found, path) if found is not None else None
 
-    def _all_crds(self) -> Iterator[tuple[str, tuple[Wanted, Bundle]]]:
+    def _all_crds(self) -> Iterator[tuple[str, tuple[PackageInput, Bundle]]]:
         """Yield the pages of CRDs, with a version that has them."""
         for wanted in self._packages.values():
             for bundle in wanted.package.bundles.values():
                 if _OBJECT not in outline.blob_at(bundle.place).text:
                     continue
                 try:
-                    for crd in records.of_bundle(bundle).crds.values():
+                    for crd in records.read_record(bundle).crds.values():
                         for version, _ in schemas.versions(crd):
                             path = paths.crd(schemas.digest(crd), version)
                             yield files.file_of(path), (wanted, bundle)
@@ -205,7 +205,7 @@ class OnRequest:
             case Data():
                 return files.json_bytes(part.content.value)
             case feeds.Feed():
-                return feeds.of_package(part.path, self._look.title, part.content)
+                return feeds.package_feed(part.path, self._look.title, part.content)
             case _:
                 page = part.content
                 text, _ = files.render_safely(self._look, part.path, page, clean_links=True)

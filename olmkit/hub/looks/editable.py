@@ -59,12 +59,12 @@ def manifests(variant: Variant, install: Install) -> list[Markup]:
     """Return the lines of the manifests of a variant, coloured and marked."""
     *lines, last = _lines(_PRIVATE.sub("\ufffd", variant.yaml), variant, install)
     pieces = [f"{line}\n" for line in lines] + ([last] if last else [])
-    pieces = [part for one in pieces for part in _before_mark(one, "pin")]
+    pieces = [part for one in pieces for part in _split_at_mark(one, "pin")]
     if variant.olm == "v0" and "kind: OperatorGroup" not in variant.yaml:
         # A Namespace and an OperatorGroup, for a namespace that is not the shared one.
         pieces.insert(0, _mark("place", ""))
     pin = _pin(variant, install)
-    return [Markup(_marked(str(yaml_colors.markup(one)), pin)) for one in pieces]  # noqa: S704
+    return [Markup(_render_marks(str(yaml_colors.markup(one)), pin)) for one in pieces]  # noqa: S704
 
 
 def command(variant: Variant, install: Install) -> list[Markup]:
@@ -82,30 +82,30 @@ def olmkit(variant: Variant, install: Install) -> list[Markup]:
     """Return the command of olmkit that does the same; what is optional is at its end."""
     pin = f" --version {shlex.quote(install.version)}"
     text = _PRIVATE.sub("\ufffd", variant.olmkit).replace(pin, "").replace(_MANUAL, "")
-    text = _after_word(text, "--channel", shlex.quote(install.channel), "channel")
-    text = _after_word(text, "-n", variant.namespace, "ns")
+    text = _mark_after_word(text, "--channel", shlex.quote(install.channel), "channel")
+    text = _mark_after_word(text, "-n", variant.namespace, "ns")
     for name, kind in _WATCHED.items():
         text = re.sub(rf"(?<=[=,]){name}(?![\w-])", _mark(kind, name), text)
     text += _mark("pin", "" if install.is_head else pin)
     if variant.olm == "v0":
         text += _mark("manual", "" if install.is_head else _MANUAL)
-    return _words(text, pin)
+    return _split_tokens(text, pin)
 
 
 def after(variant: Variant, install: Install) -> list[Markup]:
     """Return the commands that follow: to watch, and to approve where that is manual."""
     watch = _PRIVATE.sub("\ufffd", variant.after).partition("\n")[0]
-    watch = _after_word(watch, "-n", variant.namespace, "ns")
+    watch = _mark_after_word(watch, "-n", variant.namespace, "ns")
     if variant.olm != "v0":
-        return _words(watch)
+        return _split_tokens(watch)
     approve = f"\nkubectl -n {variant.namespace}{_APPROVE}"
-    return _words(watch + _mark("approve", "" if install.is_head else approve))
+    return _split_tokens(watch + _mark("approve", "" if install.is_head else approve))
 
 
 def removal(variant: Variant) -> list[Markup]:
     """Return the commands that remove the operator."""
     text = _PRIVATE.sub("\ufffd", variant.removal)
-    return _words(_after_word(text, "-n", variant.namespace, "ns"))
+    return _split_tokens(_mark_after_word(text, "-n", variant.namespace, "ns"))
 
 
 def _lines(text: str, variant: Variant, install: Install) -> list[str]:
@@ -156,7 +156,7 @@ def _scalar(value: str) -> str:
     return value if is_plain else "'" + value.replace("'", "''") + "'"
 
 
-def _after_word(text: str, word: str, value: str, kind: str) -> str:
+def _mark_after_word(text: str, word: str, value: str, kind: str) -> str:
     return text.replace(f"{word} {value}", f"{word} {_mark(kind, value)}")
 
 
@@ -164,19 +164,19 @@ def _mark(kind: str, text: str) -> str:
     return f"{_OPEN[kind]}{text}{_CLOSE}"
 
 
-def _before_mark(text: str, kind: str) -> list[str]:
+def _split_at_mark(text: str, kind: str) -> list[str]:
     """Return the text before the mark, and the text from it on."""
     before, opened, rest = text.partition(_OPEN[kind])
     return [before, opened + rest] if opened else [text]
 
 
-def _words(text: str, pin: str = "") -> list[Markup]:
+def _split_tokens(text: str, pin: str = "") -> list[Markup]:
     """Return the tokens of a command with the spaces after them."""
     shown = (_OPTION.sub(r"<i>\1</i>", html.escape(one)) for one in _WORD.findall(text))
-    return [Markup(_marked(one, pin)) for one in shown]  # noqa: S704
+    return [Markup(_render_marks(one, pin)) for one in shown]  # noqa: S704
 
 
-def _marked(text: str, pin: str) -> str:
+def _render_marks(text: str, pin: str) -> str:
     """Return the marks as elements. `data-text` is the `pin` that the script may write."""
     text = clean(text)
     for kind, char in _OPEN.items():

@@ -71,14 +71,14 @@ def blocks(install: Install) -> Iterator[Block]:
     )
     for block in _blocks(template):
         yield block._replace(
-            olmkit=_named(block.olmkit, install),
-            command=_named(block.command, install),
-            after=_named(block.after, install),
-            removal=_named(block.removal, install),
+            olmkit=_fill_names(block.olmkit, install),
+            command=_fill_names(block.command, install),
+            after=_fill_names(block.after, install),
+            removal=_fill_names(block.removal, install),
         )
 
 
-def _named(text: Markup, install: Install) -> Markup:
+def _fill_names(text: Markup, install: Install) -> Markup:
     # Stand-ins are only there for names without characters that HTML has to escape.
     return Markup(install.named(text))  # noqa: S704
 
@@ -99,12 +99,12 @@ def _block(variants: Sequence[Variant], install: Install) -> Block:
         return Block(first.olm == "v0", attributes, escape(clean(first.title)), first.refusal)
 
     def text(pieces: Callable[[Variant], Sequence[str]], tag: str = "u") -> Markup:
-        return _merged(variants, [pieces(one) for one in variants], tag)
+        return _merge(variants, [pieces(one) for one in variants], tag)
 
     return Block(
         is_v0=first.olm == "v0",
         attributes=attributes,
-        title=text(lambda one: _words(one.title)),
+        title=text(lambda one: _split_words(one.title)),
         refusal=(),
         text=text(lambda one: [escape(clean(one.text))] if one.text else []),
         notes=text(_notes, "div"),
@@ -115,7 +115,7 @@ def _block(variants: Sequence[Variant], install: Install) -> Block:
     )
 
 
-def _words(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     return [escape(one) for one in clean(text).replace(" ", "\0 ").split("\0")]
 
 
@@ -123,7 +123,7 @@ def _notes(variant: Variant) -> list[str]:
     return [Markup('<div class="note"><p>{}</p></div>').format(code(one)) for one in variant.notes]
 
 
-def _merged(variants: Sequence[Variant], texts: Sequence[Sequence[str]], tag: str) -> Markup:
+def _merge(variants: Sequence[Variant], texts: Sequence[Sequence[str]], tag: str) -> Markup:
     """Merge several texts; parts of some variants only are in an element with their choices."""
     pieces: list[_Piece] = []
     for place, text in enumerate(texts):

@@ -34,16 +34,16 @@ def markup(text: str) -> Markup:
 
 
 def _line(line: str) -> str:
-    return _short_line(line) if len(line) <= _REMEMBERED else _colored(line)
+    return _short_line(line) if len(line) <= _REMEMBERED else _color(line)
 
 
 @lru_cache(maxsize=8192)
 def _short_line(line: str) -> str:
     """Return the cached markup of a line, since examples share most of their lines."""
-    return _colored(line)
+    return _color(line)
 
 
-def _colored(line: str) -> str:
+def _color(line: str) -> str:
     if line.lstrip().startswith("#"):
         return f"<s>{html.escape(line)}</s>"
     found = _KEY.match(line)

@@ -38,7 +38,7 @@ def contents(record: Record, examples: Examples) -> Mapping[GVK, str]:
         crd = crds.get(name)
         parts = [
             described,
-            list(_of_kind(kind, examples)),
+            list(_find_examples(kind, examples)),
             schemas.digest(crd) if crd is not None else "",
             name in internal,
         ]
@@ -46,7 +46,7 @@ def contents(record: Record, examples: Examples) -> Mapping[GVK, str]:
     return found
 
 
-def of_record(
+def describe_apis(
     record: Record, examples: Examples, same: Mapping[GVK, Link] = _NONE
 ) -> tuple[Api, ...]:
     """Return the APIs of the bundle; for those equal to another version's, the name only."""
@@ -115,11 +115,11 @@ def _descriptors(described: Mapping[str, Any]) -> Iterator[Descriptor]:
 
 
 def _examples(found: GVK, examples: Examples) -> Iterator[Example]:
-    for one in _of_kind(found, examples):
+    for one in _find_examples(found, examples):
         yield Example(name=objects.name(one), yaml=documents.dump(one).decode())
 
 
-def _of_kind(found: GVK, examples: Examples) -> Iterator[Manifest]:
+def _find_examples(found: GVK, examples: Examples) -> Iterator[Manifest]:
     wanted = f"{found.group}/{found.version}" if found.group else found.version
     for one in examples.objects:
         if objects.kind(one) == found.kind and text(one.get("apiVersion")) == wanted:

@@ -73,7 +73,7 @@ def facts(
     """Return the facts of a version. `crd_page` gives the page of a CRD, by its path."""
     found: dict[tuple[int, str], str] = {}
     if summary is not None:
-        for area, key, value in _of_summary(record, summary):
+        for area, key, value in _summary_facts(record, summary):
             found[_ORDER.index(area), key] = value
     for name in channels:
         found[_ORDER.index(Area.CATALOG), f"channel {name}"] = ""
@@ -86,7 +86,7 @@ def facts(
     return frozenset(Fact(area, key, value) for (area, key), value in found.items())
 
 
-def _of_summary(record: Record, found: BundleSummary) -> Iterator[tuple[Area, str, str]]:
+def _summary_facts(record: Record, found: BundleSummary) -> Iterator[tuple[Area, str, str]]:
     for crd in record.crds.values():
         yield Area.CRDS, objects.name(crd), _digest(crd)
     for api in found.provided:
@@ -94,14 +94,14 @@ def _of_summary(record: Record, found: BundleSummary) -> Iterator[tuple[Area, st
     for api in found.required:
         yield Area.APIS, f"requires {_kind(api)}", ""
     for target, verbs in grants.atoms(found.grants).items():
-        yield Area.PERMISSIONS, f"may use {target}", grants.in_words(verbs)
+        yield Area.PERMISSIONS, f"may use {target}", grants.describe_verbs(verbs)
     for account in found.accounts:
         yield Area.PERMISSIONS, f"runs as the service account {account}", ""
     for mode in found.install_modes:
         yield Area.INSTALLATION, f"install mode {mode}", ""
     yield Area.INSTALLATION, "minimum version of Kubernetes", found.min_kube_version or "any"
-    yield from _of_workloads(found)
-    yield from _of_images(found.images)
+    yield from _workload_facts(found)
+    yield from _image_facts(found.images)
     for entry in (*found.dependencies, *found.properties):
         value = json_text.compact(entry.value).decode("utf-8", "replace")
         yield Area.DEPENDENCIES, f"{entry.type} {_short(value)}", ""
@@ -119,7 +119,7 @@ def _of_summary(record: Record, found: BundleSummary) -> Iterator[tuple[Area, st
         yield Area.DESCRIPTIONS, f"annotation {key}", _short(value)
 
 
-def _of_workloads(found: BundleSummary) -> Iterator[tuple[Area, str, str]]:
+def _workload_facts(found: BundleSummary) -> Iterator[tuple[Area, str, str]]:
     for one in found.workloads:
         copies = "1 replica" if one.replicas == 1 else f"{one.replicas} replicas"
         value = f"{copies}; account {one.account}; containers {', '.join(one.containers)}"
@@ -133,7 +133,7 @@ def _of_workloads(found: BundleSummary) -> Iterator[tuple[Area, str, str]]:
         yield Area.WEBHOOKS, f"{hook.type} {hook.name}", _short(value)
 
 
-def _of_images(listed: Iterable[UsedImage]) -> Iterator[tuple[Area, str, str]]:
+def _image_facts(listed: Iterable[UsedImage]) -> Iterator[tuple[Area, str, str]]:
     for one in listed:
         for place in one.places:
             if place == "relatedImages/":

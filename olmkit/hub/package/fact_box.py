@@ -34,7 +34,7 @@ _TEXT: Final = 500  # characters of an item
 _MOST: Final = 20  # items of a list
 
 
-def of_record(record: Record, lifecycle: Mapping[str, Any]) -> Iterator[Fact]:
+def list_facts(record: Record, lifecycle: Mapping[str, Any]) -> Iterator[Fact]:
     """Return the facts in their order. `lifecycle` is the package's lifecycle blob."""
     notes = record.annotations
     yield Fact(label="Categories", items=_items(stated.categories(record)))
@@ -71,7 +71,7 @@ def of_record(record: Record, lifecycle: Mapping[str, Any]) -> Iterator[Fact]:
     yield Fact(label="Keywords", items=_items(stated.keywords(record)))
     for label, key in _ANNOTATIONS:
         if notes.get(key, "").strip():
-            yield Fact(label=label, items=tuple(_listed(notes[key])))
+            yield Fact(label=label, items=tuple(_parse_items(notes[key])))
     if notes.get("certified", "").strip().lower() not in ("", "true", "false"):
         yield Fact(label="Certified", items=(Item(text=notes["certified"]),))
     yield from _lifecycle(record, lifecycle)
@@ -96,7 +96,7 @@ def _platforms(record: Record, of: str, assumed: str) -> tuple[Item, ...]:
     return _items(found) if found else (Item(text=assumed, note="assumed"),)
 
 
-def _listed(written: str) -> Iterator[Item]:
+def _parse_items(written: str) -> Iterator[Item]:
     """Yield the items of a list in JSON or YAML; a text that is not one is an item itself."""
     try:
         found: Any = documents.load_yaml(written[:_LONGEST].encode("utf-8", "replace"), "").value

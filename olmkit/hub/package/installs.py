@@ -87,7 +87,7 @@ class Where:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Wanted:
+class _InstallInput:
     """What the instructions are made of: equal for most versions and many packages.
 
     `bundle`, `version`, `package` and `channel` are names or their stand-ins. `suggested` and
@@ -107,7 +107,7 @@ class _Wanted:
     has_manifests: bool
 
 
-def of_record(
+def build_instructions(
     record: Record, package: str, channel: Channel | None, head: str, where: Where
 ) -> Install:
     """Return the instructions. `head`: the bundle that OLM chooses without a version."""
@@ -118,14 +118,14 @@ def of_record(
             notes=("The name of the package or channel is not valid, so OLM cannot install it.",)
         )
     suggested, note = stated.namespace(record)
-    written = stand_ins(record.bundle.name, record.version, package, channel.name)
+    written = placeholders(record.bundle.name, record.version, package, channel.name)
     if record.has_manifests:  # the names of their roles depend on that of the package
         written = (*written[:2], package, written[3])
     bundle, version, named, of = written
     refusal = refusal_of_v1(record)
     place = suggested or install_objects.namespace(_label(named))
     account = () if refusal else _account(record, named, objects.name(place))
-    wanted = _Wanted(
+    wanted = _InstallInput(
         bundle=bundle,
         version=version,
         package=named,
@@ -162,7 +162,9 @@ def of_record(
     )
 
 
-def stand_ins(bundle: str, version: str, package: str, channel: str) -> tuple[str, str, str, str]:
+def placeholders(
+    bundle: str, version: str, package: str, channel: str
+) -> tuple[str, str, str, str]:
     """Return the stand-ins of the names that need quotes nowhere; else the names."""
     if _PLAIN_BUNDLE.fullmatch(bundle) and _PLAIN_VERSION.fullmatch(version):
         bundle, version = STAND_INS[:2]
@@ -174,7 +176,7 @@ def stand_ins(bundle: str, version: str, package: str, channel: str) -> tuple[st
 
 
 @lru_cache(maxsize=128)
-def _templates(wanted: _Wanted) -> tuple[Variant, ...]:
+def _templates(wanted: _InstallInput) -> tuple[Variant, ...]:
     """Return the variants: some milliseconds, so once for the versions that have the same ones."""
     return (*_variants_of_v0(wanted), *_variants_of_v1(wanted))
 
@@ -188,7 +190,7 @@ def _picker(name: str, title: str, choices: Iterable[tuple[str, str]]) -> Picker
     return Picker(name=name, title=title, choices=made)
 
 
-def _notes(wanted: _Wanted, note: str) -> Iterator[str]:
+def _notes(wanted: _InstallInput, note: str) -> Iterator[str]:
     if note:
         yield note
     if not wanted.modes:
@@ -200,17 +202,17 @@ def _notes(wanted: _Wanted, note: str) -> Iterator[str]:
         )
 
 
-def _variants_of_v0(wanted: _Wanted) -> Iterator[Variant]:
+def _variants_of_v0(wanted: _InstallInput) -> Iterator[Variant]:
     for mode in _WIDEST:
         if mode in wanted.modes:
             for platform in _PLATFORMS:
                 yield _variant_of_v0(wanted, platform, mode)
 
 
-def _variant_of_v0(wanted: _Wanted, platform: str, mode: str) -> Variant:
+def _variant_of_v0(wanted: _InstallInput, platform: str, mode: str) -> Variant:
     title, shared, marketplace = _PLATFORMS[platform]
     place, made = _namespace(wanted, mode, shared)
-    named = _watched(mode, place, wanted.modes)
+    named = _watched_mode(mode, place, wanted.modes)
     catalog = SubscribedCatalog(
         name=wanted.where.name,
         namespace=wanted.where.namespace or marketplace,
@@ -251,13 +253,13 @@ def _variant_of_v0(wanted: _Wanted, platform: str, mode: str) -> Variant:
         yaml=text,
         command=_apply(text),
         olmkit=_olmkit(wanted, place, named, catalog),
-        after=_after(place, is_head=wanted.is_head),
+        after=_next_commands(place, is_head=wanted.is_head),
         removal=_removal(wanted, place),
         namespace=place,
     )
 
 
-def _namespace(wanted: _Wanted, mode: str, shared: str) -> tuple[str, tuple[Manifest, ...]]:
+def _namespace(wanted: _InstallInput, mode: str, shared: str) -> tuple[str, tuple[Manifest, ...]]:
     """Return the name of the namespace, and the Namespace that is to be created."""
     suggested = json.loads(wanted.suggested) if wanted.suggested else None
     if suggested is not None and objects.name(suggested) != shared:
@@ -268,7 +270,7 @@ def _namespace(wanted: _Wanted, mode: str, shared: str) -> tuple[str, tuple[Mani
     return place, (install_objects.namespace(place),)
 
 
-def _watched(mode: str, place: str, supported: Sequence[str]) -> Mode:
+def _watched_mode(mode: str, place: str, supported: Sequence[str]) -> Mode:
     if mode == "SingleNamespace":
         return Mode(type=mode, namespaces=("my-namespace",))
     if mode == "MultiNamespace":
@@ -290,7 +292,7 @@ def _apply(text: str) -> str:
     return f"kubectl apply -f - <<'{delimiter}'\n{text}{delimiter}"
 
 
-def _olmkit(wanted: _Wanted, place: str, mode: Mode, catalog: SubscribedCatalog) -> str:
+def _olmkit(wanted: _InstallInput, place: str, mode: Mode, catalog: SubscribedCatalog) -> str:
     parts = ["olmkit", "install", wanted.package, "--catalog", catalog.image or catalog.name]
     if not catalog.image:
         parts += ["--catalog-namespace", catalog.namespace]
@@ -300,7 +302,7 @@ def _olmkit(wanted: _Wanted, place: str, mode: Mode, catalog: SubscribedCatalog)
     return shlex.join(parts)
 
 
-def _after(place: str, *, is_head: bool) -> str:
+def _next_commands(place: str, *, is_head: bool) -> str:
     watch = f"kubectl -n {place} get csv,subscription,installplan"
     if is_head:
         return watch
@@ -308,7 +310,7 @@ def _after(place: str, *, is_head: bool) -> str:
     return f"{watch}\nkubectl -n {place} patch installplan NAME --type merge -p {patch}"
 
 
-def _removal(wanted: _Wanted, place: str) -> str:
+def _removal(wanted: _InstallInput, place: str) -> str:
     bundle = shlex.quote(f"csv/{wanted.bundle}")
     return f"kubectl -n {place} delete subscription/{wanted.package} {bundle}"
 
@@ -317,7 +319,7 @@ def refusal_of_v1(record: Record) -> tuple[str, ...]:
     """Return why OLM v1 does not install the bundle, as far as the catalog says."""
     found = []
     try:
-        support.check(preview.of_csv(record.csv, record.manifests))
+        support.check(preview.preview_csv(record.csv, record.manifests))
     except InputError as error:
         found.append(_sentence(error.message))
     present = [one for one in _V1_REFUSING if one in record.bundle.properties.order]
@@ -332,7 +334,7 @@ def _sentence(message: str) -> str:
     return message[:1].upper() + message[1:] + "."
 
 
-def _variants_of_v1(wanted: _Wanted) -> Iterator[Variant]:
+def _variants_of_v1(wanted: _InstallInput) -> Iterator[Variant]:
     if wanted.refusal:
         yield Variant(olm="v1", title="OLM v1", refusal=wanted.refusal)
         return
@@ -358,7 +360,9 @@ def _installer(package: str) -> str:
     return f"{package}-installer"
 
 
-def _variant_of_v1(wanted: _Wanted, request: ExtensionRequest, namespace: Manifest) -> Variant:
+def _variant_of_v1(
+    wanted: _InstallInput, request: ExtensionRequest, namespace: Manifest
+) -> Variant:
     listed: list[Manifest] = [namespace]
     title = "OLM v1"
     notes: tuple[str, ...] = ()
@@ -393,7 +397,7 @@ def _account(record: Record, package: str, namespace: str) -> tuple[Manifest, ..
     """Return the service account: with what the bundle needs, else with all permissions."""
     needs = permissions_of_v1.ExtensionPermissions(cluster=(), local=(), granted=())
     if record.has_manifests:
-        needs = permissions_of_v1.needed(record.manifests, extension=package)
+        needs = permissions_of_v1.required_permissions(record.manifests, extension=package)
     made = permissions_of_v1.account_objects(
         needs,
         account=_installer(package),

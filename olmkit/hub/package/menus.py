@@ -18,7 +18,7 @@ from olmkit.hub.pages import ChannelChoice, Menus, VersionChoice
 FILE: Final = "menus.js"
 
 
-def of_package(package: Package, base: str, members: Mapping[str, tuple[Channel, ...]]) -> Menus:
+def build_menus(package: Package, base: str, members: Mapping[str, tuple[Channel, ...]]) -> Menus:
     """Return the menus, without channels without a head; `members`: channels by bundle."""
     channels = []
     for channel in upgrades.channels(package):

@@ -53,7 +53,7 @@ _KEPT: Final = 8  # bundles that are kept, since the next ones replace them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class PackageInput:
     """A package, and what its pages need to know of the site.
 
     `base` is empty or the folder of its catalog; `many`: the site has several catalogs. `unread`:
@@ -103,36 +103,36 @@ class Part(NamedTuple):
     failure: str = ""
 
 
-def summary(wanted: Wanted) -> Summary:
+def summary(wanted: PackageInput) -> Summary:
     """Return the data for lists and pages of kinds, from the package page's bundle."""
     package = wanted.package
-    shown = upgrades.shown(package)
+    shown = upgrades.shown_bundle(package)
     if shown is None:
         text = f"{wanted.catalog}: package {package.name} has no bundle"
         note = ReportItem(kind="note", text=text)
         return Summary(tile=_bare_tile(wanted), notes=(note,), kinds={})
     try:
-        record = records.of_bundle(shown)
-        shared = _shared(wanted, record)
+        record = records.read_record(shown)
+        shared = _shared_data(wanted, record)
         return Summary(tile=_tile(record, shared, wanted), kinds=_kinds(record, shared, wanted))
     except Exception as error:  # data of any shape: it costs this package only
-        failure = failed(wanted, error).failure
+        failure = failure_page(wanted, error).failure
         return Summary(tile=_bare_tile(wanted), kinds={}, failure=failure)
 
 
-def parts(wanted: Wanted, known: Container[str] = ()) -> Iterator[Part]:
+def parts(wanted: PackageInput, known: Container[str] = ()) -> Iterator[Part]:
     """Yield all files of the package, without those of CRDs that are `known`.
 
     What cannot be made has an error page with a `failure`.
     """
     package = wanted.package
-    if upgrades.shown(package) is None:
+    if upgrades.shown_bundle(package) is None:
         yield Part(wanted.path, ErrorPage(title=package.name, text=_EMPTY))
         return
     try:
         pages = PackagePages(wanted, known)
     except Exception as error:  # data of any shape: it costs this package only
-        yield failed(wanted, error)
+        yield failure_page(wanted, error)
         return
     yield from pages.icon()
     yield from pages.versions()
@@ -140,10 +140,10 @@ def parts(wanted: Wanted, known: Container[str] = ()) -> Iterator[Part]:
     yield from pages.overview()
 
 
-def failed(wanted: Wanted, error: Exception) -> Part:
+def failure_page(wanted: PackageInput, error: Exception) -> Part:
     """Return the page of a package that cannot be made."""
     name = wanted.package.name
-    return _failed(wanted.path, name, f"{wanted.catalog}: package {name}", error)
+    return _failure_part(wanted.path, name, f"{wanted.catalog}: package {name}", error)
 
 
 class PackagePages:
@@ -152,19 +152,19 @@ class PackagePages:
     Raises any error if the shown bundle cannot be read, and `InputError` if there is none.
     """
 
-    def __init__(self, wanted: Wanted, known: Container[str] = ()) -> None:
-        shown = upgrades.shown(wanted.package)
+    def __init__(self, wanted: PackageInput, known: Container[str] = ()) -> None:
+        shown = upgrades.shown_bundle(wanted.package)
         if shown is None:
             raise InputError(_EMPTY.rstrip("."))
         self._wanted = wanted
         self._shown = shown
-        self._first = records.of_bundle(shown)
-        self._shared = _shared(wanted, self._first, is_whole=True)
+        self._first = records.read_record(shown)
+        self._shared = _shared_data(wanted, self._first, is_whole=True)
         self._versions = _Versions(wanted, self._shared, known)
         self._name = stated.display_name(self._first, wanted.package.name)
 
     def icon(self) -> Iterator[Part]:
-        found = icons.of_package(self._shared.fields, self._first.csv)
+        found = icons.package_icon(self._shared.fields, self._first.csv)
         if found is not None:
             yield Part(*found)
 
@@ -181,9 +181,9 @@ class PackagePages:
             yield from self._versions.parts(bundle)
         except Exception as error:
             where = f"{wanted.catalog}: package {package.name}, bundle {bundle.name}"
-            yield _failed(path, bundle.name, where, error)
+            yield _failure_part(path, bundle.name, where, error)
             if bundle is self._shown:
-                yield Part(wanted.path, _failed(path, package.name, where, error).content)
+                yield Part(wanted.path, _failure_part(path, package.name, where, error).content)
 
     def histories(self) -> Iterator[Part]:
         """Yield the comparison and the feed, of the `versions` that were made before."""
@@ -213,7 +213,7 @@ class PackagePages:
         yield Part(f"{wanted.path}package.json", Data(_package_data(package, self._first)))
 
 
-def _pictures(wanted: Wanted, first: Record) -> Iterator[Part]:
+def _pictures(wanted: PackageInput, first: Record) -> Iterator[Part]:
     """Yield the whole upgrade graph in each format, and the badge."""
     package = wanted.package
     graph = paths.graph(wanted.base, package.name)
@@ -226,7 +226,7 @@ def _pictures(wanted: Wanted, first: Record) -> Iterator[Part]:
     yield Part(f"{wanted.path}badge.svg", badge.svg(package.name, first.version).encode())
 
 
-def _failed(path: str, title: str, where: str, error: Exception) -> Part:
+def _failure_part(path: str, title: str, where: str, error: Exception) -> Part:
     words = error.message if isinstance(error, OlmkitError) else f"{type(error).__name__}: {error}"
     page = ErrorPage(
         title=title, text=f"This page of {title} could not be made.", details=words[:2000]
@@ -234,11 +234,11 @@ def _failed(path: str, title: str, where: str, error: Exception) -> Part:
     return Part(path, page, f"{where}: {words[:500]}")
 
 
-def _shared(wanted: Wanted, first: Record, *, is_whole: bool = False) -> Shared:
+def _shared_data(wanted: PackageInput, first: Record, *, is_whole: bool = False) -> Shared:
     """Return the common data of the package's pages; upgrades only if `is_whole`."""
     package = wanted.package
     fields = records.package_fields(package)
-    icon = icons.of_package(fields, first.csv)
+    icon = icons.package_icon(fields, first.csv)
     members = upgrades.members(package)
     return Shared(
         package=package,
@@ -252,21 +252,21 @@ def _shared(wanted: Wanted, first: Record, *, is_whole: bool = False) -> Shared:
         providers=wanted.providers,
         unread=wanted.unread,
         lifecycle=wanted.lifecycle,
-        kinds=frozenset(one.href for one in apis.of_record(first, stated.Examples())),
-        menus=menus.of_package(package, wanted.base, members) if is_whole else None,
+        kinds=frozenset(one.href for one in apis.describe_apis(first, stated.Examples())),
+        menus=menus.build_menus(package, wanted.base, members) if is_whole else None,
     )
 
 
 class _Versions:
     """Makes the files of versions, from the newest to the oldest."""
 
-    def __init__(self, wanted: Wanted, shared: Shared, known: Container[str]) -> None:
+    def __init__(self, wanted: PackageInput, shared: Shared, known: Container[str]) -> None:
         self.compared = Facts()
         self.entries: list[Entry] = []
         self._wanted = wanted
         self._shared = shared
         self._known = known
-        self._record = lru_cache(maxsize=_KEPT)(records.of_bundle)
+        self._record = lru_cache(maxsize=_KEPT)(records.read_record)
         self._read = lru_cache(maxsize=_KEPT)(lambda one: contents(self._record(one)))
         self._same = _SameApis(wanted, self._record)
         # Of the last version only: the fields of many versions would fill the memory.
@@ -276,7 +276,7 @@ class _Versions:
         shared = self._shared
         found = self._read(bundle)
         record = found.record
-        replaced = _before(bundle, shared)
+        replaced = _find_replaced(bundle, shared)
         changes = compare(self._read(replaced), found) if replaced is not None else None
         same = self._same.of(bundle)
         page = operators.page(record, changes, shared, is_first=False, same=same)
@@ -290,7 +290,7 @@ class _Versions:
         of = (channel.name for channel in shared.members.get(bundle.name, ()))
         compared = comparison.facts(record, found.summary, of, self._crds.get)
         self.compared.add(bundle.name, compared)
-        if bundle is upgrades.shown(shared.package):
+        if bundle is upgrades.shown_bundle(shared.package):
             first = operators.page(record, changes, shared, is_first=True)
             yield Part(self._wanted.path, first)
 
@@ -323,7 +323,7 @@ class _Versions:
 class _SameApis:
     """Where the contents of an API are: on the page of the newest version that has them."""
 
-    def __init__(self, wanted: Wanted, read: Callable[[Bundle], Record]) -> None:
+    def __init__(self, wanted: PackageInput, read: Callable[[Bundle], Record]) -> None:
         self._wanted = wanted
         self._read = read
         self._listed = upgrades.bundles(wanted.package)
@@ -364,8 +364,8 @@ def _comparison(found: Facts, shared: Shared, display_name: str) -> Iterator[Par
     path = paths.compare(base, package.name)
     file = f"{path}facts.js"
     yield Part(file, comparison.script(found.data()).encode("utf-8", "replace"))
-    newest = upgrades.shown(package) or listed[0]
-    before = _before(newest, shared) or next(one for one in listed if one is not newest)
+    newest = upgrades.shown_bundle(package) or listed[0]
+    before = _find_replaced(newest, shared) or next(one for one in listed if one is not newest)
     page = ComparePage(
         name=package.name,
         display_name=display_name,
@@ -386,7 +386,7 @@ def _comparison(found: Facts, shared: Shared, display_name: str) -> Iterator[Par
     yield Part(path, page)
 
 
-def _before(bundle: Bundle, shared: Shared) -> Bundle | None:
+def _find_replaced(bundle: Bundle, shared: Shared) -> Bundle | None:
     """Return the replaced bundle, from the first channel that has it."""
     for channel in shared.members.get(bundle.name, ()):
         found = shared.package.bundles.get(channel.entries[bundle.name].replaces)
@@ -395,13 +395,15 @@ def _before(bundle: Bundle, shared: Shared) -> Bundle | None:
     return None
 
 
-def _kinds(record: Record, shared: Shared, wanted: Wanted) -> Mapping[tuple[str, str], Provider]:
+def _kinds(
+    record: Record, shared: Shared, wanted: PackageInput
+) -> Mapping[tuple[str, str], Provider]:
     """Return the provided kinds of all versions; the shown version takes precedence."""
     package = shared.package
     by_kind: dict[tuple[str, str], list[ApiVersion]] = {}
     crds = {
         (found.group, found.kind, found.version): found.schema_href
-        for found in apis.of_record(record, stated.Examples())
+        for found in apis.describe_apis(record, stated.Examples())
     }
     for kind in dict.fromkeys((*apis.kinds(record), *(GVK(g, v, k) for g, k, v in crds))):
         href = crds.get((kind.group, kind.kind, kind.version), "")
@@ -410,7 +412,7 @@ def _kinds(record: Record, shared: Shared, wanted: Wanted) -> Mapping[tuple[str,
         )
 
     def provider(key: tuple[str, str]) -> Provider:
-        of = upgrades.provided(package).get(key, ())
+        of = upgrades.bundles_by_kind(package).get(key, ())
         is_shown = key in by_kind
         newest = record.bundle if is_shown else of[0]
         versions = dict.fromkeys(
@@ -424,14 +426,14 @@ def _kinds(record: Record, shared: Shared, wanted: Wanted) -> Mapping[tuple[str,
             api_versions=tuple(
                 by_kind[key] if is_shown else (ApiVersion(label=one) for one in versions)
             ),
-            others=_others(of),
+            others=_list_versions(of),
         )
 
-    keys = dict.fromkeys((*by_kind, *upgrades.provided(package)))
+    keys = dict.fromkeys((*by_kind, *upgrades.bundles_by_kind(package)))
     return {key: provider(key) for key in keys}
 
 
-def _others(of: Sequence[Bundle]) -> str:
+def _list_versions(of: Sequence[Bundle]) -> str:
     """Return a text with the versions that provide a kind; `of` has the newest first."""
     if len(of) < 2:
         return ""
@@ -442,7 +444,7 @@ def _others(of: Sequence[Bundle]) -> str:
 # The list
 
 
-def _tile(record: Record, shared: Shared, wanted: Wanted) -> Tile:
+def _tile(record: Record, shared: Shared, wanted: PackageInput) -> Tile:
     package = shared.package
     provider, _ = stated.provider(record)
     capability, level = stated.capability(record)
@@ -474,7 +476,7 @@ def _tile(record: Record, shared: Shared, wanted: Wanted) -> Tile:
         capability=capability,
         v1=is_v1,
         facets=tuple((name, values) for name, values in facets.items() if values),
-        words=operators.words(record, shared.fields),
+        words=operators.search_text(record, shared.fields),
         alternative_name=record.annotations.get("artifacthub.io/alternativeName", ""),
         keywords=stated.keywords(record),
         kinds=tuple(dict.fromkeys(kind.kind for kind in apis.kinds(record))),
@@ -484,7 +486,7 @@ def _tile(record: Record, shared: Shared, wanted: Wanted) -> Tile:
     )
 
 
-def _bare_tile(wanted: Wanted) -> Tile:
+def _bare_tile(wanted: PackageInput) -> Tile:
     package = wanted.package
     return Tile(
         href=wanted.path,
@@ -529,7 +531,7 @@ def _package_data(package: Package, first: Record) -> Mapping[str, Any]:
                         "skipRange": entry.skip_range,
                         "deprecation": entry.bundle.deprecation if entry.bundle else None,
                     }
-                    for entry in links.by_descending_version(channel.entries)
+                    for entry in links.sort_by_version(channel.entries)
                 ],
             }
             for channel in upgrades.channels(package)

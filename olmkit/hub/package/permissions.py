@@ -25,32 +25,32 @@ OF_OLM: Final = (
 )
 
 
-def of_record(record: Record) -> tuple[Permissions, ...] | None:
+def list_permissions(record: Record) -> tuple[Permissions, ...] | None:
     """By service account; None when the catalog does not carry the permissions."""
     if not record.has_manifests:
         return None
     found: dict[str, list[Grant]] = {}
-    for grant in (*grants.of_csv(record.csv), *grants.of_roles(record.manifests)):
+    for grant in (*grants.csv_grants(record.csv), *grants.role_grants(record.manifests)):
         found.setdefault(grant.account or "default", []).append(grant)
-    return tuple(_of_account(account, listed) for account, listed in sorted(found.items()))
+    return tuple(_account_permissions(account, listed) for account, listed in sorted(found.items()))
 
 
-def _of_account(account: str, listed: list[Grant]) -> Permissions:
+def _account_permissions(account: str, listed: list[Grant]) -> Permissions:
     notable: list[Permission] = []
     others: list[Permission] = []
     for target, verbs in grants.atoms(listed).items():
         reason = _reason(target, verbs)
-        made = Permission(text=f"may {_words(verbs)} {target}", reason=reason)
+        made = Permission(text=f"may {_describe_verbs(verbs)} {target}", reason=reason)
         (notable if reason else others).append(made)
     return Permissions(
         account=account,
-        notable=_limited(notable),
-        others=_limited(others),
+        notable=_limit(notable),
+        others=_limit(others),
         raw=documents.dump_all(_rules(listed)[:_SHOWN]).decode(),
     )
 
 
-def _limited(listed: list[Permission]) -> tuple[Permission, ...]:
+def _limit(listed: list[Permission]) -> tuple[Permission, ...]:
     left = len(listed) - _SHOWN
     if left <= 0:
         return tuple(listed)
@@ -75,16 +75,16 @@ def _some(key: str, values: tuple[str, ...]) -> dict[str, list[str]]:
     return {key: list(values)} if values else {}
 
 
-def _words(verbs: Iterable[str]) -> str:
+def _describe_verbs(verbs: Iterable[str]) -> str:
     """`read`, `read and change`, `do anything with`."""
     given = frozenset(verbs)
     if "*" in given:
         return "do anything with"
-    listed = list(_folded(given))
+    listed = list(_fold_verbs(given))
     return listed[0] if len(listed) == 1 else f"{', '.join(listed[:-1])} and {listed[-1]}"
 
 
-def _folded(verbs: frozenset[str]) -> Iterator[str]:
+def _fold_verbs(verbs: frozenset[str]) -> Iterator[str]:
     left = verbs
     for whole, word in ((_READ, "read"), (_CHANGE, "change")):
         if whole <= left:

@@ -28,7 +28,7 @@ _Given = TypeVar("_Given")
 _Found = TypeVar("_Found")
 
 
-def _remembered(function: Callable[[_Given], _Found]) -> Callable[[_Given], _Found]:
+def _cache_results(function: Callable[[_Given], _Found]) -> Callable[[_Given], _Found]:
     """Keep the last results: all pages of a package need the same."""
     kept: dict[int, tuple[_Given, _Found]] = {}
 
@@ -45,7 +45,7 @@ def _remembered(function: Callable[[_Given], _Found]) -> Callable[[_Given], _Fou
     return remembering
 
 
-@_remembered
+@_cache_results
 def default_channel(package: Package) -> tuple[Channel | None, str]:
     """Return the default channel, else the one with the highest head; and a note in that case."""
     found = package.channels.get(package.default_channel)
@@ -60,16 +60,16 @@ def default_channel(package: Package) -> tuple[Channel | None, str]:
     )
 
 
-@_remembered
+@_cache_results
 def head(channel: Channel) -> Entry | None:
     """Return the head to show; of several, or in a cycle, the highest version."""
     names = links.heads(channel) or tuple(channel.entries)
     found = {name: channel.entries[name] for name in names if channel.entries[name].bundle}
-    ordered = links.by_descending_version(found or dict(channel.entries))
+    ordered = links.sort_by_version(found or dict(channel.entries))
     return ordered[0] if ordered else None
 
 
-@_remembered
+@_cache_results
 def head_note(channel: Channel) -> str:
     """Return the problem with the heads of a channel; empty if it has exactly one."""
     found = links.heads(channel)
@@ -87,7 +87,7 @@ def head_note(channel: Channel) -> str:
     )
 
 
-@_remembered
+@_cache_results
 def channels(package: Package) -> tuple[Channel, ...]:
     """Return the default channel first, then by the version of the head, then by name."""
 
@@ -100,7 +100,7 @@ def channels(package: Package) -> tuple[Channel, ...]:
     return tuple(sorted(by_head, key=lambda one: one.name != package.default_channel))
 
 
-def shown(package: Package) -> Bundle | None:
+def shown_bundle(package: Package) -> Bundle | None:
     """Return the bundle of the package's page: the head of its default channel."""
     channel, _ = default_channel(package)
     found = head(channel) if channel is not None else None
@@ -110,13 +110,13 @@ def shown(package: Package) -> Bundle | None:
     return ordered[0] if ordered else None
 
 
-@_remembered
+@_cache_results
 def first_of_v1(package: Package) -> Bundle | None:
     """Return the bundle that OLM v1 installs if no channel is requested."""
     return next(iter(upgrades.offers_of_v1(package, UpgradeQuery())), None)
 
 
-@_remembered
+@_cache_results
 def bundles(package: Package) -> tuple[Bundle, ...]:
     """Return all bundles, the highest version first, those without a version last, by name."""
     by_name = sorted(package.bundles.values(), key=lambda one: one.name)
@@ -129,8 +129,8 @@ def bundles(package: Package) -> tuple[Bundle, ...]:
     )
 
 
-@_remembered
-def provided(package: Package) -> Mapping[tuple[str, str], tuple[Bundle, ...]]:
+@_cache_results
+def bundles_by_kind(package: Package) -> Mapping[tuple[str, str], tuple[Bundle, ...]]:
     """Return the bundles that state to provide a kind, by its group and name, the newest first."""
     found: dict[tuple[str, str], dict[str, Bundle]] = {}
     for bundle in bundles(package):
@@ -139,7 +139,7 @@ def provided(package: Package) -> Mapping[tuple[str, str], tuple[Bundle, ...]]:
     return {key: tuple(listed.values()) for key, listed in found.items()}
 
 
-@_remembered
+@_cache_results
 def members(package: Package) -> Mapping[str, tuple[Channel, ...]]:
     """Return the channels of each bundle or entry."""
     found: dict[str, list[Channel]] = {}
@@ -149,11 +149,11 @@ def members(package: Package) -> Mapping[str, tuple[Channel, ...]]:
     return {name: tuple(listed) for name, listed in found.items()}
 
 
-@_remembered
-def stranded(channel: Channel) -> frozenset[str]:
+@_cache_results
+def stranded_bundles(channel: Channel) -> frozenset[str]:
     """Return the bundles without an upgrade path to the head; empty for an invalid channel."""
     try:
-        return upgrades.stranded(channel)
+        return upgrades.stranded_entries(channel)
     except BrokenChannelError:
         return frozenset()
 
@@ -166,7 +166,7 @@ def rows(package: Package, base: str, current: str = "") -> tuple[VersionRow, ..
     """Return a row for each bundle, and one for each entry without a bundle."""
     listed = members(package)
     heads = {channel.name: frozenset(links.heads(channel)) for channel in package.channels.values()}
-    skipped = {channel.name: links.skipped(channel) for channel in package.channels.values()}
+    skipped = {channel.name: links.skipped_names(channel) for channel in package.channels.values()}
 
     versions = Counter(str(one.version) for one in package.bundles.values() if one.version)
 
@@ -190,7 +190,7 @@ def rows(package: Package, base: str, current: str = "") -> tuple[VersionRow, ..
         badges += [
             Badge(label=f"stranded: no upgrade to the head of {channel.name}", kind="warn")
             for channel in of
-            if name in stranded(channel)
+            if name in stranded_bundles(channel)
         ]
         version = str(bundle.version) if bundle is not None and bundle.version else ""
         return VersionRow(
@@ -253,7 +253,7 @@ def hops(package: Package, base: str) -> tuple[Hops, ...]:
         made.append(
             Hops(
                 label=label(start.name),
-                text=_verdict(way, channel.name, label),
+                text=_describe_path(way, channel.name, label),
                 steps=_steps(way, package, base, label),
                 v1=_v1(package, start, label),
             )
@@ -279,7 +279,7 @@ def _steps(
     return tuple(made)
 
 
-def _verdict(way: UpgradePath, channel: str, label: Callable[[str], str]) -> str:
+def _describe_path(way: UpgradePath, channel: str, label: Callable[[str], str]) -> str:
     count = len(way.hops)
     hops_ = "1 upgrade" if count == 1 else f"{count} upgrades"
     if way.end is End.CIRCLE:

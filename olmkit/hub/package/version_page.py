@@ -96,7 +96,7 @@ class Shared:
 
     def has_page_of(self, group: str, kind: str) -> bool:
         """Return whether a kind has a page: those of the shown version, and what others state."""
-        is_stated = (group, kind) in upgrades.provided(self.package)
+        is_stated = (group, kind) in upgrades.bundles_by_kind(self.package)
         return is_stated or paths.kind(group, kind) in self.kinds
 
 
@@ -144,13 +144,13 @@ def page(
         install=_install(record, shared, channel, head),
         apis=tuple(
             one if shared.has_page_of(one.group, one.kind) else replace(one, href="")
-            for one in apis.of_record(record, examples, same)
+            for one in apis.describe_apis(record, examples, same)
         ),
         examples_error=examples.error,
         examples_raw=examples.raw,
         dependencies=tuple(_dependencies(record, shared.providers)),
         dependents=shared.providers.dependents.get(package.name, ()),
-        permissions=permissions.of_record(record),
+        permissions=permissions.list_permissions(record),
         permissions_of_olm=permissions.OF_OLM,
         images=tuple(_images(record)),
         versions=_rows(shared, bundle.name, channel, head),
@@ -161,7 +161,7 @@ def page(
         compare_href=paths.compare(shared.base, package.name),
         capability=capability,
         capability_level=level,
-        facts=tuple(fact_box.of_record(record, shared.lifecycle)),
+        facts=tuple(fact_box.list_facts(record, shared.lifecycle)),
     )
 
 
@@ -170,7 +170,9 @@ def _install(
 ) -> Install:
     """Return the instructions, with what OLM v1 installs if no channel is requested."""
     name = shared.package.name
-    found = installs.of_record(record, name, channel, head.name if head else "", shared.where)
+    found = installs.build_instructions(
+        record, name, channel, head.name if head else "", shared.where
+    )
     default, _ = upgrades.default_channel(shared.package)
     first = upgrades.first_of_v1(shared.package)
     is_shown = found.is_head and channel is default and bool(found.templates)
@@ -195,7 +197,7 @@ def summary(record: Record, fields: Mapping[str, Any]) -> str:
     return ""
 
 
-def words(record: Record, fields: Mapping[str, Any]) -> str:
+def search_text(record: Record, fields: Mapping[str, Any]) -> str:
     """Return the beginning of the description without markup, for the search."""
     body = text(record.spec.get("description")) or text(fields.get("description"))
     return shortened(markdown.plain(body[:_SEARCHED]), _SEARCHED) if body.strip() else ""
@@ -276,13 +278,13 @@ def _rows(
 ) -> tuple[VersionRow, ...]:
     """Return the rows of the table: around a head, or this version and the heads."""
     if channel is None or head is None or head.name == name or len(shared.rows) <= _FEW:
-        return _near(shared.rows, name)
+        return _nearby_rows(shared.rows, name)
     heads = {one.name for one in map(upgrades.head, shared.members[name]) if one is not None}
     kept = tuple(one for one in shared.rows if one.bundle == name or one.bundle in heads)
-    return _near(kept, name)
+    return _nearby_rows(kept, name)
 
 
-def _near(rows: Sequence[VersionRow], name: str) -> tuple[VersionRow, ...]:
+def _nearby_rows(rows: Sequence[VersionRow], name: str) -> tuple[VersionRow, ...]:
     """Return the rows around a version: the graph page has all, and pages stay small."""
     place = next((index for index, row in enumerate(rows) if row.bundle == name), 0)
     first = max(0, min(place - _NEAR, len(rows) - 2 * _NEAR - 1))
@@ -345,7 +347,7 @@ def _images(record: Record) -> Iterator[Image]:
 def contents(record: Record) -> Contents:
     try:
         found = _bundle(record)
-        return Contents(record=record, bundle=found, summary=summaries.of_bundle(found))
+        return Contents(record=record, bundle=found, summary=summaries.summarize(found))
     except OlmkitError:
         return Contents(record=record, bundle=None, summary=None)
 
@@ -357,7 +359,7 @@ def compare(before: Contents, after: Contents) -> Compare | None:
     if before.bundle is None or after.bundle is None:
         return None
     try:
-        found = difference.of_bundles(before.bundle, after.bundle)
+        found = difference.compare_bundles(before.bundle, after.bundle)
     except OlmkitError:
         return None
     groups: dict[str, list[CompareItem]] = {}

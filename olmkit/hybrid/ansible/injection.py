@@ -84,7 +84,7 @@ def kind(manifest: Manifest, path: ApiPath) -> GVK:
     return GVK(group=path.group, version=path.version, kind=objects.kind(manifest))
 
 
-def owned(manifest: Manifest, owner: Manifest, *, namespace: str) -> Manifest:
+def add_owner(manifest: Manifest, owner: Manifest, *, namespace: str) -> Manifest:
     """Return the object with its owner; `namespace` is empty for cluster-scoped objects."""
     made = copy.deepcopy(manifest)
     metadata = made.setdefault("metadata", {})
@@ -94,13 +94,13 @@ def owned(manifest: Manifest, owner: Manifest, *, namespace: str) -> Manifest:
         owners.set_owner_reference(owner, made)
     else:
         annotations = dict(objects.mapping(metadata.get("annotations")))
-        metadata["annotations"] = annotations | primaries.of_owner(owner)
+        metadata["annotations"] = annotations | primaries.owner_annotations(owner)
     return made
 
 
 def belongs(manifest: Manifest, owner: Manifest) -> bool:
     """Return whether the object says that this is its owner."""
-    wanted = primaries.of_owner(owner)
+    wanted = primaries.owner_annotations(owner)
     annotations = objects.annotations_of(manifest)
     is_annotated = all(annotations.get(key) == value for key, value in wanted.items())
     return is_annotated or owners.has_owner_reference(owner, manifest)

@@ -86,12 +86,14 @@ def _truth(text: str) -> bool:
     return text.lower() in ("true", "1", "t")
 
 
-async def _described(given: Flags, environment: Mapping[str, str], home: Path) -> AnsibleOperator:
+async def _build_operator(
+    given: Flags, environment: Mapping[str, str], home: Path
+) -> AnsibleOperator:
     listed = process.read_watches(ansible_watches.read, given.own.watches_file, environment)
-    return await described(listed, given, environment, home)
+    return await build_operator(listed, given, environment, home)
 
 
-async def described(
+async def build_operator(
     listed: Sequence[AnsibleWatch], given: Flags, environment: Mapping[str, str], home: Path
 ) -> AnsibleOperator:
     """Return the operator of these entries; raise `ConfigurationError` without role or Ansible."""
@@ -119,7 +121,7 @@ async def described(
             log_events=given.own.ansible_log_events,
             logs_output=environment.get("ANSIBLE_DEBUG_LOGS", "").lower() in ("true", "1", "t"),
             sets_owner=given.own.inject_owner_ref,
-            arguments=_words(given.own.ansible_args),
+            arguments=_split_words(given.own.ansible_args),
         ),
         now=runtime.timestamp,
         clock=time.monotonic,
@@ -181,7 +183,7 @@ def _number(
     return otherwise
 
 
-def _words(text: str) -> tuple[str, ...]:
+def _split_words(text: str) -> tuple[str, ...]:
     """Words of a shell; one pair of single quotes around them is dropped."""
     if len(text) > 1 and text[0] == text[-1] == "'":
         text = text[1:-1]
@@ -196,6 +198,6 @@ PROGRAM = Program(
     workers=os.cpu_count() or 1,
     period=_PERIOD,
     add_flags=add_flags,
-    describe=_described,
+    describe=_build_operator,
     shutdown=12.0,
 )

@@ -320,12 +320,12 @@ class AnsibleReconciler:
 
     def _variables(self, owner: Manifest, *, is_deleted: bool) -> tuple[bytes, bytes]:
         finalizer = self.watch.finalizer
-        found = run_variables.of_object(owner, snake_case_names=self.watch.has_snake_case)
+        found = run_variables.object_variables(owner, snake_case_names=self.watch.has_snake_case)
         trusted = dict(self.watch.variables)
         if is_deleted and finalizer is not None:
             trusted |= finalizer.variables
         if self.watch.is_unsafe:
-            for name in run_variables.reserved(found):
+            for name in run_variables.find_reserved(found):
                 del found[name]
                 facts = {"object": objects.name(owner), "variable": name}
                 _LOG.warning("a field of the spec has a name of Ansible's own", extra=facts)

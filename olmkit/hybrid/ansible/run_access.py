@@ -69,7 +69,7 @@ class RunAccess:
         await self._watch(injection.kind(manifest, path))
         namespace = path.namespace
         return run_proxy.with_body(
-            request, injection.owned(manifest, self.owner, namespace=namespace)
+            request, injection.add_owner(manifest, self.owner, namespace=namespace)
         )
 
     async def answered(self, request: GrantedRequest, status: int, body: bytes) -> None:

@@ -26,10 +26,10 @@ _SPECIAL = re.compile(r'["\\]|[^\x20-\x7e]')
 Variables = Mapping[str, Any]
 
 
-def of_object(owner: Manifest, *, snake_case_names: bool) -> dict[str, Any]:
+def object_variables(owner: Manifest, *, snake_case_names: bool) -> dict[str, Any]:
     """Return the variables of an object: the fields of its spec, and the magic ones."""
     spec = dict(objects.mapping(owner.get("spec")))
-    found = dict(snake_case.converted_keys(spec)) if snake_case_names else spec
+    found = dict(snake_case.convert_keys(spec)) if snake_case_names else spec
     gvk = objects.gvk(owner)
     name = f"_{gvk.group}_{gvk.kind.lower()}".replace(".", "_").replace("-", "_")
     found[META] = {"name": objects.name(owner), "namespace": objects.namespace(owner)}
@@ -38,7 +38,7 @@ def of_object(owner: Manifest, *, snake_case_names: bool) -> dict[str, Any]:
     return found
 
 
-def reserved(variables: Variables) -> list[str]:
+def find_reserved(variables: Variables) -> list[str]:
     """Return the names among these that Ansible gives a meaning, other than the magic one.
 
     Such as `ansible_python_interpreter`: as an extra variable it says what a run starts.
@@ -54,19 +54,21 @@ def files(variables: Variables, trusted: Variables, *, is_unsafe: bool) -> tuple
     kept = {key: value for key, value in variables.items() if key not in trusted}
     mark = "!unsafe " if is_unsafe else ""
     # The line of dashes: no reader of JSON accepts it.
-    return f"---\n{mark}{_written(kept)}\n".encode(), f"---\n{_written(trusted)}\n".encode()
+    return (
+        f"---\n{mark}{_format_value(kept)}\n".encode(),
+        f"---\n{_format_value(trusted)}\n".encode(),
+    )
 
 
-def _written(value: Any) -> str:
+def _format_value(value: Any) -> str:
     """In YAML's flow style; strings have quotes, so that they stay strings."""
     if isinstance(value, str):
-        return _quoted(value)
+        return _quote(value)
     if isinstance(value, Mapping):
-        return (
-            f"{{{', '.join(f'{_key(str(key))}: {_written(one)}' for key, one in value.items())}}}"
-        )
+        pairs = (f"{_key(str(key))}: {_format_value(one)}" for key, one in value.items())
+        return f"{{{', '.join(pairs)}}}"
     if isinstance(value, list):
-        return f"[{', '.join(_written(one) for one in value)}]"
+        return f"[{', '.join(_format_value(one) for one in value)}]"
     text = json.dumps(value, allow_nan=False)
     # YAML 1.1 takes `1e+300` for a string: a number with an exponent has a dot.
     return (
@@ -76,15 +78,15 @@ def _written(value: Any) -> str:
 
 def _key(text: str) -> str:
     """YAML accepts a long key only when a question mark says that there is one."""
-    quoted = _quoted(text)
+    quoted = _quote(text)
     return quoted if len(quoted) < _SIMPLE_KEY else f"? {quoted} "
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """Return a string in double quotes with YAML escapes."""
-    return f'"{_SPECIAL.sub(_escaped, text)}"'
+    return f'"{_SPECIAL.sub(_escape, text)}"'
 
 
-def _escaped(found: re.Match[str]) -> str:
+def _escape(found: re.Match[str]) -> str:
     letter = found[0]
     return f"\\{letter}" if letter in '"\\' else f"\\U{ord(letter):08x}"

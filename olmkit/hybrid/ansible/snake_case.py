@@ -14,7 +14,7 @@ _NUMBERS = re.compile(r"([a-zA-Z])(\d+)([a-zA-Z]\d+)")
 _WORDS = ("HTTP", "URL", "IP")
 
 
-def converted(name: str) -> str:
+def convert(name: str) -> str:
     """Return the name of the variable."""
     text = _NUMBERS.sub(r"\1 \2 \3", name).strip(" ")
     begins_large = text[:1].isascii() and text[:1].isupper()
@@ -26,19 +26,19 @@ def converted(name: str) -> str:
     return ("_" if begins_large and not is_known else "") + "_".join(parts)
 
 
-def converted_keys(value: Any) -> Any:
+def convert_keys(value: Any) -> Any:
     """Return the value with all keys converted, at any depth; values stay."""
     if isinstance(value, Mapping):
         return dict(_pairs(value))
     if isinstance(value, list):
-        return [converted_keys(one) for one in value]
+        return [convert_keys(one) for one in value]
     return value
 
 
 def _pairs(value: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     # Two fields may get one name: the last in the order of names wins, always the same one.
     for key in sorted(value):
-        yield converted(key), converted_keys(value[key])
+        yield convert(key), convert_keys(value[key])
 
 
 def _parts(text: str) -> Iterator[str]:

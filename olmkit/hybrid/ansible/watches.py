@@ -65,12 +65,12 @@ def read(
     only: Choice | None = None,
 ) -> Reading[AnsibleWatch]:
     """Return the entries of a file, or `only` some; raise `InputError` for what is not YAML."""
-    text = expanded(data.decode("utf-8", "surrogateescape"), environment)
+    text = expand(data.decode("utf-8", "surrogateescape"), environment)
     changed = text.encode("utf-8", "surrogateescape")
     return entries.read(_FORM, changed, environment, path=path, only=only)
 
 
-def expanded(text: str, environment: Mapping[str, str]) -> str:
+def expand(text: str, environment: Mapping[str, str]) -> str:
     """`$X` and `${X}` replaced where the variable is set."""
     return _VARIABLE.sub(lambda found: environment.get(found[1] or found[2], found[0]), text)
 

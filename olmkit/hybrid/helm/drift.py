@@ -56,7 +56,7 @@ def ownership(owner: Manifest, live: Manifest, *, chart: str) -> Manifest | None
             }
         ]
     else:
-        wanted = primaries.of_owner(owner)
+        wanted = primaries.owner_annotations(owner)
         annotations = objects.annotations_of(live)
         has_it &= all(annotations.get(key) == value for key, value in wanted.items())
         metadata["annotations"] = wanted
@@ -70,7 +70,7 @@ def ownership(owner: Manifest, live: Manifest, *, chart: str) -> Manifest | None
 
 def differences(live: Manifest, wanted: Manifest) -> Iterator[str]:
     """Yield the fields that differ, each as a line without the data of Secrets."""
-    for step in changes.json_patch(_own(live), _own(wanted)):
+    for step in changes.json_patch(_chart_fields(live), _chart_fields(wanted)):
         value = step.get("value")
         if masks.is_secret(wanted) and step["path"].startswith(("/data", "/stringData")):
             value = masks.MASK
@@ -81,10 +81,10 @@ def differences(live: Manifest, wanted: Manifest) -> Iterator[str]:
 
 def is_changed(live: Manifest, wanted: Manifest) -> bool:
     """Return whether more differs than what the server keeps for itself."""
-    return not changes.same(_own(live), _own(wanted))
+    return not changes.same(_chart_fields(live), _chart_fields(wanted))
 
 
-def _own(manifest: Manifest) -> Manifest:
+def _chart_fields(manifest: Manifest) -> Manifest:
     metadata = {
         key: value for key, value in objects.metadata(manifest).items() if key not in _SERVERS_OWN
     }

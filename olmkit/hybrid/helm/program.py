@@ -35,12 +35,12 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     )
 
 
-async def _described(given: Flags, environment: Mapping[str, str], home: Path) -> HelmOperator:
+async def _build_operator(given: Flags, environment: Mapping[str, str], home: Path) -> HelmOperator:
     listed = process.read_watches(watches.read, given.own.watches_file, environment)
-    return await described(listed, given, environment, home)
+    return await build_operator(listed, given, environment, home)
 
 
-async def described(
+async def build_operator(
     listed: Sequence[HelmWatch], given: Flags, environment: Mapping[str, str], home: Path
 ) -> HelmOperator:
     """Return the operator of these entries; raise `ConfigurationError` without chart or helm."""
@@ -50,7 +50,8 @@ async def described(
         given.own.helm, environment=environment, home=home, kubeconfig=given.kubeconfig
     )
     entries = [
-        (await _filled(one, program), chart) for one, chart in zip(listed, charts, strict=True)
+        (await _render_templates(one, program), chart)
+        for one, chart in zip(listed, charts, strict=True)
     ]
     return HelmOperator(
         entries=entries,
@@ -62,7 +63,7 @@ async def described(
     )
 
 
-async def _filled(watch: HelmWatch, program: Helm) -> HelmWatch:
+async def _render_templates(watch: HelmWatch, program: Helm) -> HelmWatch:
     """Return the entry with its templates rendered, or raise `ConfigurationError`."""
     found = watches.templates(watch)
     if not found:
@@ -87,5 +88,5 @@ PROGRAM = Program(
     workers=min(_MOST_WORKERS, os.cpu_count() or 1),
     period=_PERIOD,
     add_flags=add_flags,
-    describe=_described,
+    describe=_build_operator,
 )

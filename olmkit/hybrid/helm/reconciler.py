@@ -78,7 +78,7 @@ class HelmReconciler:
         found = status.of(owner)
         status.initialized(found, now=self.now())
         try:
-            pause = await self._bring(owner, wanted, found)
+            pause = await self._apply_release(owner, wanted, found)
         except OlmkitError as error:
             status.irreconcilable(found, message=str(error), now=self.now())
             await self._report(owner, found)
@@ -91,7 +91,7 @@ class HelmReconciler:
         owner = await self.client.get(self.watch.gvk, request)
         if owner is None or not self._is_selected(owner):
             return []
-        release = releases.current(await self._stored(owner))
+        release = releases.current(await self._read_revisions(owner))
         if finalizers.is_being_deleted(owner):
             return ["uninstall the release"] if release else []
         wanted = self._inputs(owner)
@@ -100,7 +100,7 @@ class HelmReconciler:
                 [f"the release of revision {release.revision}, which failed"]
                 if release
                 else [
-                    _named(one)
+                    _describe(one)
                     for one in releases.manifests(
                         await self._rendered(owner, wanted, is_there=False)
                     )
@@ -116,26 +116,26 @@ class HelmReconciler:
 
     # One pass
 
-    async def _bring(self, owner: Manifest, wanted: Inputs, found: dict[str, Any]) -> float:
+    async def _apply_release(self, owner: Manifest, wanted: Inputs, found: dict[str, Any]) -> float:
         """Make the release so; 0, or the seconds until it may be tried again."""
-        release = releases.current(await self._healed(owner))
+        release = releases.current(await self._clean_up_revisions(owner))
         if release is not None:
             self._check_chart(release)
         doing = status.INSTALL if _is_to_install(release) else status.UPGRADE
         try:
             if release is None or _is_to_install(release):
-                self._tell_overrides(owner)
+                self._report_overrides(owner)
                 await self._install(owner, wanted, release)
                 release = None
             elif await self._is_outdated(owner, release, wanted):
-                self._tell_overrides(owner)
+                self._report_overrides(owner)
                 await self._upgrade(owner, wanted, release)
                 release = None
         except HelmError as error:
             message = masks.hidden(error.message, await self._secrets(owner, wanted, release))
             return self._failed(owner, wanted, found, doing, message)
         if release is None:
-            release = releases.current(await self._stored(owner))
+            release = releases.current(await self._read_revisions(owner))
         if release is None:
             raise HelmError(f"helm has stored no release `{objects.name(owner)}`")
         # First the watch: what changes after it wakes the object, what changed before is read.
@@ -143,7 +143,7 @@ class HelmReconciler:
             listed = releases.manifests(release.manifest)
             await self.watch_kinds(frozenset(objects.gvk(one) for one in listed))
         await self._repair(owner, release)
-        await self._own(owner, release)
+        await self._set_owner(owner, release)
         self.failures.forget(_uid(owner))
         status.deployed(found, release, now=self.now())
         return 0.0
@@ -180,7 +180,7 @@ class HelmReconciler:
             await self.helm.install(name, namespace, wanted)
         except HelmError as error:
             # Where another operator has made a release of this name meanwhile, it stays.
-            if _IN_USE not in error.message and await self._stored(owner):
+            if _IN_USE not in error.message and await self._read_revisions(owner):
                 await self.helm.uninstall(name, namespace)
             raise
 
@@ -191,7 +191,7 @@ class HelmReconciler:
                 name, namespace, wanted, force=_is_set(owner, "upgrade-force", default=False)
             )
         except HelmError:
-            newest = max((one.revision for one in await self._stored(owner)), default=0)
+            newest = max((one.revision for one in await self._read_revisions(owner)), default=0)
             if newest > last.revision and last.status == releases.DEPLOYED:
                 force = _is_set(owner, "rollback-force", default=True)
                 await self.helm.rollback(name, namespace, last.revision, force=force)
@@ -206,7 +206,7 @@ class HelmReconciler:
             return Result(requeue_after=pause)
         found = status.of(owner)
         try:
-            if await self._stored(owner):
+            if await self._read_revisions(owner):
                 await self.helm.uninstall(
                     objects.name(owner),
                     objects.namespace(owner),
@@ -236,7 +236,7 @@ class HelmReconciler:
 
     # What is there
 
-    async def _stored(self, owner: Manifest) -> list[Release]:
+    async def _read_revisions(self, owner: Manifest) -> list[Release]:
         """Return the revisions that are not superseded, from the server: no Secret is cached."""
         name = objects.name(owner)
         secrets = await self.client.direct.list(
@@ -246,9 +246,9 @@ class HelmReconciler:
         )
         return [releases.decode(one) for one in secrets]
 
-    async def _healed(self, owner: Manifest) -> list[Release]:
+    async def _clean_up_revisions(self, owner: Manifest) -> list[Release]:
         """Delete unfinished revisions, which helm cannot change, and return the others."""
-        found = await self._stored(owner)
+        found = await self._read_revisions(owner)
         for one in found:
             if one.is_pending:
                 facts = {"release": one.name, "revision": one.revision, "was": one.status}
@@ -317,15 +317,15 @@ class HelmReconciler:
         live = await helm.get(gvk, key)
         if live is None:
             if is_rehearsal:
-                return [f"create {_named(applied)}"]
+                return [f"create {_describe(applied)}"]
             live = await helm.apply(applied)
-            done = [f"create {_named(applied)}"]
+            done = [f"create {_describe(applied)}"]
         else:
             should = await helm.rehearsal.apply(applied)
             done = []
             if drift.is_changed(live, should):
                 fields = drift.differences(live, should)
-                done = [f"change {_named(applied)}: {field}" for field in fields]
+                done = [f"change {_describe(applied)}: {field}" for field in fields]
                 if not is_rehearsal:
                     live = await helm.apply(applied)
         if is_rehearsal or drift.is_kept(wanted):
@@ -335,7 +335,7 @@ class HelmReconciler:
             await self.client.apply(belongs)
         return done
 
-    async def _own(self, owner: Manifest, release: Release) -> None:
+    async def _set_owner(self, owner: Manifest, release: Release) -> None:
         """The Secret of the release belongs to the object, as in helm-operator."""
         if _uid(owner) in release.owners:
             return
@@ -378,7 +378,7 @@ class HelmReconciler:
                 _LOG.warning("annotation is not read", extra={"error": str(error)})
         return self.watch.reconcile_period or self.period
 
-    def _tell_overrides(self, owner: Manifest) -> None:
+    def _report_overrides(self, owner: Manifest) -> None:
         if self.recorder is None:
             return
         for key, value in self.watch.override_values.items():
@@ -421,7 +421,7 @@ def _uid(manifest: Manifest) -> str:
     return objects.text(objects.metadata(manifest).get("uid"))
 
 
-def _named(manifest: Manifest) -> str:
+def _describe(manifest: Manifest) -> str:
     return f"{objects.kind(manifest)} {objects.name(manifest)}"
 
 
@@ -435,6 +435,6 @@ def _is_set(owner: Manifest, name: str, *, default: bool) -> bool:
 
 def _diff(old: str, new: str) -> list[str]:
     lines = difflib.unified_diff(
-        releases.masked(old).splitlines(), releases.masked(new).splitlines(), lineterm="", n=2
+        releases.mask(old).splitlines(), releases.mask(new).splitlines(), lineterm="", n=2
     )
     return list(lines)[2:]  # without the names of files

@@ -59,7 +59,7 @@ def decode(secret: Manifest) -> Release:
     try:
         data = base64.b64decode(objects.text(objects.mapping(secret.get("data")).get("release")))
         packed = base64.b64decode(data, validate=True)
-        unpacked = _unpacked(packed) if packed[:2] == b"\x1f\x8b" else packed
+        unpacked = _decompress(packed) if packed[:2] == b"\x1f\x8b" else packed
         value = json.loads(unpacked)
         revision = int(value["version"])
     except (binascii.Error, ValueError, KeyError, TypeError, zlib.error, RecursionError) as error:
@@ -113,15 +113,15 @@ def same(left: str, right: str) -> bool:
     return _sorted(left) == _sorted(right)
 
 
-def masked(text: str) -> str:
+def mask(text: str) -> str:
     """Return the manifest without the data of its Secrets; unchanged when it has none."""
     found = manifests(text)
     if not any(masks.is_secret(one) for one in found):
         return text
-    return documents.dump_all(_masked(one) for one in found).decode()
+    return documents.dump_all(_mask(one) for one in found).decode()
 
 
-def _masked(manifest: Manifest) -> Manifest:
+def _mask(manifest: Manifest) -> Manifest:
     if not masks.is_secret(manifest):
         return manifest
     hidden_fields = {
@@ -136,7 +136,7 @@ def _sorted(text: str) -> list[str]:
     return sorted(json.dumps(one, sort_keys=True, default=str) for one in manifests(text))
 
 
-def _unpacked(packed: bytes) -> bytes:
+def _decompress(packed: bytes) -> bytes:
     stream = zlib.decompressobj(_GZIP)
     found = stream.decompress(packed, _LIMIT)
     if stream.unconsumed_tail:

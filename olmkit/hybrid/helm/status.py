@@ -43,7 +43,7 @@ def deployed(status: dict[str, Any], release: Release, *, now: str) -> None:
         conditions.remove_condition(status["conditions"], type_)
     status["deployedRelease"] = {
         "name": release.name,
-        "manifest": releases.masked(release.manifest),
+        "manifest": releases.mask(release.manifest),
     }
 
 

@@ -54,7 +54,7 @@ def templates(watch: HelmWatch) -> dict[str, str]:
     return {key: text for key, text in watch.override_values.items() if "{{" in text}
 
 
-def expanded(text: str, environment: Mapping[str, str]) -> str:
+def expand(text: str, environment: Mapping[str, str]) -> str:
     """`$X` and `${X}` replaced; an unset variable is empty, as in Go's `os.Expand`."""
     return _VARIABLE.sub(lambda found: environment.get(found[1] or found[2] or "", ""), text)
 
@@ -66,7 +66,7 @@ def _overrides(value: Any, environment: Mapping[str, str]) -> dict[str, str]:
     for key, text in value.items():
         if not isinstance(text, str):
             raise ValueError(f"has a value that is not a string: `{key}`")
-        found[str(key)] = expanded(text, environment)
+        found[str(key)] = expand(text, environment)
     return found
 
 

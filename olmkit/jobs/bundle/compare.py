@@ -24,4 +24,4 @@ async def compare(
     before, after = await asyncio.gather(
         bundle_read.read(old, access), bundle_read.read(new, access)
     )
-    return difference.of_bundles(before, after, olm=olm)
+    return difference.compare_bundles(before, after, olm=olm)

@@ -54,7 +54,7 @@ def fix_bundles(
             found = disk.read_tree(folder)
         except OlmkitError:
             continue
-        done = fixing.fixed(found, reference, judge)
+        done = fixing.apply_fixes(found, reference, judge)
         changes = trees.diff(done.tree, found)
         if not dry_run:
             disk.apply(folder, changes)

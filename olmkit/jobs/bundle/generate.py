@@ -189,7 +189,7 @@ def write(
         version=str(result.csv["spec"].get("version", "")) if result else options.version,
         image=_operator_image(result) if result else "",
         output=str(output),
-        changes=_shown(written.parts),
+        changes=_changes_of_parts(written.parts),
         diagnostics=(*findings_of_result, *written.notes),
         origins=result.origins if result else (),
     )
@@ -286,7 +286,7 @@ def _draft(
             created_at=options.created_at,
         ),
         _inputs(project, options, passed_over),
-        stored_base=_stored_base(project, package),
+        stored_base=_load_stored_base(project, package),
     )
 
 
@@ -338,7 +338,7 @@ def _inputs(
                 if is_project
                 else "pass manifests with `--input`, or pipe them into `--input -`",
             )
-        yield from _rendered(project, _CONFIG, passed_over)
+        yield from _render_overlay(project, _CONFIG, passed_over)
         return
     loaded: list[Document] = []
     errors: list[InputError] = []
@@ -348,7 +348,7 @@ def _inputs(
         except InputError as error:
             errors.append(error)
     if errors:
-        raise _joined(errors)
+        raise _join_errors(errors)
     if all(document.value is None for document in loaded):
         named = ", ".join(f"`{name}`" for name in options.inputs)
         raise refusal(
@@ -370,7 +370,7 @@ def _load(
         return
     relative = overlay.inside(project, path)
     if relative is not None and kustomize.is_overlay(overlay.reader(project), relative):
-        yield from _rendered(project, relative, passed_over)
+        yield from _render_overlay(project, relative, passed_over)
         return
     tree = disk.read_tree(path, file_limit=MAX_INPUT_SIZE, total_limit=4 * MAX_INPUT_SIZE)
     errors: list[InputError] = []
@@ -383,10 +383,12 @@ def _load(
             if inner.endswith(_YAML):
                 errors.append(error)
     if errors:
-        raise _joined(errors)
+        raise _join_errors(errors)
 
 
-def _rendered(project: Path, folder: str, passed_over: list[Diagnostic]) -> Iterator[Document]:
+def _render_overlay(
+    project: Path, folder: str, passed_over: list[Diagnostic]
+) -> Iterator[Document]:
     return iter(
         kustomize.render(
             overlay.reader(project),
@@ -397,7 +399,7 @@ def _rendered(project: Path, folder: str, passed_over: list[Diagnostic]) -> Iter
     )
 
 
-def _joined(errors: Sequence[InputError]) -> InputError:
+def _join_errors(errors: Sequence[InputError]) -> InputError:
     if len(errors) == 1:
         return errors[0]
     return InputError(
@@ -407,7 +409,7 @@ def _joined(errors: Sequence[InputError]) -> InputError:
     )
 
 
-def _stored_base(project: Path, package: str) -> Document | None:
+def _load_stored_base(project: Path, package: str) -> Document | None:
     path = project / _CONFIG / "bases" / f"{package}.clusterserviceversion.yaml"
     if not paths.is_file(path):
         return None
@@ -419,7 +421,7 @@ def _kept_version(project: Path, options: BundleGenerateOptions, package: str, f
 
     Without an explicit version, a bundle must not get an older version than before.
     """
-    base = None if options.version or options.inputs else _stored_base(project, package)
+    base = None if options.version or options.inputs else _load_stored_base(project, package)
     if base is None:
         return ""
     there = _version_of(_previous(found, package))
@@ -479,7 +481,7 @@ class _Written:
     ) -> None:
         """Add the manifests and a record of all files; remove other files of an earlier run."""
         files = result.files()
-        untouched, changed = generated_files.stale(found, (*files, _ANNOTATIONS))
+        untouched, changed = generated_files.find_stale(found, (*files, _ANNOTATIONS))
         recorded = files if annotations is None else {**files, _ANNOTATIONS: annotations}
         files[generated_files.FILE] = generated_files.text(recorded)
         self.parts.append((self.output, diff(Tree(files), found, stale=untouched)))
@@ -524,7 +526,7 @@ def _default_channel(options: BundleGenerateOptions, old: Mapping[str, str]) -> 
 
 def _output(project: Path, name: str) -> Path:
     """Return the shortest path of the bundle's folder."""
-    return paths.simplified(project / name)
+    return paths.normalize(project / name)
 
 
 def _containerfile_place(project: Path, output: Path) -> tuple[Path, str]:
@@ -537,7 +539,7 @@ def _containerfile_place(project: Path, output: Path) -> tuple[Path, str]:
     return (project, inside) if inside == _OUTPUT else (output, "")
 
 
-def _shown(parts: Sequence[tuple[Path, Changes]]) -> Changes:
+def _changes_of_parts(parts: Sequence[tuple[Path, Changes]]) -> Changes:
     changes = [
         Change(change.kind, str(root / change.path), change.wanted, change.found)
         for root, part in parts

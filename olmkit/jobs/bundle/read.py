@@ -23,4 +23,4 @@ async def read(reference: str, access: Access) -> Bundle:
 
 async def summarize(reference: str, access: Access) -> BundleSummary:
     """Return the contents of a bundle. Raises `InputError` if it has no ClusterServiceVersion."""
-    return summary.of_bundle(await read(reference, access))
+    return summary.summarize(await read(reference, access))

@@ -38,7 +38,7 @@ async def unpack(
     """
     from olmkit.edges.images import transports
 
-    before = _existing(folder, force=force)
+    before = _read_existing(folder, force=force)
     found = await transports.read_bundle_tree(reference, access)
     wanted = files(found.tree, reference, dict(found.labels))
     stale = frozenset(path for path in before if _is_ours(path, wanted))
@@ -49,7 +49,7 @@ async def unpack(
     return Unpacked(folder=folder, pinned=found.pinned, changes=changes)
 
 
-def _existing(folder: Path, *, force: bool) -> Tree:
+def _read_existing(folder: Path, *, force: bool) -> Tree:
     """Return the files in the folder; raise `ConfigurationError` if it must not be changed."""
     if paths.is_file(folder) or (paths.is_link(folder) and not paths.exists(folder)):
         raise ConfigurationError(f"`{folder}` is not a folder")

@@ -169,7 +169,7 @@ class _Check:
             found = disk.read_tree(Path(reference)) if tree is None else tree
             bundle = layout.read(found, reference)
         except OlmkitError as error:
-            of_package = self._of_package(reference, found) if found is not None else None
+            of_package = self._validate_package(reference, found) if found is not None else None
             return of_package or ValidationResult(reference=reference, error=error)
         return ValidationResult(
             reference=reference,
@@ -179,7 +179,7 @@ class _Check:
             ),
         )
 
-    def _of_package(self, reference: str, tree: Tree) -> ValidationResult | None:
+    def _validate_package(self, reference: str, tree: Tree) -> ValidationResult | None:
         """Return the findings about a folder of package manifests; None for other folders."""
         from olmkit.bundle import package_manifest  # imported here, since it is rarely needed
 

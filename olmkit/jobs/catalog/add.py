@@ -109,7 +109,7 @@ def _check_before(shown: str, tree: Tree, package: str, folder: str) -> list[Dia
     try:
         catalogs.read(shown, tree=tree, folder=folder)
     except InputError as error:
-        mine, others = _divided(error, package)
+        mine, others = _divide_errors(error, package)
         if not all(found.rule in _HEALED and _is_about(found, package) for found in mine):
             raise
         return [found._replace(severity=Severity.WARNING) for found in others]
@@ -121,7 +121,7 @@ def _check(shown: str, tree: Tree, package: str) -> None:
     try:
         catalogs.read(shown, tree=tree)
     except InputError as error:
-        mine, _ = _divided(error, package)
+        mine, _ = _divide_errors(error, package)
         if not mine:
             return
         raise InputError(
@@ -131,7 +131,7 @@ def _check(shown: str, tree: Tree, package: str) -> None:
         ) from None
 
 
-def _divided(error: InputError, package: str) -> tuple[list[Diagnostic], list[Diagnostic]]:
+def _divide_errors(error: InputError, package: str) -> tuple[list[Diagnostic], list[Diagnostic]]:
     """Divide errors into those of `package` or the whole catalog, and those of other packages.
 
     An error without findings, such as a file that cannot be read, is raised again.

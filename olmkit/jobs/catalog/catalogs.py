@@ -120,7 +120,9 @@ def _check(
         _, found = _read(_files(reference, tree), rules)
     except OlmkitError as error:
         return ValidationResult(reference=reference, error=error)
-    return ValidationResult(reference=reference, diagnostics=judgement.below(reference, found))
+    return ValidationResult(
+        reference=reference, diagnostics=judgement.prefix_paths(reference, found)
+    )
 
 
 def read(
@@ -136,7 +138,7 @@ def read(
     if catalog is None or errors:
         raise InputError(
             f"the catalog `{reference}` is not valid",
-            diagnostics=judgement.below(reference if folder is None else folder, errors),
+            diagnostics=judgement.prefix_paths(reference if folder is None else folder, errors),
         )
     return catalog
 
@@ -148,7 +150,7 @@ def require_servable(reference: str, catalog: Catalog) -> None:
         raise InputError(
             f"the cluster cannot serve the catalog `{reference}`: `opm` refuses it",
             hint="correct the catalog, and push it again",
-            diagnostics=judgement.below(reference, errors),
+            diagnostics=judgement.prefix_paths(reference, errors),
         )
 
 

@@ -72,7 +72,7 @@ async def read(reader: ClusterObjects, name: str) -> Tree:
         raise InputError(
             f"the ClusterCatalog `{name}` does not exist", hint=await _absent(reader, name)
         )
-    ailing = cluster_catalogs.of_catalog(found)
+    ailing = cluster_catalogs.explain_catalog(found)
     if ailing is not None:
         raise InputError(ailing.message, hint=ailing.hint)
     address = text(mapping(kinds.status(found).get("urls")).get("base"))

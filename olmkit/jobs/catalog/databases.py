@@ -9,7 +9,7 @@ from olmkit.base import diagnostics as judgement
 from olmkit.base.diagnostics import Diagnostic, InputError, Location
 from olmkit.catalog import model
 from olmkit.catalog.database import conversion
-from olmkit.catalog.database.conversion import Converted
+from olmkit.catalog.database.conversion import ConvertedDatabase
 from olmkit.edges import index_database
 from olmkit.rules import engine
 from olmkit.rules.engine import CATALOG
@@ -38,13 +38,13 @@ _RULES: Final = frozenset(
 )
 
 
-def checked(source: Path | bytes, name: str) -> Converted:
+def convert_database(source: Path | bytes, name: str) -> ConvertedDatabase:
     """Return the catalog that a database holds. Raises `InputError` when it is not a valid one."""
     made = conversion.convert(index_database.read(source, name), name)
     blobs = (*made.blobs, *(bundle.blob() for bundle in made.bundles))
     rules = [rule for rule in engine.rules(CATALOG) if rule.code in _RULES]
-    found = engine.run(model.of_blobs(blobs), rules)
-    errors = tuple(_in_file(one, name) for one in found if judgement.has_errors((one,)))
+    found = engine.run(model.from_blobs(blobs), rules)
+    errors = tuple(_with_file(one, name) for one in found if judgement.has_errors((one,)))
     if errors:
         raise InputError(
             f"the index database `{name}` does not hold a valid catalog",
@@ -53,5 +53,5 @@ def checked(source: Path | bytes, name: str) -> Converted:
     return made
 
 
-def _in_file(found: Diagnostic, name: str) -> Diagnostic:
+def _with_file(found: Diagnostic, name: str) -> Diagnostic:
     return found._replace(at=Location(path=name), related=())

@@ -30,8 +30,8 @@ def write(blobs: Iterable[Blob], form: Form, folder: Path) -> Changes:
     """
     changes = diff(fbc.dump_tree(blobs, form), Tree())
     disk.apply(folder, changes)
-    return Changes(tuple(_below(folder, change) for change in changes))
+    return Changes(tuple(_with_folder(folder, change) for change in changes))
 
 
-def _below(folder: Path, change: Change) -> Change:
+def _with_folder(folder: Path, change: Change) -> Change:
     return change._replace(path=str(folder / change.path))

@@ -86,7 +86,7 @@ async def build(
             server.base or default, platforms, access, cache, stack, report, say, pull=server.pull
         )
         made = [
-            catalog_image.served_image(
+            catalog_image.catalog_image(
                 tree,
                 base,
                 await _server(server, platform, base, cache, options.created, access, say),

@@ -21,7 +21,7 @@ def tree(path: Path) -> Tree:
     """
     from olmkit.edges import index_database  # sqlite3 is needed for a file alone
 
-    found = paths.expanded(str(path))
+    found = paths.expand(str(path))
     if index_database.is_database(found):
         return index_database.catalog_tree(found, str(path))
     return Folder(path, file_limit=MAX_CATALOG_FILE)

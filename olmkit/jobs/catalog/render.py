@@ -134,7 +134,7 @@ def render_local(references: Sequence[str], options: RenderOptions) -> Rendered 
     _check_image(options.image)
     chosen = _RenderOptions(options.image, options.level, options.has_places)
     parts = _local(references, chosen, options.processes)
-    return _together([parts[index] for index in range(len(references))])
+    return _join_parts([parts[index] for index in range(len(references))])
 
 
 async def render_all(references: Sequence[str], options: RenderOptions) -> Rendered:
@@ -152,7 +152,7 @@ async def render_all(references: Sequence[str], options: RenderOptions) -> Rende
             options.access,
         )
     )
-    return _together([parts[index] for index in range(len(references))])
+    return _join_parts([parts[index] for index in range(len(references))])
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +204,7 @@ def _local(
 def _path(reference: str) -> Path | None:
     """Return the file or folder that a reference names, if there is one."""
     with contextlib.suppress(OSError, ValueError, RuntimeError):
-        path = paths.expanded(reference)
+        path = paths.expand(reference)
         if reference and paths.exists(path):
             return path
     return None
@@ -219,7 +219,7 @@ def _is_bundle_folder(path: Path) -> bool:
 def _bundle_folder(item: tuple[str, _RenderOptions]) -> Rendered | OlmkitError:
     """Render a bundle folder; errors are returned, since this may run in another process."""
     reference, chosen = item
-    return _attempt(lambda: _bundle(disk.read_tree(paths.expanded(reference)), reference, chosen))
+    return _attempt(lambda: _bundle(disk.read_tree(paths.expand(reference)), reference, chosen))
 
 
 def _bundle(tree: Tree, root: str, chosen: _RenderOptions, image: str | None = None) -> Rendered:
@@ -231,7 +231,7 @@ def _read(tree: Tree, root: str, chosen: _RenderOptions, image: str | None = Non
     """Return a bundle; if it has no image, it gets the requested one."""
     source = source_bundle.read(tree, root)
     if image is None:
-        image = _filled(chosen.image, source.package, source.name, source.version)
+        image = _fill_template(chosen.image, source.package, source.name, source.version)
     made, notes = render.render(source, image)
     return BundleRead(
         source=source, rendered=migrate.migrate(made, chosen.level, root), diagnostics=notes
@@ -281,12 +281,12 @@ def _package(tree: Tree, root: str, chosen: _RenderOptions) -> Rendered:
     members: list[Member] = []
     notes: list[Diagnostic] = []
     for source in read.sources:
-        image = _filled(chosen.image, source.package, source.name, source.version)
+        image = _fill_template(chosen.image, source.package, source.name, source.version)
         rendered, found = render.render(source, image)
         rendered = migrate.migrate(rendered, chosen.level, root)
         members.append(Member(source=source, rendered=rendered))
         notes += found
-    made = assembly.of_heads(read.package, read.default_channel, read.heads, members)
+    made = assembly.assemble_heads(read.package, read.default_channel, read.heads, members)
     return Rendered(blobs=made.blobs, diagnostics=(*notes, *made.diagnostics))
 
 
@@ -298,7 +298,7 @@ def _database(source: Path | bytes, name: str, chosen: _RenderOptions) -> Render
     """Return the catalog in an index database, migrated."""
     from olmkit.jobs.catalog import databases
 
-    made = databases.checked(source, name)
+    made = databases.convert_database(source, name)
     bundles = (migrate.migrate(bundle, chosen.level, name) for bundle in made.bundles)
     return Rendered(
         blobs=(*made.blobs, *(bundle.blob() for bundle in bundles)),
@@ -315,19 +315,19 @@ def _blobs(
     try:
         for blob in load(notes.append):
             notes += fbc.unknown_fields(blob)
-            made = _arranged(blob, root, chosen) if blob.schema == wire.BUNDLE else blob
+            made = _sort_properties(blob, root, chosen) if blob.schema == wire.BUNDLE else blob
             blobs.append(made if chosen.has_places else made.without_place())
     except InputError as error:
         if error.diagnostics:
             error.message = error.diagnostics[0].message
-        error.diagnostics = diagnostics_.below(root, (*notes, *error.diagnostics))
+        error.diagnostics = diagnostics_.prefix_paths(root, (*notes, *error.diagnostics))
         raise
-    return Rendered(blobs=tuple(blobs), diagnostics=diagnostics_.below(root, notes))
+    return Rendered(blobs=tuple(blobs), diagnostics=diagnostics_.prefix_paths(root, notes))
 
 
-def _arranged(blob: Blob, root: str, chosen: _RenderOptions) -> Blob:
+def _sort_properties(blob: Blob, root: str, chosen: _RenderOptions) -> Blob:
     bundle = RenderedBundle.of(blob)
-    arranged = migrate.migrate(render.arranged(bundle), chosen.level, blob.path or root)
+    arranged = migrate.migrate(render.sort_properties(bundle), chosen.level, blob.path or root)
     return blob if arranged == bundle else arranged.blob()
 
 
@@ -427,7 +427,7 @@ def _check_image(text: str) -> None:
         Reference.parse(rest)
 
 
-def _filled(template: str, package: str, name: str, version: str) -> str:
+def _fill_template(template: str, package: str, name: str, version: str) -> str:
     # A version may contain `+`, which tags may not.
     values = (package, name, version.replace("+", "-"))
     for placeholder, value in zip(_PLACEHOLDERS, values, strict=True):
@@ -442,7 +442,7 @@ def _attempt(work: Callable[[], Rendered]) -> Rendered | OlmkitError:
         return error
 
 
-def _together(parts: Sequence[Rendered | OlmkitError]) -> Rendered:
+def _join_parts(parts: Sequence[Rendered | OlmkitError]) -> Rendered:
     errors = [part for part in parts if isinstance(part, OlmkitError)]
     if errors:
         raise _all(errors)

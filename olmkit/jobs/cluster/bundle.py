@@ -45,7 +45,7 @@ class NamedBundle:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
+class ChosenVersion:
     """The bundle that a catalog offers: its CSV name, its channel, and a preview if readable.
 
     `is_missing`: the registry reports that the bundle's image does not exist; `note` has the
@@ -92,7 +92,7 @@ async def read_bundle(text: str, access: Access) -> NamedBundle:
     return NamedBundle(
         rendered=rendered,
         channel=channel,
-        preview=preview.of_csv(bundle.csv.value, manifests=manifests),
+        preview=preview.preview_csv(bundle.csv.value, manifests=manifests),
         manifests=manifests,
     )
 
@@ -137,7 +137,7 @@ def check_names(package: str, catalog: str) -> None:
 
 async def choose(
     catalog: Catalog, package: str, access: Access, *, channel: str = "", version: str = ""
-) -> Chosen:
+) -> ChosenVersion:
     """Return the bundle that OLM would install first, or raise `InputError`."""
     found = catalog.chosen(package)[0]
     line = _channel(found, channel)
@@ -146,7 +146,9 @@ async def choose(
     return await read_chosen(entry, line.name, bundle.image if bundle else "", access)
 
 
-async def brought(catalog: Catalog, package: str, name: str, access: Access) -> Preview | None:
+async def preview_bundle(
+    catalog: Catalog, package: str, name: str, access: Access
+) -> Preview | None:
     """Return a preview of a bundle of the catalog; None if it does not exist or cannot be read."""
     bundle = catalog.chosen(package)[0].bundles.get(name)
     if bundle is None:
@@ -154,21 +156,21 @@ async def brought(catalog: Catalog, package: str, name: str, access: Access) -> 
     return (await read_chosen(name, "", bundle.image, access)).preview
 
 
-async def read_chosen(csv: str, channel: str, image: str, access: Access) -> Chosen:
+async def read_chosen(csv: str, channel: str, image: str, access: Access) -> ChosenVersion:
     """Return the bundle with this name, with a preview of its image if it can be read."""
     if not image:
-        return Chosen(csv=csv, channel=channel, preview=None, note="its bundle has no image")
+        return ChosenVersion(csv=csv, channel=channel, preview=None, note="its bundle has no image")
     try:
         named = await read_bundle(image, access)
     except OlmkitError as error:
         note = f"the bundle `{image}` cannot be read from here: {error.message}"
-        return Chosen(
+        return ChosenVersion(
             csv=csv, channel=channel, preview=None, note=note, is_missing=is_missing(error)
         )
-    return Chosen(csv=csv, channel=channel, preview=named.preview, manifests=named.manifests)
+    return ChosenVersion(csv=csv, channel=channel, preview=named.preview, manifests=named.manifests)
 
 
-async def ask(
+async def choose_from_server(
     address: str,
     package: str,
     access: Access,
@@ -176,7 +178,7 @@ async def ask(
     channel: str = "",
     version: str = "",
     name: str = "",
-) -> Chosen | None:
+) -> ChosenVersion | None:
     """Choose the bundle from a served catalog; None if the server cannot be reached.
 
     `name` is that of the CSV, and replaces a version.
@@ -201,10 +203,10 @@ async def ask(
         return replace(chosen, has_dependencies=needs)
     manifest = documents.load(inline.encode(), csv).value
     listed = [documents.load(str(one).encode(), csv).value for one in bundle.get("object") or ()]
-    return Chosen(
+    return ChosenVersion(
         csv=csv,
         channel=line,
-        preview=preview.of_csv(manifest),
+        preview=preview.preview_csv(manifest),
         manifests=tuple(one for one in listed if isinstance(one, dict)) or (manifest,),
         has_dependencies=needs,
     )

@@ -49,7 +49,7 @@ class VisibleCatalogs:
         if not any(map(_is_unsatisfiable, seen.subscriptions)):
             return seen
         found, unread = await self.of(seen)
-        inputs = cluster_input.of_state(seen, found)
+        inputs = cluster_input.build_input(seen, found)
         # What OLM cannot read of one catalog, no other catalog corrects.
         facts = reasons.unreadable(inputs) if unread else reasons.unsatisfiable(inputs)
         return replace(seen, conflict=facts) if facts else seen
@@ -83,7 +83,7 @@ class VisibleCatalogs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Foreseen:
+class ForeseenConflict:
     """What OLM would make of a new Subscription.
 
     `facts`: why it could not be resolved; none when it can be. `unread`: the catalogs that could
@@ -97,7 +97,7 @@ class Foreseen:
     is_unreadable: bool = False
 
 
-def hint(found: Foreseen) -> str:
+def hint(found: ForeseenConflict) -> str:
     """Return what to do about the facts of a request that OLM cannot resolve."""
     if found.is_unreadable:
         return (
@@ -110,26 +110,26 @@ def hint(found: Foreseen) -> str:
     )
 
 
-async def of_request(
+async def check_request(
     seen: ClusterState,
     request: Subscription,
     catalog: Catalog,
     access: Access,
-) -> Foreseen:
+) -> ForeseenConflict:
     """Whether a new Subscription to this catalog can be resolved, and what comes with it.
 
     Other catalogs are read only when this one is not enough; one that cannot be read might offer
     what is missing.
     """
     own = {request.catalog: catalog}
-    alone = cluster_input.of_state(seen, own, [request])
+    alone = cluster_input.build_input(seen, own, [request])
     if not reasons.unsatisfiable(alone):
-        return Foreseen(also=_also(alone, own, request))
+        return ForeseenConflict(also=_also(alone, own, request))
     found, unread = await VisibleCatalogs(access).of(seen, [request.catalog])
     catalogs = {**found, **own}
-    inputs = cluster_input.of_state(seen, catalogs, [request])
+    inputs = cluster_input.build_input(seen, catalogs, [request])
     facts = reasons.unsatisfiable(inputs)
-    return Foreseen(
+    return ForeseenConflict(
         facts=facts,
         unread=tuple(one for one in unread if one != request.catalog),
         is_unreadable=bool(reasons.unreadable(inputs)),
@@ -139,17 +139,17 @@ async def of_request(
 
 async def of_upgrade(
     seen: ClusterState, subscription: Manifest, csv: str, catalog: Catalog, access: Access
-) -> Foreseen:
+) -> ForeseenConflict:
     """Whether a Subscription can get the next version that this catalog offers.
 
     Other catalogs are read only when this one is not enough.
     """
     name, key = objects.name(subscription), cluster_input.key_of(subscription)
-    if not reasons.against(cluster_input.of_state(seen, {key: catalog}), name, csv):
-        return Foreseen()
+    if not reasons.against(cluster_input.build_input(seen, {key: catalog}), name, csv):
+        return ForeseenConflict()
     found, unread = await VisibleCatalogs(access).of(seen, [key])
-    inputs = cluster_input.of_state(seen, {**found, key: catalog})
-    return Foreseen(
+    inputs = cluster_input.build_input(seen, {**found, key: catalog})
+    return ForeseenConflict(
         facts=reasons.against(inputs, name, csv),
         unread=tuple(one for one in unread if one != key),
         is_unreadable=bool(reasons.unreadable(inputs)),

@@ -40,7 +40,7 @@ class DeployOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Undeploying:
+class UndeployPlan:
     """The objects to delete, in order; `operands` first.
 
     The objects of `unread` CRDs are deleted too, but cannot be listed because their conversion
@@ -55,7 +55,7 @@ class Undeploying:
     @property
     def unlisted(self) -> tuple[str, ...]:
         """Describe the objects that are deleted but cannot be listed before."""
-        return operand_objects.unlisted(self.unread)
+        return operand_objects.describe_unlisted(self.unread)
 
     @property
     def all(self) -> tuple[Manifest, ...]:
@@ -63,7 +63,7 @@ class Undeploying:
         return (*self.operands, *self.objects)
 
 
-def wanted(options: DeployOptions) -> tuple[Manifest, ...]:
+def desired_objects(options: DeployOptions) -> tuple[Manifest, ...]:
     """Return the objects of the overlay in the order in which they are applied.
 
     Raises `ConfigurationError` if the name of the image is invalid.
@@ -79,7 +79,7 @@ def wanted(options: DeployOptions) -> tuple[Manifest, ...]:
             raise InputError(f"`{options.overlay}` has no CustomResourceDefinition")
     elif options.image:
         found = rollout.with_image(found, options.image)
-    return rollout.ordered(found)
+    return rollout.sort_for_apply(found)
 
 
 async def changes(reader: ClusterObjects, found: Iterable[Manifest]) -> tuple[str, ...]:
@@ -107,14 +107,14 @@ async def apply(
     for manifest in first:
         await reader.apply(manifest)
         report(f"applied {explanation.subject(manifest)}")
-    await _until_known(reader, first, timeouts)
+    await _wait_until_served(reader, first, timeouts)
     for manifest in found:
         if manifest not in first:
             await reader.apply(manifest)
             report(f"applied {explanation.subject(manifest)}")
     deployments = rollout.workloads(found)
     names = ", ".join(f"`{objects.name(one)}`" for one in deployments)
-    return await wait.until_well(
+    return await wait.wait_until_healthy(
         lambda: _finding(reader, deployments),
         f"{names} is available" if names else "all objects are applied",
         report=report,
@@ -129,17 +129,17 @@ async def removal(
     keep_crds: bool,
     delete_operands: bool,
     report: Report = wait.silent,
-) -> Undeploying:
+) -> UndeployPlan:
     """Return the objects to delete.
 
     Raises `InputError` if operands would be deleted that the options do not include, or if they
     cannot be listed and their CRDs stay.
     """
-    found = await read.present(reader, found)
+    found = await read.find_existing(reader, found)
     crds = [one for one in found if objects.kind(one) == kinds.CRD[1]]
     # The current conversion is that of the CRD in the cluster, not in the overlay.
     live = [there for one in crds if (there := await reader.current(one)) is not None]
-    listing = await operand_objects.listed(reader, live, report=report)
+    listing = await operand_objects.list_operands(reader, live, report=report)
     if listing.unread and keep_crds == delete_operands:
         unread = listing.unread[0]
         raise InputError(
@@ -153,7 +153,7 @@ async def removal(
             hint="pass `--delete-operands`, or keep the CRDs with `--keep-crds`",
         )
     kept = crds if keep_crds else []
-    return Undeploying(
+    return UndeployPlan(
         objects=tuple(one for one in reversed(found) if one not in kept),
         operands=listing.found if delete_operands else (),
         kept=tuple(kept),
@@ -162,7 +162,7 @@ async def removal(
 
 
 async def delete(
-    reader: ClusterObjects, made: Undeploying, *, report: Report, timeouts: Timeouts
+    reader: ClusterObjects, made: UndeployPlan, *, report: Report, timeouts: Timeouts
 ) -> Removed:
     """Delete the operands while the operator still manages them, then the operator.
 
@@ -180,7 +180,7 @@ async def delete(
     return await operator_removal.carry_out(reader, whole, report=report, timeouts=timeouts)
 
 
-async def _until_known(
+async def _wait_until_served(
     reader: ClusterObjects, first: Iterable[Manifest], timeouts: Timeouts
 ) -> None:
     """Wait until the server serves the kinds that the CRDs define."""
@@ -208,7 +208,7 @@ async def _until_known(
 async def _finding(reader: ClusterObjects, deployments: tuple[Manifest, ...]) -> Diagnosis | None:
     for deployment in deployments:
         seen = await read.snapshot(reader, objects.namespace(deployment))
-        finding = pods.of_deployment(seen, objects.name(deployment))
+        finding = pods.explain_deployment(seen, objects.name(deployment))
         if finding is not None:
             return finding
     return None

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from olmkit.edges.cluster.objects import ClusterObjects
-from olmkit.jobs.cluster.read import if_allowed
+from olmkit.jobs.cluster.read import or_default
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 
@@ -19,7 +19,7 @@ _ID = "--leader-election-id"
 _POD_BASE = 58  # letters of a pod's name before its random part
 
 
-async def held_by(
+async def find_leases(
     reader: ClusterObjects,
     namespace: str,
     deployments: Iterable[str],
@@ -35,7 +35,7 @@ async def held_by(
     if not names:
         return []
     holder = re.compile("|".join(map(_pod, names)))
-    found = await if_allowed(reader.list(_LEASE, namespace), ())
+    found = await or_default(reader.list(_LEASE, namespace), ())
     return [one for one in found if _is_own(one, holder, released)]
 
 

@@ -33,14 +33,14 @@ async def read(source: Manifest, access: Access, *, image: str = "") -> Catalog:
     spec = kinds.spec(source)
     address = text(spec.get("address"))
     if address and not image:
-        return await at(address)
+        return await read_address(address)
     named = image or text(spec.get("image"))
     if not named:
         raise InputError(f"the CatalogSource `{objects.name(source)}` names no image or address")
     return (await cluster_bundle.read_catalog(named, access)).catalog
 
 
-async def at(address: str) -> Catalog:
+async def read_address(address: str) -> Catalog:
     """Read the catalog that is served at an address. Raises `OlmkitError` like `read`."""
     if not is_reachable(address):
         raise RemoteError(f"`{address}` can be reached only from the cluster")
@@ -50,7 +50,9 @@ async def at(address: str) -> Catalog:
         raise InputError(
             "a served catalog cannot be read without gRPC", hint='pip install "olmkit[serve]"'
         ) from error
-    found = await asyncio.to_thread(functools.partial(client.listed, address, timeout=_ANSWER))
+    found = await asyncio.to_thread(
+        functools.partial(client.list_content, address, timeout=_ANSWER)
+    )
     if found is None:
         raise RemoteError(f"no catalog answers at `{address}`")
     return served.catalog(*found)
@@ -77,13 +79,13 @@ class BundlePackages:
             key = kinds.subscription_key(subscription)
             source = seen.catalog(key.catalog, key.catalog_namespace)
             if source is not None:
-                known |= await self._of(source)
-        images = {unpacking.image(job) for job in unpacking.unfinished(seen)}
+                known |= await self._packages_of(source)
+        images = {unpacking.image(job) for job in unpacking.find_unfinished_jobs(seen)}
         return replace(
             seen, packages={image: known[image] for image in sorted(images & known.keys())}
         )
 
-    async def _of(self, source: Manifest) -> Mapping[str, str]:
+    async def _packages_of(self, source: Manifest) -> Mapping[str, str]:
         key = str(kinds.spec(source).get("image") or kinds.spec(source).get("address"))
         if key not in self._read:
             try:

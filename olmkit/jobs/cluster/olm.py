@@ -17,7 +17,7 @@ from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.edges.images import transports
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.cluster import deploy, read, wait, write
-from olmkit.jobs.cluster.deploy import Undeploying
+from olmkit.jobs.cluster.deploy import UndeployPlan
 from olmkit.jobs.cluster.wait import Report, Timeouts
 from olmkit.jobs.cluster.write import Removed
 from olmkit.kube import objects, rollout
@@ -82,7 +82,7 @@ async def status(reader: ClusterObjects) -> OlmStatus:
     parts = []
     for deployment in found:
         seen = await read.snapshot(reader, objects.namespace(deployment))
-        finding = pods.of_deployment(seen, objects.name(deployment))
+        finding = pods.explain_deployment(seen, objects.name(deployment))
         containers = sequence(objects.pod_spec(deployment).get("containers"))
         parts.append(
             OlmDeployment(
@@ -113,7 +113,7 @@ async def manifests(names: Sequence[str], release: str, access: Access) -> tuple
                 found += objects.items_of(value)
     if not found:
         raise InputError(f"there are no objects in {', '.join(f'`{name}`' for name in wanted)}")
-    return rollout.ordered(found)
+    return rollout.sort_for_apply(found)
 
 
 async def install(
@@ -125,13 +125,13 @@ async def install(
         return explained
     for csv in found:
         if objects.kind(csv) == kinds.CSV[1]:
-            explained = await _until_succeeded(reader, csv, report, timeouts)
+            explained = await _wait_until_succeeded(reader, csv, report, timeouts)
             if not explained.is_ready:
                 return explained
     return Explanation(readiness=Readiness.READY, cause="healthy", message="OLM is installed")
 
 
-async def removal(reader: ClusterObjects, found: tuple[Manifest, ...]) -> Undeploying:
+async def removal(reader: ClusterObjects, found: tuple[Manifest, ...]) -> UndeployPlan:
     """Return the objects to delete. Raises `InputError` if operators are installed through OLM."""
     wanted = await reader.list(kinds.SUBSCRIPTION)
     if wanted:
@@ -140,22 +140,22 @@ async def removal(reader: ClusterObjects, found: tuple[Manifest, ...]) -> Undepl
             f"operators are installed through OLM: {listed}",
             hint="uninstall them first: without OLM, nothing manages them",
         )
-    found = await read.present(reader, found)
+    found = await read.find_existing(reader, found)
     own = [one for one in found if objects.kind(one) == kinds.CSV[1]]
     rest = tuple(one for one in reversed(found) if one not in own)
     # Its own CSVs are deleted while it still runs, since they have its finalizer.
-    return Undeploying(objects=rest, operands=tuple(own))
+    return UndeployPlan(objects=rest, operands=tuple(own))
 
 
 async def uninstall(
-    reader: ClusterObjects, made: Undeploying, *, report: Report, timeouts: Timeouts
+    reader: ClusterObjects, made: UndeployPlan, *, report: Report, timeouts: Timeouts
 ) -> Removed:
     """Delete OLM, and wait until it is deleted."""
     steps = (made.operands, made.objects)
     return await write.delete(reader, steps, report=report, timeouts=timeouts)
 
 
-async def _until_succeeded(
+async def _wait_until_succeeded(
     reader: ClusterObjects, csv: Manifest, report: Report, timeouts: Timeouts
 ) -> Explanation:
     name, place = objects.name(csv), objects.namespace(csv)
@@ -164,11 +164,13 @@ async def _until_succeeded(
         seen = await read.snapshot(reader, place)
         there = seen.csv(name)
         if there is not None:
-            return csvs.of_csv(seen, there)
+            return csvs.explain_csv(seen, there)
         words = f"`{name}` does not exist yet"
         return Diagnosis(cause="csv-missing", message=words, readiness=Readiness.WAITING)
 
-    return await wait.until_well(look, f"`{name}` is installed", report=report, timeouts=timeouts)
+    return await wait.wait_until_healthy(
+        look, f"`{name}` is installed", report=report, timeouts=timeouts
+    )
 
 
 async def _read(name: str, access: Access) -> bytes:

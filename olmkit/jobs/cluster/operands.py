@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.jobs.cluster import wait
-from olmkit.jobs.cluster.read import if_allowed
+from olmkit.jobs.cluster.read import or_default
 from olmkit.jobs.cluster.wait import Report
 from olmkit.kube import objects
 from olmkit.kube.api import ClusterError, NotFound
@@ -29,7 +29,7 @@ _SERVICE = ("v1", "Service")
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
+class UnreadableOperands:
     """A CRD whose objects cannot be listed, and why."""
 
     crd: Manifest
@@ -41,10 +41,10 @@ class Operands:
     """Operands, and the CRDs whose conversion webhook does not respond."""
 
     found: tuple[Manifest, ...] = ()
-    unread: tuple[Unread, ...] = ()
+    unread: tuple[UnreadableOperands, ...] = ()
 
 
-async def listed(
+async def list_operands(
     reader: ClusterObjects,
     crds: Iterable[Manifest],
     *,
@@ -57,7 +57,7 @@ async def listed(
     not retry if the Service of the webhook does not exist.
     """
     found: list[Manifest] = []
-    unread: list[Unread] = []
+    unread: list[UnreadableOperands] = []
     end = asyncio.get_running_loop().time() + min(seconds, _CONVERTED)
     for crd in crds:
         kind = kind_of(crd)
@@ -66,15 +66,15 @@ async def listed(
         answers = await has_service(reader, crd)
         look = functools.partial(reader.list, kind)
         try:
-            found += await wait.patiently(look, report, end, webhooks=end if answers else 0.0)
+            found += await wait.retry(look, report, end, webhooks=end if answers else 0.0)
         except ClusterError as error:
             if not error.is_of_webhook:
                 raise
-            unread.append(Unread(crd, error))
+            unread.append(UnreadableOperands(crd, error))
     return Operands(found=tuple(found), unread=tuple(unread))
 
 
-async def freed(
+async def turn_off_conversion(
     reader: ClusterObjects, crds: Iterable[Manifest], *, report: Report
 ) -> tuple[Manifest, ...]:
     """Turn off the conversion of CRDs whose webhook was removed, and list their objects.
@@ -85,23 +85,25 @@ async def freed(
     for crd in crds:
         report(f"switching off the conversion of {explanation.subject(crd)}")
         try:
-            found += await _freed(reader, crd, report)
+            found += await _turn_off_conversion(reader, crd, report)
         except NotFound:  # deleted together with its owner
             continue
     return tuple(found)
 
 
-async def _freed(reader: ClusterObjects, crd: Manifest, report: Report) -> tuple[Manifest, ...]:
+async def _turn_off_conversion(
+    reader: ClusterObjects, crd: Manifest, report: Report
+) -> tuple[Manifest, ...]:
     await reader.merge(crd, {"spec": {"conversion": {"strategy": "None", "webhook": None}}})
     kind = kind_of(crd)
     if kind is None:
         return ()
     # The server takes a moment to serve the changed CRD.
     end = asyncio.get_running_loop().time() + wait.Timeouts().believed
-    return await wait.patiently(functools.partial(reader.list, kind), report, end)
+    return await wait.retry(functools.partial(reader.list, kind), report, end)
 
 
-def unlisted(crds: Iterable[Manifest]) -> tuple[str, ...]:
+def describe_unlisted(crds: Iterable[Manifest]) -> tuple[str, ...]:
     """Describe the objects of CRDs whose conversion does not work."""
     return tuple(f"all objects of {objects.name(crd)}, which nothing converts now" for crd in crds)
 
@@ -134,4 +136,4 @@ async def has_service(reader: ClusterObjects, crd: Manifest) -> bool:
         return True
     there: Manifest = {}
     question = reader.find(_SERVICE, text(service.get("name")), text(service.get("namespace")))
-    return await if_allowed(question, there) is not None
+    return await or_default(question, there) is not None

@@ -67,7 +67,7 @@ async def carry_out(
         silent = [
             crd for crd in _crds(made) if not await operand_objects.has_converter(reader, crd)
         ]
-        await operand_objects.freed(reader, silent, report=report)
+        await operand_objects.turn_off_conversion(reader, silent, report=report)
     try:
         done = await delete(operands=made.operands)
     except ClusterError as error:
@@ -82,7 +82,7 @@ async def carry_out(
     if not done.left:
         done = await delete(*made.operator)
     if not done.left and (postponed or made.unread):
-        freed = await operand_objects.freed(reader, made.unread, report=report)
+        freed = await operand_objects.turn_off_conversion(reader, made.unread, report=report)
         done = await delete(operands=(*postponed, *freed))
     return done if done.left else await delete(*made.definitions)
 

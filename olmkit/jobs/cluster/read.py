@@ -67,7 +67,7 @@ async def snapshot(reader: ClusterObjects, namespace: str, *, logs: bool = True)
         _all(reader, kinds.CATALOG_SOURCE),
         asyncio.gather(
             _namespace(reader, namespace),
-            _everywhere(reader, kinds.SUBSCRIPTION, namespace),
+            _list_everywhere(reader, kinds.SUBSCRIPTION, namespace),
             _list(reader, kinds.OPERATOR_GROUP, namespace),
             _list(reader, kinds.INSTALL_PLAN, namespace),
             _list(reader, kinds.CSV, namespace),
@@ -81,7 +81,7 @@ async def snapshot(reader: ClusterObjects, namespace: str, *, logs: bool = True)
     )
     catalogs, catalog_places = every, None
     if catalogs is None:
-        catalogs, catalog_places = await _some_catalogs(reader, {*places, *_GLOBAL})
+        catalogs, catalog_places = await _list_catalogs(reader, {*places, *_GLOBAL})
     around = await asyncio.gather(
         *(_list(reader, kind, place) for kind in (_JOB, _POD, _EVENT) for place in places)
     )
@@ -108,11 +108,11 @@ async def snapshot(reader: ClusterObjects, namespace: str, *, logs: bool = True)
         moment=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
     )
     if any(kinds.condition(pod, "PodScheduled", value="False") for pod in found):
-        made = replace(made, nodes=await if_allowed(reader.list(_NODE), ()))
-    return await detailed(reader, made) if logs else made
+        made = replace(made, nodes=await or_default(reader.list(_NODE), ()))
+    return await add_details(reader, made) if logs else made
 
 
-async def detailed(reader: ClusterObjects, made: ClusterState) -> ClusterState:
+async def add_details(reader: ClusterObjects, made: ClusterState) -> ClusterState:
     """Return the snapshot with details about problems: OLM itself, logs, webhooks."""
     full, crds = await asyncio.gather(
         _with_system(reader, made), conversions.ailing(reader, made.own_csvs())
@@ -142,8 +142,8 @@ async def _with_system(reader: ClusterObjects, made: ClusterState) -> ClusterSta
 
 
 async def _namespace(reader: ClusterObjects, name: str) -> Objects:
-    found = await if_allowed(reader.find(kinds.NAMESPACE, name), None)
-    return () if found is None else (_kinded(kinds.NAMESPACE, found),)
+    found = await or_default(reader.find(kinds.NAMESPACE, name), None)
+    return () if found is None else (_with_kind(kinds.NAMESPACE, found),)
 
 
 async def _program(reader: ClusterObjects, name: str) -> Objects:
@@ -152,18 +152,18 @@ async def _program(reader: ClusterObjects, name: str) -> Objects:
         return await reader.list(kinds.DEPLOYMENT, fields=f"metadata.name={name}")
     except Forbidden:
         found = [
-            await if_allowed(reader.find(kinds.DEPLOYMENT, name, place), None) for place in _SYSTEMS
+            await or_default(reader.find(kinds.DEPLOYMENT, name, place), None) for place in _SYSTEMS
         ]
-    return tuple(_kinded(kinds.DEPLOYMENT, one) for one in found if one is not None)
+    return tuple(_with_kind(kinds.DEPLOYMENT, one) for one in found if one is not None)
 
 
-def _kinded(kind: Kind, manifest: Manifest) -> Manifest:
+def _with_kind(kind: Kind, manifest: Manifest) -> Manifest:
     return {"apiVersion": kind[0], "kind": kind[1], **manifest}
 
 
 async def with_logs(reader: ClusterObjects, made: ClusterState) -> ClusterState:
     """Return the snapshot with the last log lines of failed containers."""
-    wanted = list(dict.fromkeys(pods.logs_wanted(made)))
+    wanted = list(dict.fromkeys(pods.find_needed_logs(made)))
     texts = await asyncio.gather(
         *(
             reader.log(namespace, pod, container, previous=previous)
@@ -177,7 +177,7 @@ async def with_logs(reader: ClusterObjects, made: ClusterState) -> ClusterState:
     return replace(made, logs=logs)
 
 
-async def present(reader: ClusterObjects, wanted: Iterable[Manifest]) -> tuple[Manifest, ...]:
+async def find_existing(reader: ClusterObjects, wanted: Iterable[Manifest]) -> tuple[Manifest, ...]:
     """Return the manifests whose objects exist in the cluster."""
     return tuple([one for one in wanted if await reader.current(one) is not None])
 
@@ -246,7 +246,7 @@ async def is_of_v1(reader: ClusterObjects, name: str) -> bool:
     if not await reader.knows(extension.CLUSTER_EXTENSION):
         return False
     there: tuple[Manifest, ...] = ()
-    found = await if_allowed(reader.list(extension.CLUSTER_EXTENSION), there)
+    found = await or_default(reader.list(extension.CLUSTER_EXTENSION), there)
     return any(
         name in (objects.name(one), extension.request_of(one).get("packageName")) for one in found
     )
@@ -258,7 +258,7 @@ def why_saved(file: Path, package: str, namespace: str) -> Explanation:
     The default namespace is that of the Subscription. Raises `InputError` if the file does not
     contain objects.
     """
-    found = saved_objects(file)
+    found = load_saved_objects(file)
     if not namespace:
         namespace = next(
             (
@@ -269,10 +269,10 @@ def why_saved(file: Path, package: str, namespace: str) -> Explanation:
             ),
             "default",
         )
-    return explain(snapshots.of_objects(found, namespace), package)
+    return explain(snapshots.from_objects(found, namespace), package)
 
 
-def saved_objects(file: Path) -> list[Manifest]:
+def load_saved_objects(file: Path) -> list[Manifest]:
     """Return the objects in a file, or raise `InputError`."""
     found: list[Manifest] = []
     for document in documents.load_all(disk.read_file(file), str(file)):
@@ -282,7 +282,7 @@ def saved_objects(file: Path) -> list[Manifest]:
     return found
 
 
-async def _everywhere(reader: ClusterObjects, kind: Kind, namespace: str) -> Objects:
+async def _list_everywhere(reader: ClusterObjects, kind: Kind, namespace: str) -> Objects:
     """Return the objects of all namespaces, or of one if the user may not read all."""
     try:
         return await reader.list(kind)
@@ -290,7 +290,7 @@ async def _everywhere(reader: ClusterObjects, kind: Kind, namespace: str) -> Obj
         return await reader.list(kind, namespace)
 
 
-async def _some_catalogs(
+async def _list_catalogs(
     reader: ClusterObjects, namespaces: Iterable[str]
 ) -> tuple[Objects, tuple[str, ...]]:
     """Return the CatalogSources that the user may list, and their namespaces."""
@@ -302,19 +302,19 @@ async def _some_catalogs(
 
 async def _all(reader: ClusterObjects, kind: Kind, namespace: str = "") -> Objects | None:
     """Return the objects of a kind; None if the user may not list them."""
-    return await if_allowed(reader.list(kind, namespace), None)
+    return await or_default(reader.list(kind, namespace), None)
 
 
 async def _list(reader: ClusterObjects, kind: Kind, namespace: str) -> Objects:
-    return await if_allowed(reader.list(kind, namespace), ())
+    return await or_default(reader.list(kind, namespace), ())
 
 
-async def created_namespace(reader: ClusterObjects, name: str) -> tuple[str, ...]:
+async def created_namespace_note(reader: ClusterObjects, name: str) -> tuple[str, ...]:
     """Return the note that a namespace created by `install` stays after `uninstall`.
 
     Empty for any other namespace, a terminating one, and one that the user may not read.
     """
-    found = await if_allowed(reader.find(kinds.NAMESPACE, name), None) if name else None
+    found = await or_default(reader.find(kinds.NAMESPACE, name), None) if name else None
     if found is None or not install_objects.is_ours(found):
         return ()
     if objects.metadata(found).get("deletionTimestamp"):
@@ -323,7 +323,7 @@ async def created_namespace(reader: ClusterObjects, name: str) -> tuple[str, ...
     return (f"the namespace {name}, which olmkit created: {how}",)
 
 
-async def if_allowed(question: Awaitable[T], otherwise: T) -> T:
+async def or_default(question: Awaitable[T], otherwise: T) -> T:
     """Return the result of a request; `otherwise` if it is forbidden."""
     try:
         return await question

@@ -77,7 +77,7 @@ class PodTests:
         await self._reader.create(pods.pod(test, name, self._map, self._how.settings))
         await self._wait(test, name)
         if target is not None:
-            await self._gather(test, name, target)
+            await self._collect_output(test, name, target)
         log = await self._reader.whole_log(self._namespace, name, pods.NAME, limit=_MAX_LOG)
         return results.parse(log.decode("utf-8", "replace"))
 
@@ -93,16 +93,16 @@ class PodTests:
                 if self._map_name:
                     await self._delete(_CONFIG_MAP, self._map_name)
         except TimeoutError:
-            raise self._left("the API server did not answer in time") from None
+            raise self._remaining_objects_error("the API server did not answer in time") from None
         except ClusterError as error:
-            raise self._left(error.message) from error
+            raise self._remaining_objects_error(error.message) from error
 
     async def _delete(self, kind: tuple[str, str], name: str) -> None:
         head = {"apiVersion": kind[0], "kind": kind[1]}
         metadata = {"name": name, "namespace": self._namespace}
         await self._reader.delete({**head, "metadata": metadata})
 
-    def _left(self, why: str) -> OlmkitError:
+    def _remaining_objects_error(self, why: str) -> OlmkitError:
         return RemoteError(
             f"cannot remove the objects of the tests from namespace `{self._namespace}`: {why}",
             hint=f"delete the ConfigMap `{self._map_name}`: it owns the pods",
@@ -123,7 +123,7 @@ class PodTests:
             self._waiting[id(test)] = _waits_for(found)
             await asyncio.sleep(self._how.interval)
 
-    async def _gather(self, test: ScorecardTest, name: str, target: Path) -> None:
+    async def _collect_output(self, test: ScorecardTest, name: str, target: Path) -> None:
         command = ("tar", "cf", "-", test.storage)
         out, said = await self._reader.execute(
             self._namespace, name, pods.GATHER_NAME, command, limit=_MAX_OUTPUT

@@ -97,7 +97,7 @@ async def status(
         listed = catalogs if v1.CLUSTER_CATALOG not in hidden else None
         states = await asyncio.gather(
             *(
-                extension_states.around(reader, objects.name(one), one, listed, logs=False)
+                extension_states.read_around(reader, objects.name(one), one, listed, logs=False)
                 for one in chosen
             )
         )
@@ -153,7 +153,7 @@ def _extension(one: Manifest, state: ExtensionState) -> OperatorRow:
         channel=", ".join(map(str, sequence(asked.get("channels")))),
         catalog=v1.catalog_name(asked),
         approval="Automatic",
-        installed=v1.installed(one)[0],
+        installed=v1.installed_bundle(one)[0],
         explanation=extension_explain.explain(state),
     )
 
@@ -173,5 +173,5 @@ def _cluster_catalog(one: Manifest) -> CatalogRow:
         namespace="",
         name=objects.name(one),
         source=text(image.get("ref")),
-        state="SERVING" if cluster_catalogs.of_catalog(one) is None else "not served",
+        state="SERVING" if cluster_catalogs.explain_catalog(one) is None else "not served",
     )

@@ -58,7 +58,7 @@ class Timeouts:
     settled: float = _SETTLED
 
 
-async def until_ready(
+async def wait_until_ready(
     reader: ClusterObjects,
     package: str,
     namespace: str,
@@ -81,7 +81,7 @@ async def until_ready(
     async def look() -> ClusterState:
         seen = await read.snapshot(reader, namespace, logs=False)
         if not explained(seen).is_ready:
-            seen = await read.detailed(reader, seen)
+            seen = await read.add_details(reader, seen)
             seen = await added(seen) if added is not None else seen
         return seen
 
@@ -91,12 +91,12 @@ async def until_ready(
         hooked = any(kinds.webhook_services(csv) for csv in seen.own_csvs())
         return timeouts.settled if hooked else 0.0
 
-    return await settled(
+    return await wait_for_state(
         look, explained, report=report, act=act, lasting=lasting, timeouts=timeouts
     )
 
 
-async def settled(
+async def wait_for_state(
     look: Callable[[], Awaitable[T]],
     explained: Callable[[T], Explanation],
     *,
@@ -115,7 +115,7 @@ async def settled(
     last: Explanation | None = None
     since = clock()
     while True:
-        seen = await patiently(look, report, end)
+        seen = await retry(look, report, end)
         now = clock()
         explanation = explained(seen)
         if last is None or (explanation.cause, explanation.message) != (last.cause, last.message):
@@ -130,11 +130,11 @@ async def settled(
         if explanation.readiness is Readiness.BLOCKED and lasted >= timeouts.believed:
             return explanation
         if now >= end:
-            return late(explanation, timeouts.seconds)
+            return time_limit_reached(explanation, timeouts.seconds)
         await asyncio.sleep(timeouts.interval)
 
 
-async def until_well(
+async def wait_until_healthy(
     look: Callable[[], Awaitable[Diagnosis | None]],
     done: str,
     *,
@@ -148,10 +148,10 @@ async def until_well(
             return finding.below()
         return Explanation(readiness=Readiness.READY, cause="healthy", message=done)
 
-    return await settled(look, explained, report=report, timeouts=timeouts)
+    return await wait_for_state(look, explained, report=report, timeouts=timeouts)
 
 
-async def until_gone(
+async def wait_until_deleted(
     reader: ClusterObjects, wanted: tuple[Manifest, ...], *, report: Report, timeouts: Timeouts
 ) -> tuple[Manifest, ...]:
     """Wait until the objects are deleted; return those that remain at the time limit.
@@ -163,10 +163,10 @@ async def until_gone(
     left = wanted
 
     async def look() -> list[Manifest]:
-        return [one for one in left if await _is_there(reader, one)]
+        return [one for one in left if await _exists(reader, one)]
 
     while left:
-        found = await patiently(look, report, end)
+        found = await retry(look, report, end)
         if found and len(found) != len(left):
             report(f"{len(found)} of {len(wanted)} objects still exist")
         left = tuple(found)
@@ -177,7 +177,7 @@ async def until_gone(
     return left
 
 
-async def _is_there(reader: ClusterObjects, wanted: Manifest) -> bool:
+async def _exists(reader: ClusterObjects, wanted: Manifest) -> bool:
     found = await reader.current(wanted)
     uid = objects.metadata(wanted).get("uid")
     return found is not None and uid in (None, objects.metadata(found).get("uid"))
@@ -203,7 +203,7 @@ def waiting_plans(seen: ClusterState) -> list[Manifest]:
     return sorted(found, key=lambda plan: kinds.number(kinds.spec(plan).get("generation")))
 
 
-async def patiently(
+async def retry(
     work: Callable[[], Awaitable[T]], report: Report, end: float, *, webhooks: float | None = None
 ) -> T:
     """Return the result of `work`; retry until `end` while the API server does not respond.
@@ -229,7 +229,7 @@ async def patiently(
         return found
 
 
-def late(explanation: Explanation, seconds: float) -> Explanation:
+def time_limit_reached(explanation: Explanation, seconds: float) -> Explanation:
     """Return the explanation at the time limit: what is still progressing is slow, not stuck."""
     moves = explanation.readiness is Readiness.WAITING
     return replace(

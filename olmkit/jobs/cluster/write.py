@@ -116,18 +116,18 @@ async def delete(
         webhooks = clock() + timeouts.believed
         for manifest in step:
             deletion = functools.partial(reader.delete, manifest, propagation=propagation)
-            if await wait.patiently(deletion, report, end, webhooks=webhooks):
+            if await wait.retry(deletion, report, end, webhooks=webhooks):
                 there.append(manifest)
                 report(f"deleting {explanation.subject(manifest)}")
         rest = replace(timeouts, seconds=max(0.0, end - clock()))
         first = replace(rest, seconds=min(rest.seconds, timeouts.believed))
-        left = await wait.until_gone(
+        left = await wait.wait_until_deleted(
             reader, tuple(there), report=report, timeouts=first if remove_finalizers else rest
         )
         if left and remove_finalizers:
             await _remove_finalizers(reader, left, report)
             rest = replace(timeouts, seconds=max(0.0, end - clock()))
-            left = await wait.until_gone(reader, left, report=report, timeouts=rest)
+            left = await wait.wait_until_deleted(reader, left, report=report, timeouts=rest)
         gone += [one for one in there if one not in left]
         if left:
             return Removed(gone=tuple(gone), left=left)
@@ -149,7 +149,7 @@ async def _remove_finalizers(reader: ClusterObjects, left: Objects, report: Repo
             )
 
 
-async def held_by(reader: ClusterObjects, left: Iterable[Manifest]) -> Objects:
+async def find_held(reader: ClusterObjects, left: Iterable[Manifest]) -> Objects:
     """Return the objects that finalizers of operators or of OLM keep."""
     there = [await reader.current(one) for one in left]
     return tuple(one for one in there if one is not None and finalizers.of_operators(one))

@@ -16,7 +16,7 @@ from olmkit.base.versions import Version
 from olmkit.edges.cluster.objects import ClusterObjects, Kind
 from olmkit.jobs.cluster import operands
 from olmkit.jobs.cluster import wait as cluster_wait
-from olmkit.jobs.cluster.read import if_allowed
+from olmkit.jobs.cluster.read import or_default
 from olmkit.jobs.cluster.wait import Timeouts
 from olmkit.jobs.cluster_v0 import permissions
 from olmkit.kube import objects
@@ -79,8 +79,8 @@ async def _facts(
     version, crds, groups, csvs = await asyncio.gather(
         _version(reader),
         _crds(reader, manifests),
-        if_allowed(reader.list(kinds.OPERATOR_GROUP), seen.groups),
-        if_allowed(reader.list(kinds.CSV), seen.csvs),
+        or_default(reader.list(kinds.OPERATOR_GROUP), seen.groups),
+        or_default(reader.list(kinds.CSV), seen.csvs),
     )
     instances, unconverted = await _instances(reader, manifests, crds)
     return ClusterFacts(
@@ -90,10 +90,10 @@ async def _facts(
         crds=crds,
         instances=instances,
         unconverted=unconverted,
-        unserved=await _unserved(reader, manifests),
+        unserved=await _find_unserved(reader, manifests),
         groups=groups,
         csvs=csvs,
-        denied=await permissions.denied(reader, seen.namespace, own, manifests),
+        denied=await permissions.find_denied(reader, seen.namespace, own, manifests),
         is_whole=is_whole,
     )
 
@@ -115,7 +115,7 @@ async def _crds(reader: ClusterObjects, manifests: list[Manifest]) -> dict[str, 
     for name in dict.fromkeys(names):
         # If the user may not read CRDs, nothing is known about any of them.
         unknown: Manifest | None = {}
-        crd = await if_allowed(reader.find(kinds.CRD, name), unknown)
+        crd = await or_default(reader.find(kinds.CRD, name), unknown)
         if crd is not None:
             found[name] = crd
     return found
@@ -140,16 +140,16 @@ async def _instances(
         for version in bundle_fit.shared_versions(new, old):
             look = functools.partial(reader.list, (f"{text(spec.get('group'))}/{version}", kind))
             until = end if await operands.has_service(reader, old) else 0.0
-            question = cluster_wait.patiently(look, cluster_wait.silent, until)
+            question = cluster_wait.retry(look, cluster_wait.silent, until)
             try:
-                found[objects.name(new), version] = await if_allowed(question, ())
+                found[objects.name(new), version] = await or_default(question, ())
             except ClusterError as error:
                 if error.is_of_webhook:
                     unconverted[objects.name(new)] = error.message
     return found, unconverted
 
 
-async def _unserved(reader: ClusterObjects, manifests: list[Manifest]) -> frozenset[Kind]:
+async def _find_unserved(reader: ClusterObjects, manifests: list[Manifest]) -> frozenset[Kind]:
     asked = {
         (text(one.get("apiVersion")), objects.kind(one))
         for one in manifests

@@ -18,7 +18,7 @@ from olmkit.jobs.cluster import conflicts
 from olmkit.jobs.cluster import read as cluster_read
 from olmkit.jobs.cluster import wait as cluster_wait
 from olmkit.jobs.cluster import write as cluster_write
-from olmkit.jobs.cluster.read import if_allowed
+from olmkit.jobs.cluster.read import or_default
 from olmkit.jobs.cluster.wait import Report, Timeouts
 from olmkit.jobs.cluster_v0 import fit, install_choice, one_group, uninstall, upgrade_plan
 from olmkit.jobs.cluster_v0.install_choice import InstallChoice, InstallOptions
@@ -29,7 +29,7 @@ from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import explanation, groups, namespaces
 from olmkit.olm.explain.explanation import Diagnosis, Explanation, Readiness
 from olmkit.olm.explain.workloads import pods
-from olmkit.olm.install_objects import InstallRequest, Mode, Served
+from olmkit.olm.install_objects import InstallRequest, Mode, ServedCatalog
 from olmkit.olm.preview import Preview
 from olmkit.olm.resolver import report as resolver_report
 from olmkit.olm.resolver.resolution import CatalogKey, Subscription
@@ -66,7 +66,7 @@ class Plan:
     csv: str = ""
     preview: Preview | None = None
     notes: tuple[str, ...] = ()
-    served: Served | None = field(default=None, repr=False)
+    served: ServedCatalog | None = field(default=None, repr=False)
     dependencies: tuple[InstallDependency, ...] = ()
     neighbors: tuple[str, ...] = ()
     waits: bool = False
@@ -81,7 +81,7 @@ async def plan(reader: ClusterObjects, options: InstallOptions, access: Access) 
     install_choice.check(options)
     await cluster_read.require_olm(reader)
     here = await cluster_read.snapshot(reader, options.namespace, logs=False)
-    ending = namespaces.of_namespace(next(iter(here.namespaces), None))
+    ending = namespaces.explain_namespace(next(iter(here.namespaces), None))
     if ending is not None:
         raise InputError(ending.message, hint=ending.hint)
     choice = await install_choice.choose(reader, options, access, here)
@@ -188,7 +188,7 @@ async def _create_and_wait(
 ) -> Explanation:
     for manifest in made.objects:
         if objects.kind(manifest) == "CatalogSource" and made.served is not None:
-            await until_served(reader, made.served, report, timeouts)
+            await wait_until_served(reader, made.served, report, timeouts)
         await cluster_write.create(reader, manifest, created=created, report=report)
     if made.served is not None:
         await adopt(reader, made.served)
@@ -214,7 +214,7 @@ async def _create_and_wait(
             report(f"approving {objects.name(waiting)}: {', '.join(names)}")
             await cluster_wait.approve(reader, waiting)
 
-    return await cluster_wait.until_ready(
+    return await cluster_wait.wait_until_ready(
         reader,
         request.package,
         request.namespace,
@@ -256,8 +256,8 @@ async def take_back(
     await cluster_write.take_back(created, delete, report=report)
 
 
-async def until_served(
-    reader: ClusterObjects, served: Served, report: Report, timeouts: Timeouts
+async def wait_until_served(
+    reader: ClusterObjects, served: ServedCatalog, report: Report, timeouts: Timeouts
 ) -> None:
     """Wait for the Pod of the catalog, since OLM retries late after a failed connection.
 
@@ -269,13 +269,13 @@ async def until_served(
         seen = await cluster_read.snapshot(reader, served.namespace)
         pod = next((one for one in seen.pods if objects.name(one) == name), None)
         if pod is not None:
-            return pods.of_pod(seen, pod)
+            return pods.explain_pod(seen, pod)
         words = f"the Pod `{name}` is gone"
         return Diagnosis(cause="pod-not-ready", message=words, readiness=Readiness.WAITING)
 
     report(f"serving the bundle as a catalog from Pod `{name}`")
     seconds = min(timeouts.seconds, _SERVED)
-    found = await cluster_wait.until_well(
+    found = await cluster_wait.wait_until_healthy(
         look,
         f"the Pod `{name}` serves it",
         report=report,
@@ -289,7 +289,7 @@ async def until_served(
         )
 
 
-async def adopt(reader: ClusterObjects, served: Served) -> None:
+async def adopt(reader: ClusterObjects, served: ServedCatalog) -> None:
     """Make the CatalogSource the owner of its server, so that they are deleted together."""
     catalog = await reader.find(kinds.CATALOG_SOURCE, served.name, served.namespace)
     if catalog is None:
@@ -322,18 +322,20 @@ async def _foresee(
         starting_csv=request.starting_csv,
         is_manual=request.manual,
     )
-    found = await conflicts.of_request(here, wanted, choice.content, access)
+    found = await conflicts.check_request(here, wanted, choice.content, access)
     if not found.facts:
         also = [
             InstallDependency(
                 csv=step.csv,
                 package=step.package,
-                preview=await cluster_bundle.brought(catalog, step.package, step.csv, access),
+                preview=await cluster_bundle.preview_bundle(
+                    catalog, step.package, step.csv, access
+                ),
             )
             for step, catalog in found.also
         ]
         return tuple(also), []
-    said = resolver_report.joined(found.facts)
+    said = resolver_report.join_sentences(found.facts)
     if found.unread and not found.is_unreadable:
         names = ", ".join(f"`{one.namespace}/{one.name}`" for one in found.unread)
         return (), [
@@ -363,12 +365,12 @@ async def _refuse_twin(reader: ClusterObjects, here: ClusterState, choice: Insta
 
     OLM copies CSVs to a new namespace immediately, before it installs operators.
     """
-    place = kinds.copied_from(here.copy(choice.csv))
+    place = kinds.copy_source(here.copy(choice.csv))
     if place and await reader.find(kinds.CSV, choice.csv, place) is None:
         place = ""
     if choice.csv and not place:
         named = f"metadata.name={choice.csv}"
-        twins = await if_allowed(reader.list(kinds.CSV, fields=named), ())
+        twins = await or_default(reader.list(kinds.CSV, fields=named), ())
         for_all = bool(twins) and await _copies_for_all(reader)
         others = (one for one in twins if _is_copied_to(one, here.namespace, for_all=for_all))
         place = min(map(objects.namespace, others), default="")
@@ -393,7 +395,7 @@ def _is_copied_to(csv: Manifest, namespace: str, *, for_all: bool) -> bool:
 
 async def _copies_for_all(reader: ClusterObjects) -> bool:
     """Return whether OLM copies CSVs of operators that watch all namespaces."""
-    config = await if_allowed(reader.find(kinds.OLM_CONFIG, "cluster"), None)
+    config = await or_default(reader.find(kinds.OLM_CONFIG, "cluster"), None)
     return mapping(kinds.spec(config).get("features")).get("disableCopiedCSVs") is not True
 
 
@@ -421,7 +423,7 @@ def _mode(
             f"in it: {names}",
             hint="delete all but one, or use another namespace",
         )
-    selecting = groups.of_namespace(here) if here.groups else None
+    selecting = groups.explain_groups(here) if here.groups else None
     if selecting is not None:
         raise InputError(selecting.message, hint=selecting.hint)
     if here.groups:

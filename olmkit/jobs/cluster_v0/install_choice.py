@@ -23,7 +23,7 @@ from olmkit.kube.objects import Manifest
 from olmkit.oci.reference import Reference
 from olmkit.olm import bundle_catalog, kinds
 from olmkit.olm.cluster_state import ClusterState
-from olmkit.olm.install_objects import Mode, Served, SubscribedCatalog
+from olmkit.olm.install_objects import Mode, ServedCatalog, SubscribedCatalog
 from olmkit.olm.preview import Preview
 
 # The image that serves a catalog in the cluster; any image with `opm` works.
@@ -67,7 +67,7 @@ class InstallChoice:
     csv: str = ""
     preview: Preview | None = None
     notes: tuple[str, ...] = ()
-    served: Served | None = None
+    served: ServedCatalog | None = None
     manifests: tuple[Manifest, ...] = ()
     content: Model | None = field(default=None, repr=False)
 
@@ -108,24 +108,24 @@ async def choose(
     not have the package or version.
     """
     if options.bundle:
-        return await _of_bundle(options, access)
+        return await _choose_bundle(options, access)
     if options.catalog_address:
         catalog = SubscribedCatalog(
             name=f"{options.package}-catalog",
             namespace=options.namespace,
             address=options.catalog_address,
         )
-        return await _of_address(options, catalog, options.catalog_address, access)
+        return await _choose_from_address(options, catalog, options.catalog_address, access)
     if cluster_bundle.is_image(options.catalog):
-        return await _of_image(options, access)
-    return await _of_existing(reader, options, access, here)
+        return await _choose_from_image(options, access)
+    return await _choose_from_existing(reader, options, access, here)
 
 
-async def _of_bundle(options: InstallOptions, access: Access) -> InstallChoice:
+async def _choose_bundle(options: InstallOptions, access: Access) -> InstallChoice:
     named = await cluster_bundle.read_bundle(options.bundle, access)
     channel = options.channel or named.channel
     package = named.rendered.package
-    served = Served(
+    served = ServedCatalog(
         namespace=options.namespace,
         package=package,
         blobs=bundle_catalog.blobs(named.rendered, channel),
@@ -152,7 +152,7 @@ async def _of_bundle(options: InstallOptions, access: Access) -> InstallChoice:
     )
 
 
-async def _of_image(options: InstallOptions, access: Access) -> InstallChoice:
+async def _choose_from_image(options: InstallOptions, access: Access) -> InstallChoice:
     catalog = SubscribedCatalog(
         name=f"{options.package}-catalog",
         namespace=options.namespace,
@@ -170,19 +170,19 @@ async def _of_image(options: InstallOptions, access: Access) -> InstallChoice:
     chosen = await cluster_bundle.choose(
         read.catalog, options.package, access, channel=options.channel, version=options.version
     )
-    choice = _chosen(options, replace(catalog, folder=read.folder), chosen)
+    choice = _build_choice(options, replace(catalog, folder=read.folder), chosen)
     return replace(choice, content=read.catalog)
 
 
-async def _of_existing(
+async def _choose_from_existing(
     reader: ClusterObjects, options: InstallOptions, access: Access, here: ClusterState
 ) -> InstallChoice:
-    found = await _existing(reader, options, here)
+    found = await _find_catalog(reader, options, here)
     catalog = SubscribedCatalog(name=objects.name(found), namespace=objects.namespace(found))
     image = objects.text(kinds.spec(found).get("image"))
     if not image:
         address = objects.text(kinds.spec(found).get("address"))
-        return await _of_address(options, catalog, address, access)
+        return await _choose_from_address(options, catalog, address, access)
     try:
         read = await cluster_bundle.read_catalog(image, access)
     except OlmkitError as error:
@@ -190,17 +190,17 @@ async def _of_existing(
     chosen = await cluster_bundle.choose(
         read.catalog, options.package, access, channel=options.channel, version=options.version
     )
-    return replace(_chosen(options, catalog, chosen), content=read.catalog)
+    return replace(_build_choice(options, catalog, chosen), content=read.catalog)
 
 
-async def _of_address(
+async def _choose_from_address(
     options: InstallOptions, catalog: SubscribedCatalog, address: str, access: Access
 ) -> InstallChoice:
     """Choose from the catalog at an address, if this machine can reach it like the cluster."""
     inside = ".svc:" in address or address.startswith(("127.", "localhost:"))
     chosen = None
     if address and not inside:
-        chosen = await cluster_bundle.ask(
+        chosen = await cluster_bundle.choose_from_server(
             address, options.package, access, channel=options.channel, version=options.version
         )
     if chosen is None:
@@ -208,11 +208,11 @@ async def _of_address(
     content = None
     if chosen.has_dependencies:  # only then does it matter what else is served
         with contextlib.suppress(OlmkitError):
-            content = await offered.at(address)
-    return replace(_chosen(options, catalog, chosen), content=content)
+            content = await offered.read_address(address)
+    return replace(_build_choice(options, catalog, chosen), content=content)
 
 
-async def _existing(
+async def _find_catalog(
     reader: ClusterObjects, options: InstallOptions, here: ClusterState
 ) -> Manifest:
     """Return the CatalogSource with the given name, else the only one with the package."""
@@ -233,7 +233,7 @@ async def _existing(
                 "registry",
             )
     elif len(near) != 1:
-        near = await _offering(reader, options, near, here)
+        near = await _find_catalogs(reader, options, near, here)
     if len(near) > 1:
         listed = ", ".join(f"`{objects.namespace(one)}/{objects.name(one)}`" for one in near)
         raise InputError(
@@ -261,7 +261,7 @@ def _require_seen(here: ClusterState, options: InstallOptions, missing: str) -> 
     )
 
 
-async def _offering(
+async def _find_catalogs(
     reader: ClusterObjects, options: InstallOptions, near: list[Manifest], here: ClusterState
 ) -> list[Manifest]:
     """Return the catalogs that offer the package, according to OLM's PackageManifests."""
@@ -304,8 +304,8 @@ def _unread(options: InstallOptions, catalog: SubscribedCatalog, note: str) -> I
     )
 
 
-def _chosen(
-    options: InstallOptions, catalog: SubscribedCatalog, chosen: cluster_bundle.Chosen
+def _build_choice(
+    options: InstallOptions, catalog: SubscribedCatalog, chosen: cluster_bundle.ChosenVersion
 ) -> InstallChoice:
     if chosen.is_missing and not options.secrets:
         raise InputError(

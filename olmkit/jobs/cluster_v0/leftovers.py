@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from olmkit.edges.cluster.objects import ClusterObjects, Kind
-from olmkit.jobs.cluster.leases import election_ids, held_by
-from olmkit.jobs.cluster.read import if_allowed
+from olmkit.jobs.cluster.leases import election_ids, find_leases
+from olmkit.jobs.cluster.read import or_default
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds
@@ -32,17 +32,17 @@ _KINDS: tuple[Kind, ...] = (
 )
 
 
-async def of_csvs(
+async def find_for_csvs(
     reader: ClusterObjects, namespace: str, names: Iterable[str], plans: Iterable[Manifest]
 ) -> list[Manifest]:
     """Return the objects of the CSVs' bundles, found by label and InstallPlan.
 
     Objects of the same CSV in another namespace are excluded. Empty if the user may not list them.
     """
-    return await if_allowed(_of_csvs(reader, namespace, set(names), list(plans)), [])
+    return await or_default(_find_for_csvs(reader, namespace, set(names), list(plans)), [])
 
 
-async def of_groups(reader: ClusterObjects, groups: Iterable[Manifest]) -> list[Manifest]:
+async def find_for_groups(reader: ClusterObjects, groups: Iterable[Manifest]) -> list[Manifest]:
     """Return the roles that OLM created for OperatorGroups; empty if listing is forbidden."""
     found: list[Manifest] = []
     for group in groups:
@@ -52,7 +52,7 @@ async def of_groups(reader: ClusterObjects, groups: Iterable[Manifest]) -> list[
             f"{_OWNER}.kind": kinds.OPERATOR_GROUP[1],
         }
         labels = ",".join(f"{key}={value}" for key, value in owner.items())
-        found += await if_allowed(reader.list((_RBAC, "ClusterRole"), labels=labels), ())
+        found += await or_default(reader.list((_RBAC, "ClusterRole"), labels=labels), ())
     return found
 
 
@@ -63,13 +63,13 @@ async def leases(
     listed = list(csvs)
     names = [name for csv in listed for name in kinds.deployment_names(csv)]
     specs = [spec for csv in listed for spec in kinds.pod_specs(csv)]
-    return await held_by(reader, namespace, names, released=election_ids(specs))
+    return await find_leases(reader, namespace, names, released=election_ids(specs))
 
 
-async def of_operator(reader: ClusterObjects, package: str, namespace: str) -> list[Manifest]:
+async def find_for_operator(reader: ClusterObjects, package: str, namespace: str) -> list[Manifest]:
     """Return existing objects in OLM's Operator object, without CRDs and CSVs."""
     name = kinds.operator_name(package, namespace)
-    listed = await if_allowed(reader.find(kinds.OPERATOR, name), None)
+    listed = await or_default(reader.find(kinds.OPERATOR, name), None)
     refs = sequence(mapping(kinds.status(listed).get("components")).get("refs"))
     found = []
     for ref in map(mapping, refs):
@@ -78,11 +78,11 @@ async def of_operator(reader: ClusterObjects, package: str, namespace: str) -> l
         if kind[1] not in _PARTS or place not in ("", namespace):
             continue
         question = reader.find(kind, text(ref.get("name")), place)
-        found.append(await if_allowed(question, None))
+        found.append(await or_default(question, None))
     return [one for one in found if one is not None]
 
 
-async def _of_csvs(
+async def _find_for_csvs(
     reader: ClusterObjects, namespace: str, names: set[str], plans: list[Manifest]
 ) -> list[Manifest]:
     if not names:
@@ -100,7 +100,9 @@ async def _of_csvs(
         if f"{_OWNER}.namespace" not in objects.labels_of(one)
     ]
     planned = []
-    for kind, name, is_created in sorted({one for plan in plans for one in _made(plan, alone)}):
+    for kind, name, is_created in sorted(
+        {one for plan in plans for one in _list_steps(plan, alone)}
+    ):
         found = await reader.find(kind, name)
         labels = objects.labels_of(found)
         if found is not None and _OWNER not in labels and (is_created or _MANAGED in labels):
@@ -108,7 +110,7 @@ async def _of_csvs(
     return labelled + planned
 
 
-def _made(plan: Manifest, csvs: set[str]) -> Iterator[tuple[Kind, str, bool]]:
+def _list_steps(plan: Manifest, csvs: set[str]) -> Iterator[tuple[Kind, str, bool]]:
     """Yield kind and name of each object in a plan's steps, and whether it was created."""
     for one in sequence(kinds.status(plan).get("plan")):
         step = mapping(one)

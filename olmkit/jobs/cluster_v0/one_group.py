@@ -26,7 +26,9 @@ async def settle(
     if own is None or len(seen.groups) < 2:
         return
     first = min(seen.groups, key=_rank)
-    if objects.name(first) == objects.name(own) or _watched(first) != _watched(own):
+    if objects.name(first) == objects.name(own) or _target_namespaces(first) != _target_namespaces(
+        own
+    ):
         return
     await reader.delete(own)
     created.remove(own)
@@ -42,5 +44,5 @@ def _rank(group: Manifest) -> tuple[bool, str, str]:
     return install_objects.is_ours(group), since, objects.name(group)
 
 
-def _watched(group: Manifest) -> list[str]:
+def _target_namespaces(group: Manifest) -> list[str]:
     return sorted(kinds.target_namespaces(group))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from olmkit.bundle.summary import grants
 from olmkit.edges.cluster.objects import ClusterObjects
-from olmkit.jobs.cluster.read import if_allowed
+from olmkit.jobs.cluster.read import or_default
 from olmkit.kube import objects
 from olmkit.kube.api import NoSuchKind
 from olmkit.kube.objects import Manifest, text
@@ -45,7 +45,7 @@ class _Action:
         return f"{self.verb} {what} {where}"
 
 
-async def denied(
+async def find_denied(
     reader: ClusterObjects, namespace: str, group: Manifest, manifests: Iterable[Manifest]
 ) -> tuple[str, ...]:
     """Return the denied actions; none without an account or if reviews are forbidden."""
@@ -58,7 +58,7 @@ async def denied(
 
     async def is_denied(action: _Action) -> bool:
         async with limit:
-            answer = await if_allowed(
+            answer = await or_default(
                 reader.create(_review(namespace, account, action)), {"status": {"allowed": True}}
             )
             return kinds.status(answer).get("allowed") is False
@@ -107,7 +107,7 @@ async def _actions(
             continue
         place = namespace if resource.namespaced else ""
         yield _Action("create", resource.gvk.group, resource.plural, place)
-        for grant in grants.of_csv(one) if kind[1] == kinds.CSV[1] else ():
+        for grant in grants.csv_grants(one) if kind[1] == kinds.CSV[1] else ():
             is_wide = grant.scope == "cluster"
             roles = "clusterroles" if is_wide else "roles"
             yield _Action("create", _RBAC, roles, "" if is_wide else namespace)

@@ -64,11 +64,11 @@ async def reset(
     )
     if plan is not None:
         manifests = await upgrade_plan.contents(reader, plan)
-        before = next(iter(_replaced(seen, broken, manifests).values()), "")
+        before = next(iter(_find_replaced(seen, broken, manifests).values()), "")
         await fit.require(reader, seen, manifests, replaces=before, is_whole=True)
     else:
         manifests = []
-    replaced = _replaced(seen, broken, manifests)
+    replaced = _find_replaced(seen, broken, manifests)
     steps = ((plan,) if plan is not None else (), broken)
     done = await write.delete(reader, steps, report=report, timeouts=timeouts)
     if done.left:
@@ -77,14 +77,14 @@ async def reset(
     for one in seen.subscriptions:
         current = text(kinds.status(one).get("currentCSV"))
         if current in names and current in {*map(objects.name, broken), target}:
-            await _put_back(reader, one, replaced.get(current, ""), report)
+            await _restore_status(reader, one, replaced.get(current, ""), report)
             await _keep(reader, one, current, replaced.get(current, ""), report, timeouts)
     if before in names:
         before = replaced.get(before, "")
     return Retried(target=target, before=before)
 
 
-def _replaced(
+def _find_replaced(
     seen: ClusterState, broken: tuple[Manifest, ...], manifests: list[Manifest]
 ) -> dict[str, str]:
     """Return the existing CSV that each new CSV replaces."""
@@ -108,10 +108,10 @@ async def _keep(
         if found is None or text(kinds.status(found).get("installedCSV")) != lost:
             continue
         if await reader.find(kinds.CSV, lost, objects.namespace(found)) is None:
-            await _put_back(reader, found, installed, report)
+            await _restore_status(reader, found, installed, report)
 
 
-async def _put_back(
+async def _restore_status(
     reader: ClusterObjects, subscription: Manifest, installed: str, report: Report
 ) -> None:
     name = objects.name(subscription)

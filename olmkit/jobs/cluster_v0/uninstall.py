@@ -19,7 +19,7 @@ from olmkit.jobs.cluster import read as cluster_read
 from olmkit.jobs.cluster import wait as cluster_wait
 from olmkit.jobs.cluster import write as cluster_write
 from olmkit.jobs.cluster.operator_removal import OperatorRemoval
-from olmkit.jobs.cluster.read import if_allowed
+from olmkit.jobs.cluster.read import or_default
 from olmkit.jobs.cluster.wait import Report, Timeouts
 from olmkit.jobs.cluster.write import Removed
 from olmkit.jobs.cluster_v0 import leftovers, uninstall_plan
@@ -60,7 +60,7 @@ async def carry_out(
             since = clock()
         await asyncio.sleep(timeouts.interval)
         look = functools.partial(_late, reader, late, groups)
-        late = await cluster_wait.patiently(look, report, end)
+        late = await cluster_wait.retry(look, report, end)
         if late.subscriptions or clock() >= end:
             break  # keep a Subscription that a user creates again
     return Removed(gone=tuple(gone), left=late.subscriptions or late.all)
@@ -95,9 +95,9 @@ async def _delete(
 
 async def _hint(reader: ClusterObjects, left: tuple[Manifest, ...], made: UninstallPlan) -> str:
     """Return a hint: who must remove which finalizer, why it is not removed, and what to do."""
-    held = await if_allowed(cluster_write.held_by(reader, left), ())
+    held = await or_default(cluster_write.find_held(reader, left), ())
     if not held:
-        return await if_allowed(_collected(reader, left), "")
+        return await or_default(_garbage_collector_hint(reader, left), "")
     kept = finalizers.of_operators(held[0])
     names = ", ".join(f"`{name}`" for name in kept)
     is_of_olm = objects.kind(held[0]) == kinds.CSV[1]
@@ -109,13 +109,13 @@ async def _hint(reader: ClusterObjects, left: tuple[Manifest, ...], made: Uninst
         waits = f"{explanation.subject(held[0])} waits until its finalizer {names} is removed"
         parts = [f"{waits}, which {listed} has set"]
     if not is_of_olm and made.csvs:
-        parts += await if_allowed(_trouble(reader, made.options), [])
+        parts += await or_default(_trouble(reader, made.options), [])
     if not made.options.remove_finalizers:
         parts.append("`--remove-finalizers` does it instead")
     return "; ".join(parts)
 
 
-async def _collected(reader: ClusterObjects, left: tuple[Manifest, ...]) -> str:
+async def _garbage_collector_hint(reader: ClusterObjects, left: tuple[Manifest, ...]) -> str:
     """Return a hint about an object that waits for the garbage collector, if there is one."""
     for one in left:
         found = await reader.current(one)
@@ -130,7 +130,7 @@ async def _collected(reader: ClusterObjects, left: tuple[Manifest, ...]) -> str:
 async def _trouble(reader: ClusterObjects, options: UninstallOptions) -> list[str]:
     """Return why the operator does not work, if that is known."""
     seen = await cluster_read.snapshot(reader, options.namespace, logs=False)
-    found = explain(await cluster_read.detailed(reader, seen), options.package)
+    found = explain(await cluster_read.add_details(reader, seen), options.package)
     return [] if found.is_ready else [f"the operator is not ready: {found.message}"]
 
 
@@ -163,5 +163,5 @@ async def _late(
     """Return remaining objects of an operator that was removed."""
     seen = await cluster_read.snapshot(reader, before.options.namespace, logs=False)
     found = await uninstall_plan.removal(reader, before.options, seen, sources=before.sources)
-    roles = await leftovers.of_groups(reader, groups)
+    roles = await leftovers.find_for_groups(reader, groups)
     return replace(found, leftovers=(*found.leftovers, *roles))

@@ -16,7 +16,7 @@ from olmkit.jobs.cluster import operands
 from olmkit.jobs.cluster import read as cluster_read
 from olmkit.jobs.cluster import wait as cluster_wait
 from olmkit.jobs.cluster.operands import Operands
-from olmkit.jobs.cluster.read import if_allowed
+from olmkit.jobs.cluster.read import or_default
 from olmkit.jobs.cluster.wait import Report, Timeouts
 from olmkit.jobs.cluster_v0 import leftovers
 from olmkit.kube import objects
@@ -77,7 +77,7 @@ class UninstallPlan:
     @property
     def unlisted(self) -> tuple[str, ...]:
         """Describe the objects that are deleted but cannot be listed before."""
-        return operands.unlisted(self.unread)
+        return operands.describe_unlisted(self.unread)
 
     @property
     def steps(self) -> tuple[tuple[Manifest, ...], ...]:
@@ -113,23 +113,25 @@ async def plan(
     seconds = (timeouts or Timeouts()).seconds
     made = await removal(reader, options, seen, report=report, seconds=seconds)
     if not made.subscriptions and not made.csvs:
-        more = await leftovers.of_operator(reader, options.package, options.namespace)
+        more = await leftovers.find_for_operator(reader, options.package, options.namespace)
         made = replace(made, leftovers=(*made.leftovers, *more))
         if not made.all and not made.unread:
             await cluster_read.require_not_of_v1(
                 reader, seen, options.package, command="olmkit uninstall"
             )
-            raise _nothing(seen, options, made)
+            raise _nothing_to_delete(seen, options, made)
     if options.delete_crds and made.unattended:
         raise InputError(
             _count(made.unattended, "exists", "exist") + " and would be deleted with the CRDs",
             hint="pass `--delete-operands` too, or delete them first",
         )
-    namespace = await cluster_read.created_namespace(reader, options.namespace)
+    namespace = await cluster_read.created_namespace_note(reader, options.namespace)
     return replace(made, stays=(*made.stays, *namespace))
 
 
-def _nothing(seen: ClusterState, options: UninstallOptions, made: UninstallPlan) -> InputError:
+def _nothing_to_delete(
+    seen: ClusterState, options: UninstallOptions, made: UninstallPlan
+) -> InputError:
     """Return the error that there is nothing to delete; `made` has the objects that stay."""
     said = explain(seen, options.package)
     if made.stays:
@@ -170,11 +172,11 @@ async def removal(
         operands=listing.found if options.delete_operands else (),
         unattended=unattended,
         subscriptions=(subscription,) if subscription else (),
-        plans=tuple(_unfinished(seen, options.package, csvs)),
-        shared_plans=tuple(_shared(seen, options.package, subscription, csvs)),
+        plans=tuple(_find_unfinished_plans(seen, options.package, csvs)),
+        shared_plans=tuple(_find_shared_plans(seen, options.package, subscription, csvs)),
         csvs=tuple(csvs),
         leftovers=(
-            *await leftovers.of_csvs(
+            *await leftovers.find_for_csvs(
                 reader, options.namespace, _names(sources, options.package), plans
             ),
             *await leftovers.leases(reader, options.namespace, made),
@@ -187,9 +189,13 @@ async def removal(
         stays=(
             *_stays(options, crds, shared, listing, operators if keeps else None),
             *_dependencies(seen, subscription),
-            *_needing(seen, options.package, csvs),
-            *_waiting(seen, subscription),
-            *(() if options.keep_ours else _in_use(seen, options.package, subscription)),
+            *_find_dependent_operators(seen, options.package, csvs),
+            *_find_waiting_plans(seen, subscription),
+            *(
+                ()
+                if options.keep_ours
+                else _find_used_catalogs(seen, options.package, subscription)
+            ),
         ),
     )
 
@@ -215,14 +221,16 @@ def _stays(
         yield f"the Operator {objects.name(operators)}: OLM keeps it as long as a CRD exists"
 
 
-def _needing(seen: ClusterState, package: str, csvs: list[Manifest]) -> Iterator[str]:
+def _find_dependent_operators(
+    seen: ClusterState, package: str, csvs: list[Manifest]
+) -> Iterator[str]:
     """The operators of the namespace whose dependency is removed."""
     for csv in seen.own_csvs():
         if csv not in csvs and package in kinds.required_packages(csv):
             yield f"the {explanation.subject(csv)}, which needs {package}: OLM may install it again"
 
 
-def _waiting(seen: ClusterState, subscription: Manifest | None) -> Iterator[str]:
+def _find_waiting_plans(seen: ClusterState, subscription: Manifest | None) -> Iterator[str]:
     """The InstallPlans for several operators whose approval would install this one again."""
     chosen = text(kinds.status(subscription or {}).get("currentCSV"))
     for plan in cluster_wait.waiting_plans(seen):
@@ -253,7 +261,7 @@ def _dependencies(seen: ClusterState, subscription: Manifest | None) -> Iterator
         )
 
 
-def _check_unread(options: UninstallOptions, unread: operands.Unread) -> None:
+def _check_unread(options: UninstallOptions, unread: operands.UnreadableOperands) -> None:
     """Raise an error for operands that cannot be listed, unless CRDs and operands are deleted."""
     if options.delete_crds and options.delete_operands:
         return
@@ -274,15 +282,15 @@ async def _crds(
     """
     names = dict.fromkeys(name for csv in csvs for name in kinds.owned_crds(csv))
     label = kinds.operator_label(options.package, options.namespace)
-    noted = await if_allowed(reader.list(kinds.CRD, labels=label), ())
+    noted = await or_default(reader.list(kinds.CRD, labels=label), ())
     if not names and not noted:
         # OLM removes its label with its `Operator`, but the annotation of the first install stays.
-        every = await if_allowed(reader.list(kinds.CRD), ())
+        every = await or_default(reader.list(kinds.CRD), ())
         noted = tuple(one for one in every if _is_noted(one, options))
     names |= dict.fromkeys(objects.name(one) for one in noted)
     own = {objects.name(one) for one in csvs}
     shared: dict[str, str] = {}
-    for csv in await if_allowed(reader.list(kinds.CSV), seen.csvs):
+    for csv in await or_default(reader.list(kinds.CSV), seen.csvs):
         place = objects.namespace(csv)
         if kinds.is_copy(csv) or (place == options.namespace and objects.name(csv) in own):
             continue
@@ -295,7 +303,7 @@ async def _crds(
             continue
         question = reader.find(kinds.CRD, name)
         named: Manifest = {"metadata": {"name": name}}
-        found.append(await (question if options.delete_crds else if_allowed(question, named)))
+        found.append(await (question if options.delete_crds else or_default(question, named)))
     return [crd for crd in found if crd is not None], shared
 
 
@@ -318,15 +326,15 @@ async def _operands(
     seconds: float,
 ) -> Operands:
     if options.delete_crds or options.delete_operands:
-        return await operands.listed(reader, crds, report=report, seconds=seconds)
+        return await operands.list_operands(reader, crds, report=report, seconds=seconds)
     # They stay and are only counted, so do not wait for a webhook that does not respond.
-    return await if_allowed(operands.listed(reader, crds, seconds=0.0), Operands())
+    return await or_default(operands.list_operands(reader, crds, seconds=0.0), Operands())
 
 
 async def _operators(reader: ClusterObjects, options: UninstallOptions) -> Manifest | None:
     """Return OLM's Operator object, which exists as long as it refers to a CRD."""
     name = kinds.operator_name(options.package, options.namespace)
-    return await if_allowed(reader.find(kinds.OPERATOR, name), None)
+    return await or_default(reader.find(kinds.OPERATOR, name), None)
 
 
 def _sources(
@@ -370,7 +378,9 @@ def _csvs(seen: ClusterState, package: str, subscription: Manifest | None) -> li
     return found
 
 
-def _unfinished(seen: ClusterState, package: str, csvs: list[Manifest]) -> list[Manifest]:
+def _find_unfinished_plans(
+    seen: ClusterState, package: str, csvs: list[Manifest]
+) -> list[Manifest]:
     """Return the unfinished InstallPlans that install nothing else.
 
     OLM would create the CSV again if it is deleted before its plan is complete.
@@ -388,7 +398,7 @@ def _unfinished(seen: ClusterState, package: str, csvs: list[Manifest]) -> list[
     ]
 
 
-def _shared(
+def _find_shared_plans(
     seen: ClusterState, package: str, subscription: Manifest | None, csvs: list[Manifest]
 ) -> list[Manifest]:
     """Return the InstallPlans with the operator's label that stay: they belong to others too.
@@ -401,7 +411,7 @@ def _shared(
     others = {
         objects.metadata(one).get("uid") for one in seen.subscriptions if one is not subscription
     }
-    going = _unfinished(seen, package, csvs)
+    going = _find_unfinished_plans(seen, package, csvs)
     return [
         plan
         for plan in seen.plans
@@ -428,7 +438,7 @@ def _ours(
     others = [one for one in seen.subscriptions if one is not subscription]
     found = [
         catalog
-        for catalog in _own_catalogs(seen, package, subscription)
+        for catalog in _find_created_catalogs(seen, package, subscription)
         if not _users(seen, catalog, subscription)
     ]
     rest = [csv for csv in seen.own_csvs() if csv not in csvs]
@@ -439,7 +449,7 @@ def _ours(
     return found
 
 
-def _own_catalogs(
+def _find_created_catalogs(
     seen: ClusterState, package: str, subscription: Manifest | None
 ) -> Iterator[Manifest]:
     """The catalogs that olmkit made in the namespace, for this package or what needed it."""
@@ -464,11 +474,13 @@ def _takes_from(subscription: Manifest | None, catalog: Manifest) -> bool:
     return (key.catalog, key.catalog_namespace) == place
 
 
-def _in_use(seen: ClusterState, package: str, subscription: Manifest | None) -> Iterator[str]:
+def _find_used_catalogs(
+    seen: ClusterState, package: str, subscription: Manifest | None
+) -> Iterator[str]:
     """The catalogs that olmkit made for the package, and that other Subscriptions use."""
     if subscription is None:
         return
-    for catalog in _own_catalogs(seen, package, subscription):
+    for catalog in _find_created_catalogs(seen, package, subscription):
         users = sorted(map(explanation.subject, _users(seen, catalog, subscription)))
         if users and _is_made_for(catalog, package):
             use = "uses" if len(users) == 1 else "use"

@@ -28,7 +28,7 @@ from olmkit.olm import bundle_catalog, install_objects, install_plan, kinds
 from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import explanation
 from olmkit.olm.explain.explanation import Explanation
-from olmkit.olm.install_objects import Served, SubscribedCatalog
+from olmkit.olm.install_objects import ServedCatalog, SubscribedCatalog
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +82,7 @@ async def upgrade(
 
     await cluster_read.require_olm(reader)
     seen = await cluster_read.snapshot(reader, options.namespace, logs=False)
-    subscription = await upgrade_plan.required(reader, seen, options.package)
+    subscription = await upgrade_plan.require_installed(reader, seen, options.package)
     retried = None
     if options.retry:
         retried = await retry.reset(reader, seen, subscription, report=report, timeouts=rest())
@@ -102,7 +102,7 @@ async def upgrade(
 
     # An InstallPlan that waits may be for a later version than the requested one.
     while not upgrade_plan.is_goal(current := hops[-1] if hops else before, options.to):
-        upcoming = await watch.next(current, expected=_after(current, plan))
+        upcoming = await watch.next(current, expected=_next_hop(current, plan))
         if isinstance(upcoming, Explanation):
             return upgraded(upcoming)
         if not upcoming:
@@ -115,9 +115,9 @@ async def upgrade(
         hops.append(upcoming)
     reached = hops[-1] if hops else before
     if options.to and not upgrade_plan.is_goal(reached, options.to):
-        raise upgrade_plan.no_path(reached, options.to)
+        raise upgrade_plan.no_path_error(reached, options.to)
     return upgraded(
-        await cluster_wait.until_ready(
+        await cluster_wait.wait_until_ready(
             reader, plan.package, plan.namespace, report=report, timeouts=rest()
         )
     )
@@ -133,7 +133,7 @@ def _with_retried(plan: UpgradePlan, retried: retry.Retried | None) -> UpgradePl
     return plan
 
 
-def _after(current: str, plan: UpgradePlan) -> str:
+def _next_hop(current: str, plan: UpgradePlan) -> str:
     """Return the hop after a CSV; empty at the end, or if the CSV is not on the path."""
     way = (plan.before, *plan.hops)
     return next((new for old, new in pairwise(way) if old == current), "")
@@ -149,7 +149,7 @@ async def plan_bundle(
     await cluster_read.require_olm(reader)
     named = await cluster_bundle.read_bundle(options.bundle, access)
     seen = await cluster_read.snapshot(reader, options.namespace, logs=False)
-    subscription = await upgrade_plan.required(reader, seen, named.rendered.package)
+    subscription = await upgrade_plan.require_installed(reader, seen, named.rendered.package)
     installed = seen.installed(subscription)
     if installed == named.rendered.name:
         raise InputError(f"`{installed}` is installed already")
@@ -174,7 +174,7 @@ async def to_bundle(
 ) -> Upgraded:
     """Upgrade to a bundle, which its catalog offers as the next hop."""
     plan, goal = made.plan, made.named.rendered.name
-    old = _own_catalog(made.seen, made.subscription)
+    old = _find_created_catalog(made.seen, made.subscription)
     await _offer(reader, made, options, report, timeouts)
     waiting = _waiting_elsewhere(made.seen, made.subscription, goal)
     if waiting is not None:
@@ -197,7 +197,7 @@ def _waiting_elsewhere(seen: ClusterState, subscription: Manifest, goal: str) ->
     return plan if is_waiting and goal not in kinds.plan_csvs(plan) else None
 
 
-def _own_catalog(seen: ClusterState, subscription: Manifest) -> Manifest | None:
+def _find_created_catalog(seen: ClusterState, subscription: Manifest) -> Manifest | None:
     """Return the Subscription's catalog with one bundle, if olmkit created it."""
     key = kinds.subscription_key(subscription)
     found = seen.catalog(key.catalog, key.catalog_namespace)
@@ -232,11 +232,15 @@ async def _go(
 
     async def act(seen: ClusterState, explanation: Explanation) -> None:
         nonlocal is_announced
-        if announce is not None and not is_announced and install_plan.of_csv(seen.plans, target):
-            found = await upgrade_plan.planned(reader, seen, target)
+        if (
+            announce is not None
+            and not is_announced
+            and install_plan.find_for_csv(seen.plans, target)
+        ):
+            found = await upgrade_plan.preview_plan(reader, seen, target)
             unread = () if found else (f"the permissions of `{target}` cannot be read in advance",)
             subscription = seen.subscription(package)
-            also = upgrade_plan.along(seen, subscription, target) if subscription else ()
+            also = upgrade_plan.shared_plan_note(seen, subscription, target) if subscription else ()
             notes = (*unread, *also)
             announce(upgrade_plan.plan_of(before, package, hop.before, (target,), found, notes))
             is_announced = True
@@ -251,12 +255,12 @@ async def _go(
                 await cluster_wait.approve(reader, plan)
 
     end = asyncio.get_running_loop().time() + timeouts.seconds
-    found = await cluster_wait.until_ready(
+    found = await cluster_wait.wait_until_ready(
         reader, package, namespace, report=report, target=target, act=act, timeouts=timeouts
     )
     if not found.is_ready:
         return found
-    return await upgrade_wait.until_noted(
+    return await upgrade_wait.wait_until_complete(
         reader, package, namespace, target, found=found, timeouts=timeouts, end=end
     )
 
@@ -272,7 +276,7 @@ async def _offer(
     named, package = made.named, made.named.rendered.package
     key = kinds.subscription_key(made.subscription)
     channel = key.channel or named.channel
-    served = Served(
+    served = ServedCatalog(
         namespace=options.namespace,
         package=package,
         blobs=bundle_catalog.blobs(named.rendered, channel, replaces=made.plan.before),
@@ -281,7 +285,7 @@ async def _offer(
     )
     for manifest in install_objects.served_objects(served):
         await reader.apply(manifest)
-    await install.until_served(reader, served, report, timeouts)
+    await install.wait_until_served(reader, served, report, timeouts)
     catalog = SubscribedCatalog(
         name=served.name,
         namespace=options.namespace,
@@ -307,7 +311,7 @@ async def _change_catalog(
     timeouts: Timeouts,
 ) -> None:
     """Change the image or address of the Subscription's catalog, and wait until OLM reads it."""
-    catalog = upgrade_plan.own_source(seen, subscription)
+    catalog = upgrade_plan.require_created_source(seen, subscription)
     field = upgrade_plan.source_field(catalog)
     name, place = objects.name(catalog), objects.namespace(catalog)
     report(f"catalog `{name}`: {kinds.spec(catalog).get(field)} → {reference}")

@@ -76,13 +76,13 @@ async def plan(reader: ClusterObjects, options: UpgradeOptions, access: Access) 
     """
     await cluster_read.require_olm(reader)
     seen = await cluster_read.snapshot(reader, options.namespace, logs=False)
-    subscription = await required(reader, seen, options.package)
+    subscription = await require_installed(reader, seen, options.package)
     key = kinds.subscription_key(subscription)
     before = seen.installed(subscription)
     chosen = text(kinds.status(subscription).get("currentCSV"))
     pending: tuple[str, ...] = (chosen,) if chosen not in ("", before) else ()
-    brings = await planned(reader, seen, chosen) if pending else None
-    also = along(seen, subscription, chosen) if pending else ()
+    brings = await preview_plan(reader, seen, chosen) if pending else None
+    also = shared_plan_note(seen, subscription, chosen) if pending else ()
     source = _source(seen, subscription, options)
     try:
         shelf = await _read(source, access)
@@ -90,7 +90,7 @@ async def plan(reader: ClusterObjects, options: UpgradeOptions, access: Access) 
         if options.catalog and not kinds.spec(source).get("address"):
             raise  # the upgrade itself would stop here too
         note = f"the catalog cannot be read from here, so later hops are not known: {error.message}"
-        ailing = await _ailing(reader, seen, key.package, before)
+        ailing = await _health_note(reader, seen, key.package, before)
         return plan_of(seen, key.package, before, pending, brings, (*ailing, *also, note))
     if options.catalog and not shelf.address:
         catalog_job.require_servable(options.catalog, shelf.catalog)
@@ -111,18 +111,18 @@ async def plan(reader: ClusterObjects, options: UpgradeOptions, access: Access) 
         except InputError as error:
             raise (as_olm_approves(error, subscription) if before else error) from None
         notes += await fit.notes(reader, seen, first.manifests, before)
-    notes = (*await _ailing(reader, seen, key.package, before), *also, *notes)
+    notes = (*await _health_note(reader, seen, key.package, before), *also, *notes)
     made = plan_of(seen, key.package, before, hops, brings, notes)
     return replace(made, is_known=True, pinned=shelf.pinned)
 
 
-async def _ailing(
+async def _health_note(
     reader: ClusterObjects, seen: ClusterState, package: str, before: str
 ) -> tuple[str, ...]:
     """A note that what is installed does not run, so that no upgrade is taken for its repair."""
     if not before or explain(seen, package, target=before).is_ready:
         return ()
-    found = explain(await cluster_read.detailed(reader, seen), package, target=before)
+    found = explain(await cluster_read.add_details(reader, seen), package, target=before)
     return () if found.is_ready else (f"`{before}` itself is not ready: {found.message}",)
 
 
@@ -133,7 +133,7 @@ async def _unresolved(
     found = await conflicts.of_upgrade(seen, subscription, csv, catalog, access)
     if not found.facts:
         return ()
-    said = resolver_report.joined(found.facts)
+    said = resolver_report.join_sentences(found.facts)
     if found.unread and not found.is_unreadable:
         names = ", ".join(f"`{one.namespace}/{one.name}`" for one in found.unread)
         return (f"{said}; other catalogs may change that, but cannot be read from here: {names}",)
@@ -144,7 +144,7 @@ async def _unresolved(
 
 
 async def _unfit(
-    reader: ClusterObjects, seen: ClusterState, last: cluster_bundle.Chosen, before: str
+    reader: ClusterObjects, seen: ClusterState, last: cluster_bundle.ChosenVersion, before: str
 ) -> tuple[str, ...]:
     """A note that the last version does not fit what is there now, which may change until then."""
     try:
@@ -154,7 +154,7 @@ async def _unfit(
     return ()
 
 
-def along(seen: ClusterState, subscription: Manifest, chosen: str) -> tuple[str, ...]:
+def shared_plan_note(seen: ClusterState, subscription: Manifest, chosen: str) -> tuple[str, ...]:
     """A note on what the InstallPlan that waits for approval installs too."""
     made = seen.plan(kinds.plan_name(subscription))
     others = [name for name in kinds.plan_csvs(made or {}) if name != chosen]
@@ -178,7 +178,7 @@ def as_olm_approves(error: InputError, subscription: Manifest) -> InputError:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Shelf:
+class _CatalogSourceContent:
     """A catalog that was read from an image or from an address."""
 
     catalog: Model
@@ -186,22 +186,22 @@ class _Shelf:
     address: str = ""
 
 
-async def _read(source: Manifest, access: Access) -> _Shelf:
+async def _read(source: Manifest, access: Access) -> _CatalogSourceContent:
     address, image = (text(kinds.spec(source).get(key)) for key in ("address", "image"))
     if address:
-        return _Shelf(catalog=await offered.at(address), address=address)
+        return _CatalogSourceContent(catalog=await offered.read_address(address), address=address)
     if not image:
         raise InputError("it names neither an image nor an address")
     found = await cluster_bundle.read_catalog(image, access)
-    return _Shelf(catalog=found.catalog, pinned=found.pinned)
+    return _CatalogSourceContent(catalog=found.catalog, pinned=found.pinned)
 
 
 async def _bundle(
-    shelf: _Shelf, package: str, channel: Channel, csv: str, access: Access
-) -> cluster_bundle.Chosen:
+    shelf: _CatalogSourceContent, package: str, channel: Channel, csv: str, access: Access
+) -> cluster_bundle.ChosenVersion:
     """Return a preview of a bundle of the catalog, if it can be read."""
     if shelf.address:
-        found = await cluster_bundle.ask(
+        found = await cluster_bundle.choose_from_server(
             shelf.address, package, access, channel=channel.name, name=csv
         )
         if found is not None:
@@ -214,7 +214,7 @@ async def _bundle(
 def _source(seen: ClusterState, subscription: Manifest, options: UpgradeOptions) -> Manifest:
     """Return the CatalogSource of the Subscription, with the requested changes."""
     if options.catalog:
-        found = own_source(seen, subscription)
+        found = require_created_source(seen, subscription)
         return {**found, "spec": {**kinds.spec(found), source_field(found): options.catalog}}
     return source_of(seen, subscription) or {}
 
@@ -270,16 +270,16 @@ def _hops(
         return ()
     hops, start = pending, pending[-1] if pending else before
     if not is_goal(start, goal):
-        hops += _offered(channel, start, seen)
+        hops += _offered_hops(channel, start, seen)
     if not goal:
         return hops
     for number, hop in enumerate(hops, 1):
         if is_goal(hop, goal):
             return hops[:number]
-    raise no_path(hops[-1] if hops else before, goal)
+    raise no_path_error(hops[-1] if hops else before, goal)
 
 
-def _offered(channel: Channel, start: str, seen: ClusterState) -> tuple[str, ...]:
+def _offered_hops(channel: Channel, start: str, seen: ClusterState) -> tuple[str, ...]:
     if not start:
         first = upgrades.newest(upgrades.order(channel))
         return (first.name,) if first else ()
@@ -289,14 +289,14 @@ def _offered(channel: Channel, start: str, seen: ClusterState) -> tuple[str, ...
     return tuple(hop.entry.name for hop in upgrades.upgrade_path(channel, installed).hops)
 
 
-async def required(reader: ClusterObjects, seen: ClusterState, package: str) -> Manifest:
+async def require_installed(reader: ClusterObjects, seen: ClusterState, package: str) -> Manifest:
     """Return the Subscription, or raise `InputError` that says where the package is."""
     if seen.subscription(package) is None:
         await cluster_read.require_not_of_v1(reader, seen, package, command="olmkit upgrade")
-    return require(seen, package)
+    return require_subscription(seen, package)
 
 
-def require(seen: ClusterState, package: str) -> Manifest:
+def require_subscription(seen: ClusterState, package: str) -> Manifest:
     """Return the Subscription of the package, or raise `InputError` with the reason."""
     subscription = seen.subscription(package)
     if subscription is None:
@@ -305,7 +305,7 @@ def require(seen: ClusterState, package: str) -> Manifest:
     return subscription
 
 
-def own_source(seen: ClusterState, subscription: Manifest) -> Manifest:
+def require_created_source(seen: ClusterState, subscription: Manifest) -> Manifest:
     """Return the Subscription's CatalogSource, or raise `InputError` if not created by olmkit."""
     key = kinds.subscription_key(subscription)
     catalog = seen.catalog(key.catalog, key.catalog_namespace)
@@ -324,21 +324,21 @@ async def contents(reader: ClusterObjects, made: Manifest) -> list[Manifest]:
     """Return the manifests that an InstallPlan applies, as far as they can be read."""
     found, configs = install_plan.contents(made)
     for place, name in sorted(configs):
-        config = await cluster_read.if_allowed(reader.find(("v1", "ConfigMap"), name, place), None)
+        config = await cluster_read.or_default(reader.find(("v1", "ConfigMap"), name, place), None)
         found += install_plan.files(config) if config else ()
     return found
 
 
-async def planned(reader: ClusterObjects, seen: ClusterState, csv: str) -> Preview | None:
+async def preview_plan(reader: ClusterObjects, seen: ClusterState, csv: str) -> Preview | None:
     """Return a preview of the InstallPlan for a CSV, if it can be read."""
-    made = install_plan.of_csv(seen.plans, csv)
+    made = install_plan.find_for_csv(seen.plans, csv)
     found = install_plan.step(made, csv) if made else {}
     if found.get("kind") == "ConfigMap":
         place = text(found.get("namespace"))
         question = reader.find(("v1", "ConfigMap"), text(found.get("name")), place)
-        config = await cluster_read.if_allowed(question, None)
-        found = install_plan.unpacked(config, csv) if config else {}
-    return preview.of_csv(found) if found else None
+        config = await cluster_read.or_default(question, None)
+        found = install_plan.find_unpacked_csv(config, csv) if config else {}
+    return preview.preview_csv(found) if found else None
 
 
 def plan_of(
@@ -358,12 +358,12 @@ def plan_of(
         hops=hops,
         targets=kinds.target_namespaces(seen.groups[0]) if seen.groups else (),
         brings=brings,
-        has=preview.of_csv(has) if has else None,
+        has=preview.preview_csv(has) if has else None,
         notes=notes,
     )
 
 
-def no_path(reached: str, goal: str) -> InputError:
+def no_path_error(reached: str, goal: str) -> InputError:
     """Return the error for a path that ends at `reached` before `goal`, a CSV or a version."""
     return InputError(
         f"no upgrade path leads from `{reached}` to `{goal}`: the catalog offers no next version",

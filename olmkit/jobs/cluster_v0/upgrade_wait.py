@@ -63,13 +63,13 @@ class UpgradeWatch:
         wanted = expected or ("" if self._plan.is_known else self._options.to)
         while True:
             seen = await cluster_read.snapshot(self._reader, self._options.namespace, logs=False)
-            subscription = upgrade_plan.require(seen, self._options.package)
+            subscription = upgrade_plan.require_subscription(seen, self._options.package)
             chosen = text(kinds.status(subscription).get("currentCSV"))
             if chosen and chosen != current:
                 return chosen
             if upgrade_plan.is_goal(current, self._options.to):
                 return ""
-            found = self._why(seen, subscription, wanted)
+            found = self._explain_no_choice(seen, subscription, wanted)
             now = clock()
             if found.cause != cause:
                 cause, since = found.cause, now
@@ -91,15 +91,17 @@ class UpgradeWatch:
                 is_known = expected or is_working or found.readiness is not Readiness.WAITING
                 if not is_known:
                     return ""
-                late = cluster_wait.late(found, self._timeouts.seconds)
+                late = cluster_wait.time_limit_reached(found, self._timeouts.seconds)
                 return replace(late, origin=FaultOrigin.WORLD)
             await asyncio.sleep(self._timeouts.interval)
 
-    def _why(self, seen: ClusterState, subscription: Manifest, wanted: str) -> Explanation:
+    def _explain_no_choice(
+        self, seen: ClusterState, subscription: Manifest, wanted: str
+    ) -> Explanation:
         """Explain why OLM has not chosen the requested or offered version yet."""
         source = upgrade_plan.source_of(seen, subscription)
         if wanted and upgrade_plan.is_outdated(seen, source, self._plan.pinned):
-            return _outdated(source or {}, wanted)
+            return _explain_outdated_catalog(source or {}, wanted)
         found = explain(seen, self._options.package, target=wanted)
         if found.is_ready or found.cause == "waiting":
             return replace(
@@ -112,7 +114,7 @@ class UpgradeWatch:
         return found
 
 
-async def until_noted(
+async def wait_until_complete(
     reader: ClusterObjects,
     package: str,
     namespace: str,
@@ -129,7 +131,7 @@ async def until_noted(
     """
     while True:
         seen = await cluster_read.snapshot(reader, namespace, logs=False)
-        missing = _missing(seen, package, target)
+        missing = _describe_unfinished(seen, package, target)
         if not missing:
             return explain(seen, package, target=target) if found.is_ready else found
         if asyncio.get_running_loop().time() >= end:
@@ -144,7 +146,7 @@ async def until_noted(
         await asyncio.sleep(timeouts.interval)
 
 
-def _missing(seen: ClusterState, package: str, target: str) -> str:
+def _describe_unfinished(seen: ClusterState, package: str, target: str) -> str:
     """Return what an upgrade has not finished yet; empty if it is complete."""
     going = [csv for csv in seen.own_csvs() if kinds.is_going(csv)]
     if going:
@@ -203,13 +205,13 @@ def _is_working(seen: ClusterState, subscription: Manifest) -> bool:
     unpacks = kinds.condition(subscription, "BundleUnpacking") is not None
     return (
         (plan is not None and kinds.phase(plan) in _WORKING)
-        or (unpacks and any(unpacking.unfinished(seen)))
+        or (unpacks and any(unpacking.find_unfinished_jobs(seen)))
         or (source is not None and kinds.connection_state(source) != "READY")
         or any(kinds.is_going(csv) for csv in seen.own_csvs())
     )
 
 
-def _outdated(source: Manifest, expected: str) -> Explanation:
+def _explain_outdated_catalog(source: Manifest, expected: str) -> Explanation:
     name, place = objects.name(source), objects.namespace(source)
     every = upgrade_plan.poll_interval(source)
     image = text(kinds.spec(source).get("image"))

@@ -16,7 +16,7 @@ _AT_ONCE = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Question:
+class _AccessRequest:
     """One verb on one resource or URL, in a namespace or in the whole cluster."""
 
     verb: str
@@ -41,7 +41,7 @@ class _Question:
         return {"resourceAttributes": {key: value for key, value in found.items() if value}}
 
 
-async def missing(
+async def find_missing_permissions(
     reader: ClusterObjects, account: str, namespace: str, needs: ExtensionPermissions
 ) -> ExtensionPermissions:
     """Return the permissions that the service account lacks.
@@ -50,10 +50,11 @@ async def missing(
     Raises `Forbidden` if the user may not create access reviews.
     """
     review = _Review(reader, account, namespace)
-    if await review.allows(_Question(verb="*", group="*", resource="*")):
+    if await review.allows(_AccessRequest(verb="*", group="*", resource="*")):
         return ExtensionPermissions(cluster=(), local=(), granted=())
     free = [
-        _Question(verb=verb, group=RBAC, resource="clusterroles") for verb in ("escalate", "bind")
+        _AccessRequest(verb=verb, group=RBAC, resource="clusterroles")
+        for verb in ("escalate", "bind")
     ]
     may_grant = all([await review.allows(one) for one in free])
     return ExtensionPermissions(
@@ -73,28 +74,28 @@ class _Review:
             "user": f"system:serviceaccount:{namespace}:{account}",
             "groups": [f"system:{group}" for group in groups],
         }
-        self._known: dict[_Question, bool] = {}
+        self._known: dict[_AccessRequest, bool] = {}
         self._limit = asyncio.Semaphore(_AT_ONCE)
 
     async def lacking(self, rules: Iterable[Rule], namespace: str = "") -> tuple[Rule, ...]:
         """Return the rules, reduced to the permissions that the account lacks."""
         found = []
         for rule in rules:
-            questions = list(_questions(rule, namespace))
+            questions = list(_access_requests(rule, namespace))
             answers = await asyncio.gather(*map(self.allows, questions))
             refused = [one for one, is_allowed in zip(questions, answers, strict=True)
                        if not is_allowed]  # fmt: skip
             if refused:
-                found.append(_reduced(rule, refused))
+                found.append(_reduce_rule(rule, refused))
         return tuple(found)
 
-    async def allows(self, question: _Question) -> bool:
+    async def allows(self, question: _AccessRequest) -> bool:
         if question not in self._known:
             async with self._limit:
-                self._known[question] = await self._ask(question)
+                self._known[question] = await self._review(question)
         return self._known[question]
 
-    async def _ask(self, question: _Question) -> bool:
+    async def _review(self, question: _AccessRequest) -> bool:
         body = {
             "apiVersion": _REVIEW[0],
             "kind": _REVIEW[1],
@@ -104,19 +105,19 @@ class _Review:
         return mapping(answer.get("status")).get("allowed") is True
 
 
-def _questions(rule: Mapping[str, Any], namespace: str) -> Iterator[_Question]:
+def _access_requests(rule: Mapping[str, Any], namespace: str) -> Iterator[_AccessRequest]:
     for verb in sequence(rule.get("verbs")):
         for url in sequence(rule.get("nonResourceURLs")):
-            yield _Question(verb=verb, url=url)
+            yield _AccessRequest(verb=verb, url=url)
         for group in sequence(rule.get("apiGroups")):
             for resource in sequence(rule.get("resources")):
                 for name in sequence(rule.get("resourceNames")) or [""]:
-                    yield _Question(
+                    yield _AccessRequest(
                         verb=verb, group=group, resource=resource, name=name, namespace=namespace
                     )
 
 
-def _reduced(rule: Rule, refused: list[_Question]) -> Rule:
+def _reduce_rule(rule: Rule, refused: list[_AccessRequest]) -> Rule:
     """Return the rule with only the denied verbs, groups, resources and names."""
     parts = {
         "apiGroups": {one.group for one in refused},

@@ -43,13 +43,13 @@ async def read(reader: ClusterObjects, extension: Manifest, access: Access) -> A
     request = dict(v1.request_of(extension))
     expected: dict[str, str] = {}
     notes: list[str] = []
-    for one in cluster_catalogs.read_by(await reader.list(v1.CLUSTER_CATALOG), request):
+    for one in cluster_catalogs.selected_catalogs(await reader.list(v1.CLUSTER_CATALOG), request):
         name, image = objects.name(one), cluster_catalogs.image(one)
         if not image or "@" in image:
             continue
         try:
             async with asyncio.timeout(_ANSWER):
-                expected[name] = await image_digest.of_reference(image, access)
+                expected[name] = await image_digest.read_digest(image, access)
         except TimeoutError:
             notes.append(f"{_unknown(name)}: the registry of `{image}` does not answer")
         except OlmkitError as error:
@@ -57,20 +57,22 @@ async def read(reader: ClusterObjects, extension: Manifest, access: Access) -> A
     return Age(request=request, expected=expected, notes=tuple(notes))
 
 
-async def finding(reader: ClusterObjects, age: Age) -> Diagnosis | None:
+async def explain_outdated(reader: ClusterObjects, age: Age) -> Diagnosis | None:
     """Return a finding about the first outdated catalog; None if all are current."""
     if not age.expected:
         return None
     found = await reader.list(v1.CLUSTER_CATALOG)
-    listed: Sequence[Manifest] = cluster_catalogs.read_by(found, age.request)
+    listed: Sequence[Manifest] = cluster_catalogs.selected_catalogs(found, age.request)
     for one in listed:
-        outdated = cluster_catalogs.outdated(one, age.expected.get(objects.name(one), ""))
+        outdated = cluster_catalogs.explain_outdated_image(
+            one, age.expected.get(objects.name(one), "")
+        )
         if outdated is not None:
             return outdated
     return None
 
 
-async def until_read(
+async def wait_until_current(
     reader: ClusterObjects, age: Age, *, report: Report, timeouts: Timeouts
 ) -> Explanation:
     """Wait until catalogd serves the current images.
@@ -81,9 +83,9 @@ async def until_read(
     timeouts = replace(timeouts, believed=0.0)
 
     async def look() -> Diagnosis | None:
-        return await finding(reader, age)
+        return await explain_outdated(reader, age)
 
-    return await cluster_wait.until_well(
+    return await cluster_wait.wait_until_healthy(
         look, "the catalogs are up to date", report=report, timeouts=timeouts
     )
 

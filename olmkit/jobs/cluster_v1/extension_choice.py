@@ -21,7 +21,7 @@ from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.catalog import catalogs as catalog_job
 from olmkit.jobs.catalog import cluster_catalog
 from olmkit.jobs.cluster import bundle as cluster_bundle
-from olmkit.jobs.cluster.read import if_allowed
+from olmkit.jobs.cluster.read import or_default
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, sequence, text
 from olmkit.olm.explain.explanation import Diagnosis, Readiness
@@ -53,7 +53,7 @@ class ExtensionChoice:
     packages: frozenset[str] = frozenset()
 
 
-async def of_new(
+async def choose_for_install(
     reader: ClusterObjects, request: ExtensionRequest, access: Access
 ) -> ExtensionChoice:
     """Return the bundle of an install.
@@ -72,24 +72,24 @@ async def of_new(
                 raise
             if cluster_bundle.is_missing(error):
                 raise InputError(error.message, hint=error.hint) from error
-            return _unknown(error)
+            return _unknown_error(error)
         read: tuple[ClusterCatalog, ...] = (ClusterCatalog(name=request.catalog, catalog=catalog),)
     else:
         asked = v1.request_of(v1.cluster_extension(request))
         try:
             read = await _read(reader, asked, is_new=True)
-            off = await _switched_off(reader, asked)
+            off = await _find_disabled(reader, asked)
         except OlmkitError as error:
             if isinstance(error, InputError):
                 raise
-            return _unknown(error)
+            return _unknown_error(error)
     query = UpgradeQuery(
         channels=request.channels,
         range=version_range.parse(request.version) if request.version else None,
     )
     hint = "pass one of them with `--catalog`"
-    with _naming(off):
-        chosen = _chosen(read, request.package, query, request.version, hint=hint, image=image)
+    with _name_disabled(off):
+        chosen = _choose(read, request.package, query, request.version, hint=hint, image=image)
     found = await cluster_bundle.read_chosen(
         chosen.bundle.name, _channel(chosen, read, request.package), chosen.bundle.image, access
     )
@@ -101,7 +101,7 @@ async def of_new(
     )
 
 
-async def of_upgrade(
+async def choose_for_upgrade(
     reader: ClusterObjects, extension: Manifest, version: str, access: Access
 ) -> ExtensionChoice:
     """Return the bundle of a ClusterExtension with this version range, or with its own if empty.
@@ -114,7 +114,7 @@ async def of_upgrade(
     is_changed = bool(version)
     version = version or text(request.get("version"))
     package = text(request.get("packageName"))
-    name, at = v1.installed(extension)
+    name, at = v1.installed_bundle(extension)
     is_free = not name or request.get("upgradeConstraintPolicy") == "SelfCertified"
     query = UpgradeQuery(
         channels=[text(one) for one in sequence(request.get("channels"))],
@@ -123,15 +123,15 @@ async def of_upgrade(
     )
     try:
         read = await _read(reader, request, is_new=False)
-        off = await _switched_off(reader, request)
+        off = await _find_disabled(reader, request)
     except OlmkitError as error:
         if is_changed and isinstance(error, InputError):
             raise
-        return _unknown(error)
+        return _unknown_error(error)
     hint = "limit the ClusterExtension to one of them: `spec.source.catalog.selector`"
     try:
-        with _naming(off):
-            chosen = _chosen(read, package, query, version, hint=hint)
+        with _name_disabled(off):
+            chosen = _choose(read, package, query, version, hint=hint)
     except NotOfferedError as error:
         hops = () if query.installed is None else _hops(read, package, query)
         if len(hops) < 2:
@@ -145,8 +145,8 @@ async def of_upgrade(
         ) from error
     best = chosen.bundle
     if best.name == name:
-        return ExtensionChoice(csv=name, notes=_newer(read, package, query, name))
-    has = await _brought(read, package, name, access) if name else None
+        return ExtensionChoice(csv=name, notes=_find_newer(read, package, query, name))
+    has = await _preview_installed(read, package, name, access) if name else None
     found = await cluster_bundle.read_chosen(
         best.name, _channel(chosen, read, package), best.image, access
     )
@@ -167,44 +167,48 @@ async def _read(
         there = await reader.find(v1.CLUSTER_CATALOG, named)
         selected: Sequence[Manifest] = () if there is None else (there,)
         if is_new or there is None:
-            return (await _served(reader, named, there),)
+            return (await _read_served(reader, named, there),)
     else:
         every = await reader.list(v1.CLUSTER_CATALOG)
-        selected = cluster_catalogs.read_by(every, request)
+        selected = cluster_catalogs.selected_catalogs(every, request)
         if not selected:
-            off = cluster_catalogs.switched_off(every, request)
-            hint = cluster_catalogs.switching_on(off) if off else _none_hint(every, is_new=is_new)
-            raise InputError(_none_read(every), hint=hint)
+            off = cluster_catalogs.find_disabled(every, request)
+            hint = (
+                cluster_catalogs.enable_command(off)
+                if off
+                else _no_catalog_hint(every, is_new=is_new)
+            )
+            raise InputError(_no_catalog_error(every), hint=hint)
     found = []
     for one in selected:
-        ailing = cluster_catalogs.of_catalog(one)
+        ailing = cluster_catalogs.explain_catalog(one)
         if ailing is not None and ailing.readiness is not Readiness.WAITING:
-            raise _unusable(ailing, is_one_of_many=len(selected) > 1)
+            raise _unusable_error(ailing, is_one_of_many=len(selected) > 1)
         try:
-            found.append(await _served(reader, objects.name(one), one))
+            found.append(await _read_served(reader, objects.name(one), one))
         except InputError as error:  # it may be served soon
             raise OlmkitError(error.message, hint=error.hint) from error
     return tuple(found)
 
 
-async def _switched_off(reader: ClusterObjects, request: Mapping[str, Any]) -> Sequence[Manifest]:
+async def _find_disabled(reader: ClusterObjects, request: Mapping[str, Any]) -> Sequence[Manifest]:
     """Return the unavailable catalogs that OLM would otherwise read."""
-    every = await if_allowed(reader.list(v1.CLUSTER_CATALOG), ())
-    return cluster_catalogs.switched_off(every, request)
+    every = await or_default(reader.list(v1.CLUSTER_CATALOG), ())
+    return cluster_catalogs.find_disabled(every, request)
 
 
 @contextmanager
-def _naming(off: Sequence[Manifest]) -> Iterator[None]:
+def _name_disabled(off: Sequence[Manifest]) -> Iterator[None]:
     """Add the unavailable catalogs to the error if the others offer nothing."""
     try:
         yield
     except NotOfferedError as error:
         if off:
-            error.hint = cluster_catalogs.switching_on(off)
+            error.hint = cluster_catalogs.enable_command(off)
         raise
 
 
-def _unusable(ailing: Diagnosis, *, is_one_of_many: bool) -> InputError:
+def _unusable_error(ailing: Diagnosis, *, is_one_of_many: bool) -> InputError:
     if not is_one_of_many:
         return InputError(ailing.message, hint=ailing.hint)
     return InputError(
@@ -214,7 +218,7 @@ def _unusable(ailing: Diagnosis, *, is_one_of_many: bool) -> InputError:
     )
 
 
-def _none_hint(catalogs: Sequence[Manifest], *, is_new: bool) -> str:
+def _no_catalog_hint(catalogs: Sequence[Manifest], *, is_new: bool) -> str:
     if is_new:
         return "create a catalog from an image with `--catalog IMAGE`"
     if catalogs:
@@ -222,8 +226,8 @@ def _none_hint(catalogs: Sequence[Manifest], *, is_new: bool) -> str:
     return cluster_catalogs.CREATING
 
 
-def _none_read(catalogs: Sequence[Manifest]) -> str:
-    off = [objects.name(one) for one in catalogs if cluster_catalogs.is_switched_off(one)]
+def _no_catalog_error(catalogs: Sequence[Manifest]) -> str:
+    off = [objects.name(one) for one in catalogs if cluster_catalogs.is_disabled(one)]
     if off and len(off) == len(catalogs):
         return f"all ClusterCatalogs are switched off: {', '.join(f'`{one}`' for one in off)}"
     if catalogs:
@@ -231,7 +235,9 @@ def _none_read(catalogs: Sequence[Manifest]) -> str:
     return "the cluster has no ClusterCatalog"
 
 
-async def _served(reader: ClusterObjects, name: str, catalog: Manifest | None) -> ClusterCatalog:
+async def _read_served(
+    reader: ClusterObjects, name: str, catalog: Manifest | None
+) -> ClusterCatalog:
     tree = await cluster_catalog.read(reader, name)
     return ClusterCatalog(
         name=name,
@@ -240,7 +246,7 @@ async def _served(reader: ClusterObjects, name: str, catalog: Manifest | None) -
     )
 
 
-def _chosen(
+def _choose(
     read: Sequence[ClusterCatalog],
     package: str,
     query: UpgradeQuery,
@@ -256,7 +262,7 @@ def _chosen(
     place = image or f"clustercatalog:{read[0].name if len(read) == 1 else 'NAME'}"
     having = [one for one in read if package in one.catalog.packages]
     if not having:
-        raise _none_has(read, package, place)
+        raise _not_found_error(read, package, place)
     for name in query.channels:
         if not any(name in _package(one, package).channels for one in having):
             known = sorted({c for one in having for c in _package(one, package).channels})
@@ -282,7 +288,7 @@ def _chosen(
     return ambiguous[0]
 
 
-def _none_has(read: Sequence[ClusterCatalog], package: str, place: str) -> NotOfferedError:
+def _not_found_error(read: Sequence[ClusterCatalog], package: str, place: str) -> NotOfferedError:
     import difflib
 
     listing = f"run `olmkit catalog list packages {place}` to see all packages of a catalog"
@@ -321,7 +327,7 @@ def _from(chosen: ChosenBundle, read: Sequence[ClusterCatalog]) -> tuple[str, ..
     return tuple(notes)
 
 
-def _newer(
+def _find_newer(
     read: Sequence[ClusterCatalog], package: str, query: UpgradeQuery, name: str
 ) -> tuple[str, ...]:
     """Return a note if no newer version is offered, or only outside of the range."""
@@ -331,13 +337,13 @@ def _newer(
     return ("no newer version is offered",)
 
 
-async def _brought(
+async def _preview_installed(
     read: Sequence[ClusterCatalog], package: str, name: str, access: Access
 ) -> Preview | None:
     """Return a preview of the installed bundle, from the first catalog that has it."""
     for one in read:
         if package in one.catalog.packages and name in _package(one, package).bundles:
-            return await cluster_bundle.brought(one.catalog, package, name, access)
+            return await cluster_bundle.preview_bundle(one.catalog, package, name, access)
     return None
 
 
@@ -362,5 +368,5 @@ def _hops(read: Sequence[ClusterCatalog], package: str, query: UpgradeQuery) -> 
     return ()
 
 
-def _unknown(error: OlmkitError) -> ExtensionChoice:
+def _unknown_error(error: OlmkitError) -> ExtensionChoice:
     return ExtensionChoice(notes=(f"its contents are not known in advance: {error.message}",))

@@ -15,7 +15,7 @@ from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.cluster import bundle as cluster_bundle
 from olmkit.jobs.cluster import write as cluster_write
-from olmkit.jobs.cluster.read import if_allowed
+from olmkit.jobs.cluster.read import or_default
 from olmkit.jobs.cluster.wait import Report, Timeouts
 from olmkit.jobs.cluster_v1 import extension_choice, preflight, wait
 from olmkit.jobs.cluster_v1.extension_choice import ExtensionChoice
@@ -112,8 +112,8 @@ async def plan(reader: ClusterObjects, options: ExtensionOptions, access: Access
     if not has_namespace:
         made.append(install_objects.namespace(options.namespace))
     await preflight.check_account(reader, account)
-    offer = await extension_choice.of_new(reader, request, access)
-    notes = (*_on_account(account), *offer.notes)
+    offer = await extension_choice.choose_for_install(reader, request, access)
+    notes = (*_account_notes(account), *offer.notes)
     if offer.brings is not None:
         checked = await preflight.check_bundle(
             reader, offer.brings, extension=options.package, account=account
@@ -123,7 +123,7 @@ async def plan(reader: ClusterObjects, options: ExtensionOptions, access: Access
         made += await _new_account(reader, offer, account, options.package)
     if image:
         made.append(v1.cluster_catalog(request))
-        notes += await _disturbed(reader, request, offer)
+        notes += await _affected_extensions(reader, request, offer)
     made.append(v1.cluster_extension(request))
     await preflight.check_objects(reader, made)
     return ExtensionPlan(request=request, objects=tuple(made), offer=replace(offer, notes=notes))
@@ -171,7 +171,7 @@ async def _account(reader: ClusterObjects, options: ExtensionOptions) -> Account
     )
 
 
-def _on_account(account: Account) -> Iterator[str]:
+def _account_notes(account: Account) -> Iterator[str]:
     if account.name and account.is_ignored:
         yield f"this release of OLM v1 ignores the service account `{account.name}`"
 
@@ -185,7 +185,7 @@ async def _new_account(
             f"the permissions that `{package}` needs are not known{reason}",
             hint="name the catalog with `--catalog`, and let its bundles be readable from here",
         )
-    needs = permissions.needed(
+    needs = permissions.required_permissions(
         offer.brings.manifests, extension=package, release=await preflight.release(reader)
     )
     return permissions.account_objects(
@@ -203,16 +203,16 @@ def _require_ours(catalogs: Iterable[Manifest], name: str) -> None:
             )
 
 
-async def _disturbed(
+async def _affected_extensions(
     reader: ClusterObjects, request: ExtensionRequest, offer: ExtensionChoice
 ) -> tuple[str, ...]:
     """Return a note for each ClusterExtension that will also read the new catalog."""
     catalog = v1.cluster_catalog(request)
     notes = []
-    for one in await if_allowed(reader.list(v1.CLUSTER_EXTENSION), ()):
+    for one in await or_default(reader.list(v1.CLUSTER_EXTENSION), ()):
         asked = v1.request_of(one)
         package = text(asked.get("packageName"))
-        if not cluster_catalogs.read_by([catalog], asked):
+        if not cluster_catalogs.selected_catalogs([catalog], asked):
             continue
         if package in offer.packages:
             notes.append(
@@ -259,4 +259,6 @@ async def _create_and_wait(
 ) -> Explanation:
     for manifest in made.objects:
         await cluster_write.create(reader, manifest, created=created, report=report)
-    return await wait.until_ready(reader, made.request.package, report=report, timeouts=timeouts)
+    return await wait.wait_until_ready(
+        reader, made.request.package, report=report, timeouts=timeouts
+    )

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from olmkit.base.diagnostics import InputError
 from olmkit.base.versions import Version
 from olmkit.edges.cluster.objects import ClusterObjects
-from olmkit.jobs.cluster.read import if_allowed
+from olmkit.jobs.cluster.read import or_default
 from olmkit.jobs.cluster_v1 import access_review
 from olmkit.kube import objects
 from olmkit.kube.api import AlreadyExists, Forbidden, Invalid
@@ -59,14 +59,14 @@ async def release(reader: ClusterObjects) -> Version | None:
     """Return the release of OLM v1, if its Deployment can be read and its image has a tag."""
     for place in SYSTEMS:
         question = reader.find(kinds.DEPLOYMENT, CONTROLLERS[-1], place)
-        found = support.release(await if_allowed(question, None))
+        found = support.release(await or_default(question, None))
         if found is not None:
             return found
     return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
+class CheckedPermissions:
     """Notes about a bundle, and the roles and bindings to create for the service account."""
 
     notes: tuple[str, ...] = ()
@@ -80,7 +80,7 @@ async def check_bundle(
     extension: str,
     account: Account,
     is_enforced: bool = True,
-) -> Checked:
+) -> CheckedPermissions:
     """Check a bundle, and return notes and roles.
 
     `is_enforced`: OLM v1 rejects CRD changes that are not known to be safe for existing objects.
@@ -90,20 +90,24 @@ async def check_bundle(
     notes = support.check(brings, known)
     notes += await _check_crds(reader, brings, extension, is_enforced=is_enforced)
     if not account.is_checked or not brings.manifests:
-        return Checked(notes=notes)
-    needs = permissions.needed(brings.manifests, extension=extension, release=known)
+        return CheckedPermissions(notes=notes)
+    needs = permissions.required_permissions(brings.manifests, extension=extension, release=known)
     try:
-        lacking = await access_review.missing(reader, account.name, account.namespace, needs)
+        lacking = await access_review.find_missing_permissions(
+            reader, account.name, account.namespace, needs
+        )
     except Forbidden:
         note = f"whether the service account `{account.name}` has all permissions is not known"
-        return Checked(notes=(*notes, f"{note}: you may not create SubjectAccessReviews"))
-    granting = _granting(lacking, account, brings.csv, extension)
+        return CheckedPermissions(
+            notes=(*notes, f"{note}: you may not create SubjectAccessReviews")
+        )
+    granting = _create_grants(lacking, account, brings.csv, extension)
     if granting and not account.is_extended:
-        missing = _missing(lacking, granting, account, brings.csv)
+        missing = _missing_permissions(lacking, granting, account, brings.csv)
         if await _is_ours(reader, account):
             missing.hint += ", or pass `--create-service-account`: olmkit created that account"
         raise missing
-    return Checked(notes=notes, granting=granting)
+    return CheckedPermissions(notes=notes, granting=granting)
 
 
 _CREATE = (
@@ -118,7 +122,7 @@ async def check_account(reader: ClusterObjects, account: Account, *, hint: str =
         return
     name, place = account.name, account.namespace
     question = reader.find(("v1", "ServiceAccount"), name, place)
-    if await if_allowed(question, {}) is None:
+    if await or_default(question, {}) is None:
         raise InputError(
             f"the service account `{name}` does not exist in namespace `{place}`", hint=hint
         )
@@ -157,7 +161,7 @@ async def _check_crds(
     new = {objects.name(one): one for one in brings.manifests if objects.kind(one) == kinds.CRD[1]}
     notes: tuple[str, ...] = ()
     found = await asyncio.gather(
-        *(if_allowed(reader.find(kinds.CRD, name), None) for name in listed)
+        *(or_default(reader.find(kinds.CRD, name), None) for name in listed)
     )
     for name, crd in zip(listed, found, strict=True):
         owner = objects.labels_of(crd).get(OWNER_LABEL, "")
@@ -194,11 +198,11 @@ async def require_ours(reader: ClusterObjects, account: Account) -> None:
 
 async def _is_ours(reader: ClusterObjects, account: Account) -> bool:
     question = reader.find(("v1", "ServiceAccount"), account.name, account.namespace)
-    found = await if_allowed(question, None)
+    found = await or_default(question, None)
     return found is not None and install_objects.is_ours(found)
 
 
-def _granting(
+def _create_grants(
     lacking: ExtensionPermissions, account: Account, csv: str, extension: str
 ) -> tuple[Manifest, ...]:
     """Return the roles and bindings that grant missing permissions; empty if none are missing."""
@@ -212,12 +216,12 @@ def _granting(
     return tuple(one for one in granting if objects.kind(one) != "ServiceAccount")
 
 
-def _missing(
+def _missing_permissions(
     lacking: ExtensionPermissions, granting: tuple[Manifest, ...], account: Account, csv: str
 ) -> MissingPermissionsError:
     rules = [
-        *(permissions.described(rule) for rule in (*lacking.cluster, *lacking.granted)),
-        *(permissions.described(rule, account.namespace) for rule in lacking.local),
+        *(permissions.describe_rule(rule) for rule in (*lacking.cluster, *lacking.granted)),
+        *(permissions.describe_rule(rule, account.namespace) for rule in lacking.local),
     ]
     counted = f"{len(rules)} permissions" if len(rules) > 1 else "1 permission"
     more = f" and {len(rules) - 1} more" if len(rules) > 1 else ""
@@ -241,5 +245,5 @@ async def account_of(reader: ClusterObjects, extension: Manifest) -> Account:
 
 async def needs_account(reader: ClusterObjects) -> bool | None:
     """Return whether OLM v1 needs a service account; None if its CRD cannot be read."""
-    crd = await if_allowed(reader.find(kinds.CRD, extensions.CRD_NAME), None)
-    return None if crd is None else extensions.wants_service_account(crd)
+    crd = await or_default(reader.find(kinds.CRD, extensions.CRD_NAME), None)
+    return None if crd is None else extensions.requires_service_account(crd)

@@ -15,7 +15,7 @@ from olmkit.base.diagnostics import InputError
 from olmkit.edges import disk
 from olmkit.edges.cluster.objects import ClusterObjects, Kind
 from olmkit.jobs.cluster import read as cluster_read
-from olmkit.jobs.cluster.read import if_allowed
+from olmkit.jobs.cluster.read import or_default
 from olmkit.kube import objects
 from olmkit.kube.api import Forbidden
 from olmkit.kube.objects import Manifest, text
@@ -57,12 +57,12 @@ async def find(reader: ClusterObjects, name: str) -> Manifest | None:
     Raises `InputError` if several request the package.
     """
     try:
-        return states.chosen(await reader.list(extensions.CLUSTER_EXTENSION), name)
+        return states.choose_extension(await reader.list(extensions.CLUSTER_EXTENSION), name)
     except Forbidden:
         return await reader.find(extensions.CLUSTER_EXTENSION, name)
 
 
-async def absent(reader: ClusterObjects, name: str, *, command: str) -> Explanation:
+async def not_found_error(reader: ClusterObjects, name: str, *, command: str) -> Explanation:
     """Explain that no ClusterExtension requests a package, which OLM v0 may have installed.
 
     `command` is the equivalent command for OLM v0, for example `olmkit upgrade`.
@@ -70,7 +70,7 @@ async def absent(reader: ClusterObjects, name: str, *, command: str) -> Explanat
     found = explain(ExtensionState(name=name))
     if not await reader.knows(kinds.SUBSCRIPTION):
         return found
-    every = await if_allowed(reader.list(kinds.SUBSCRIPTION), _NOTHING)
+    every = await or_default(reader.list(kinds.SUBSCRIPTION), _NOTHING)
     places = sorted(
         objects.namespace(one) for one in every if kinds.subscription_key(one).package == name
     )
@@ -90,12 +90,12 @@ async def read(reader: ClusterObjects, name: str, *, logs: bool = True) -> Exten
     Raises `InputError` if several ClusterExtensions request the package `name`.
     """
     extension, catalogs = await asyncio.gather(
-        find(reader, name), if_allowed(reader.list(extensions.CLUSTER_CATALOG), None)
+        find(reader, name), or_default(reader.list(extensions.CLUSTER_CATALOG), None)
     )
-    return await around(reader, name, extension, catalogs, logs=logs)
+    return await read_around(reader, name, extension, catalogs, logs=logs)
 
 
-async def around(
+async def read_around(
     reader: ClusterObjects,
     name: str,
     extension: Manifest | None,
@@ -111,14 +111,14 @@ async def around(
         return ExtensionState(name=name, catalogs=catalogs, are_catalogs_known=is_known)
     place = text(kinds.spec(extension).get("namespace"))
     labels = f"{OWNER_LABEL}={objects.name(extension)}"
-    deployments = await if_allowed(reader.list(kinds.DEPLOYMENT, place, labels=labels), ())
+    deployments = await or_default(reader.list(kinds.DEPLOYMENT, place, labels=labels), ())
     here = await _with_pods(reader, place, deployments, logs=logs)
     progressing = kinds.any_condition(extension, "Progressing")
     system, around_it = ClusterState(namespace=""), _NOTHING
-    if progressing.get("reason") != "Succeeded" or _is_behind(extension, progressing):
+    if progressing.get("reason") != "Succeeded" or _is_outdated(extension, progressing):
         system = await _system(reader)
         message = text(progressing.get("message"))
-        around_it = await _named(reader, message, (place, system.namespace))
+        around_it = await _read_named(reader, message, (place, system.namespace))
     return ExtensionState(
         name=name,
         extension=extension,
@@ -142,7 +142,7 @@ async def _named_catalog(
         found = await reader.find(extensions.CLUSTER_CATALOG, named)
     except Forbidden:
         return (), False
-    return (() if found is None else (_kinded(found, extensions.CLUSTER_CATALOG),)), True
+    return (() if found is None else (_with_kind(found, extensions.CLUSTER_CATALOG),)), True
 
 
 def save(state: ExtensionState, file: Path) -> None:
@@ -155,10 +155,10 @@ def load(file: Path, name: str) -> ExtensionState:
 
     Raises `InputError` if the file does not contain objects.
     """
-    return states.of_objects(cluster_read.saved_objects(file), name)
+    return states.from_objects(cluster_read.load_saved_objects(file), name)
 
 
-def _is_behind(extension: Manifest, condition: object) -> bool:
+def _is_outdated(extension: Manifest, condition: object) -> bool:
     seen = kinds.number(objects.mapping(condition).get("observedGeneration"))
     return seen < kinds.number(objects.metadata(extension).get("generation"))
 
@@ -171,8 +171,8 @@ async def _with_pods(
     events: Objects = ()
     if deployments:
         pods, events = await asyncio.gather(
-            if_allowed(reader.list(_POD, namespace), ()),
-            if_allowed(reader.list(_EVENT, namespace), ()),
+            or_default(reader.list(_POD, namespace), ()),
+            or_default(reader.list(_EVENT, namespace), ()),
         )
     made = ClusterState(
         namespace=namespace,
@@ -187,9 +187,9 @@ async def _system(reader: ClusterObjects) -> ClusterState:
     """Return the Deployments of OLM v1 itself, from the first namespace that has one."""
     for place in SYSTEMS:
         found = await asyncio.gather(
-            *(if_allowed(reader.find(kinds.DEPLOYMENT, name, place), None) for name in CONTROLLERS)
+            *(or_default(reader.find(kinds.DEPLOYMENT, name, place), None) for name in CONTROLLERS)
         )
-        deployments = tuple(_kinded(one) for one in found if one is not None)
+        deployments = tuple(_with_kind(one) for one in found if one is not None)
         if any(kinds.condition(one, "Available") is None for one in deployments):
             return await _with_pods(reader, place, deployments, logs=False)
         if deployments:
@@ -197,20 +197,20 @@ async def _system(reader: ClusterObjects) -> ClusterState:
     return ClusterState(namespace="")
 
 
-def _kinded(manifest: Manifest, kind: Kind = kinds.DEPLOYMENT) -> Manifest:
+def _with_kind(manifest: Manifest, kind: Kind = kinds.DEPLOYMENT) -> Manifest:
     return {"apiVersion": kind[0], "kind": kind[1], **manifest}
 
 
-async def _named(reader: ClusterObjects, message: str, namespaces: Iterable[str]) -> Objects:
+async def _read_named(reader: ClusterObjects, message: str, namespaces: Iterable[str]) -> Objects:
     """Return the metadata of namespaces and of objects that a message says already exist."""
     found = [
-        await if_allowed(reader.find(kinds.NAMESPACE, name), None) for name in namespaces if name
+        await or_default(reader.find(kinds.NAMESPACE, name), None) for name in namespaces if name
     ]
     collision = messages.EXISTS.search(message)
     if collision is not None and collision["kind"] in _NAMED:
         kind = _NAMED[collision["kind"]]
         question = reader.find(kind, collision["name"], collision["place"])
-        found.append(await if_allowed(question, None))
+        found.append(await or_default(question, None))
     return tuple(
         {key: one[key] for key in ("apiVersion", "kind", "metadata") if key in one}
         for one in found

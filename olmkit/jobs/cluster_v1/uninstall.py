@@ -17,9 +17,9 @@ from olmkit.jobs.cluster import operands as operand_objects
 from olmkit.jobs.cluster import operator_removal
 from olmkit.jobs.cluster import wait as cluster_wait
 from olmkit.jobs.cluster import write as cluster_write
-from olmkit.jobs.cluster.leases import held_by
+from olmkit.jobs.cluster.leases import find_leases
 from olmkit.jobs.cluster.operator_removal import OperatorRemoval
-from olmkit.jobs.cluster.read import created_namespace, if_allowed
+from olmkit.jobs.cluster.read import created_namespace_note, or_default
 from olmkit.jobs.cluster.wait import Report, Timeouts
 from olmkit.jobs.cluster.write import Removed
 from olmkit.jobs.cluster_v1 import state as states
@@ -85,13 +85,13 @@ async def plan(
     labels = f"{OWNER_LABEL}={owner}"
     crds = await reader.list(kinds.CRD, labels=labels)
     if extension is None and not crds:
-        said = await states.absent(reader, name, command="olmkit uninstall")
+        said = await states.not_found_error(reader, name, command="olmkit uninstall")
         is_of_v0 = said != explain(ExtensionState(name=name))
         raise InputError(said.message, hint=said.hint if is_of_v0 else "")
-    listing = await operand_objects.listed(reader, crds, report=report)
-    workloads = await if_allowed(reader.list(kinds.DEPLOYMENT, labels=labels), ())
+    listing = await operand_objects.list_operands(reader, crds, report=report)
+    workloads = await or_default(reader.list(kinds.DEPLOYMENT, labels=labels), ())
     place = text(kinds.spec(extension).get("namespace"))
-    leases = await held_by(reader, place, map(objects.name, workloads)) if place else []
+    leases = await find_leases(reader, place, map(objects.name, workloads)) if place else []
     return ExtensionRemoval(
         name=owner,
         extension=extension,
@@ -105,7 +105,7 @@ async def plan(
         ),
         is_complete=delete_operands or not (listing.found or listing.unread),
         unread=tuple(one.crd for one in listing.unread),
-        stays=await created_namespace(reader, place),
+        stays=await created_namespace_note(reader, place),
     )
 
 
@@ -149,17 +149,17 @@ async def carry_out(
     end = clock() + timeouts.seconds
     done = await operator_removal.carry_out(reader, whole, report=report, timeouts=timeouts)
     if done.left:
-        held = await cluster_write.held_by(reader, done.left)
+        held = await cluster_write.find_held(reader, done.left)
         return replace(done, hint=_hint(held))
     created = (*made.workloads, *made.crds)
     rest = replace(timeouts, seconds=max(0.0, end - clock()))
-    left = await cluster_wait.until_gone(reader, created, report=report, timeouts=rest)
-    done = _joined(done, Removed(gone=tuple(one for one in created if one not in left), left=left))
+    left = await cluster_wait.wait_until_deleted(reader, created, report=report, timeouts=rest)
+    done = _join(done, Removed(gone=tuple(one for one in created if one not in left), left=left))
     if left:
         return done
     steps = [(one,) for one in made.ours]
     rest = replace(timeouts, seconds=max(0.0, end - clock()))
-    return _joined(done, await cluster_write.delete(reader, steps, report=report, timeouts=rest))
+    return _join(done, await cluster_write.delete(reader, steps, report=report, timeouts=rest))
 
 
 def _hint(held: Objects) -> str:
@@ -174,7 +174,7 @@ def _hint(held: Objects) -> str:
     )
 
 
-def _joined(before: Removed, after: Removed) -> Removed:
+def _join(before: Removed, after: Removed) -> Removed:
     return replace(after, gone=(*before.gone, *after.gone))
 
 
@@ -194,7 +194,7 @@ async def _account(reader: ClusterObjects, name: str) -> Objects:
     found = [
         one
         for kind in _ACCOUNT_KINDS
-        for one in await if_allowed(reader.list(kind, labels=labels), ())
+        for one in await or_default(reader.list(kind, labels=labels), ())
     ]
     return tuple(found)
 

@@ -12,7 +12,7 @@ from olmkit.base.diagnostics import InputError
 from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.cluster import write as cluster_write
-from olmkit.jobs.cluster.read import if_allowed
+from olmkit.jobs.cluster.read import or_default
 from olmkit.jobs.cluster.wait import Report, Timeouts
 from olmkit.jobs.cluster_v1 import catalog_age, extension_choice, preflight, wait
 from olmkit.jobs.cluster_v1 import state as states
@@ -61,8 +61,8 @@ async def plan_when_read(
     if version:
         version_range.parse(version)
     found = await _require(reader, name)
-    age = await if_allowed(catalog_age.read(reader, found, access), Age())
-    outdated = await catalog_age.finding(reader, age)
+    age = await or_default(catalog_age.read(reader, found, access), Age())
+    outdated = await catalog_age.explain_outdated(reader, age)
     made: ExtensionUpgrade | None = None
 
     async def planned() -> ExtensionUpgrade:
@@ -77,7 +77,7 @@ async def plan_when_read(
         is_newest = made.offer.csv == made.before
         notes = (outdated.message,) if outdated is not None else age.notes if is_newest else ()
         return replace(made, offer=replace(made.offer, notes=(*made.offer.notes, *notes)))
-    said = await catalog_age.until_read(reader, age, report=report, timeouts=timeouts)
+    said = await catalog_age.wait_until_current(reader, age, report=report, timeouts=timeouts)
     return await planned() if said.is_ready else said
 
 
@@ -86,7 +86,7 @@ async def _require(reader: ClusterObjects, name: str) -> Manifest:
     await require_olm(reader)
     found = await states.find(reader, name)
     if found is None:
-        said = await states.absent(reader, name, command="olmkit upgrade")
+        said = await states.not_found_error(reader, name, command="olmkit upgrade")
         raise InputError(said.message, hint=said.hint)
     return found
 
@@ -111,9 +111,9 @@ async def plan(
     found = await _require(reader, name)
     asked = v1.request_of(found)
     present = text(asked.get("version"))
-    offer = await extension_choice.of_upgrade(reader, found, version, access)
-    notes = [*_of_range(present, version), *offer.notes]
-    before, _ = v1.installed(found)
+    offer = await extension_choice.choose_for_upgrade(reader, found, version, access)
+    notes = [*_range_note(present, version), *offer.notes]
+    before, _ = v1.installed_bundle(found)
     granting: tuple[Manifest, ...] = ()
     account = await preflight.account_of(reader, found)
     if version or offer.csv not in ("", before):
@@ -136,7 +136,7 @@ async def plan(
         )
         notes += checked.notes
         granting = checked.granting
-    patch = _asking(version) if version else {}
+    patch = _range_patch(version) if version else {}
     changed: Manifest = patches.merge_patch(found, patch)
     changed.pop("status", None)
     changed["metadata"] = {"name": objects.name(found)}
@@ -153,7 +153,7 @@ async def plan(
     )
 
 
-def _of_range(present: str, version: str) -> Iterator[str]:
+def _range_note(present: str, version: str) -> Iterator[str]:
     """Return a note about the change of the version range."""
     if present and not version:
         yield f"the requested range `{present}` stays; `--to` changes it"
@@ -168,12 +168,12 @@ async def carry_out(
     for manifest in made.granting:
         await cluster_write.create(reader, manifest, created=[], report=report)
     if made.version:
-        await reader.merge(made.wanted, _asking(made.version))
+        await reader.merge(made.wanted, _range_patch(made.version))
         report(f"requested {made.version}")
-    return await wait.until_ready(
+    return await wait.wait_until_ready(
         reader, made.name, target=made.offer.csv, report=report, timeouts=timeouts
     )
 
 
-def _asking(version: str) -> Manifest:
+def _range_patch(version: str) -> Manifest:
     return {"spec": {"source": {"catalog": {"version": version}}}}

@@ -18,7 +18,7 @@ from olmkit.olm.v1.explain import explain
 from olmkit.olm.v1.state import ExtensionState
 
 
-async def until_ready(
+async def wait_until_ready(
     reader: ClusterObjects, name: str, *, target: str = "", report: Report, timeouts: Timeouts
 ) -> Explanation:
     """Wait until its Deployments are available, or the state needs action.
@@ -36,4 +36,4 @@ async def until_ready(
         here = await cluster_read.with_logs(reader, state.here)
         return replace(state, here=here)
 
-    return await cluster_wait.settled(look, explained, report=report, timeouts=timeouts)
+    return await cluster_wait.wait_for_state(look, explained, report=report, timeouts=timeouts)

@@ -21,7 +21,7 @@ async def why(reader: ClusterObjects, name: str, *, file: Path | None = None) ->
     if file is not None:
         states.save(state, file)
     if state.extension is None:
-        return await states.absent(reader, name, command="olmkit why")
+        return await states.not_found_error(reader, name, command="olmkit why")
     return explain(state)
 
 

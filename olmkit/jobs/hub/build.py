@@ -151,7 +151,7 @@ def _time(written: str) -> str:
 
 def _earlier(folder: Path) -> Earlier:
     earlier = build_record.parse(disk.read_if_there(folder / build_record.FILE))
-    if not earlier.is_hub and paths.matching(folder, "*"):
+    if not earlier.is_hub and paths.match_entries(folder, "*"):
         raise InputError(
             f"`{folder}` has files that are not of a hub",
             hint="name a new or empty directory",

@@ -35,7 +35,7 @@ _FORM: Final = "1"  # version of the cache's format, which is part of its path
 _Key = tuple[str, str]
 
 
-async def filled(source: Source, which: BundleImages, access: Access) -> Source:
+async def add_manifests(source: Source, which: BundleImages, access: Access) -> Source:
     """Return the catalog with the manifests of its bundle images, and errors as `unread`."""
     wanted = {
         (bundle.package, bundle.name): bundle
@@ -51,7 +51,7 @@ async def filled(source: Source, which: BundleImages, access: Access) -> Source:
     async def kept(bundle: Bundle) -> str | OlmkitError:
         async with gate:
             try:
-                return await _kept(bundle, folder, access)
+                return await _cache_file(bundle, folder, access)
             except OlmkitError as error:
                 return error
 
@@ -68,7 +68,7 @@ def _bundles(package: Package, which: BundleImages) -> Iterator[Bundle]:
     if which is BundleImages.ALL:
         yield from package.bundles.values()
         return
-    shown = upgrades.shown(package)
+    shown = upgrades.shown_bundle(package)
     heads = (upgrades.head(channel) for channel in package.channels.values())
     names = {one.name: one.bundle for one in heads if one is not None and one.bundle is not None}
     if shown is not None:
@@ -76,7 +76,7 @@ def _bundles(package: Package, which: BundleImages) -> Iterator[Bundle]:
     yield from names.values()
 
 
-async def _kept(bundle: Bundle, folder: Path, access: Access) -> str:
+async def _cache_file(bundle: Bundle, folder: Path, access: Access) -> str:
     """Return the name of the cached file of a bundle image, which is pulled if needed."""
     from olmkit.edges.images import transports
     from olmkit.jobs.catalog import render
@@ -116,7 +116,7 @@ def _with_images(catalog: Catalog, names: Mapping[_Key, str], folder: Path) -> C
                 names[(one.package, one.name)],
                 0,
                 0,
-                paths.modified(folder / names[(one.package, one.name)])[0],
+                paths.modification(folder / names[(one.package, one.name)])[0],
                 0,
                 0,
                 files,

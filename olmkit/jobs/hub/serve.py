@@ -84,13 +84,13 @@ async def serve(
         if running.done():
             running.result()
         address = _address(options.host, listener.port)
-        ready(_serving(address, site))
+        ready(_describe_server(address, site))
 
         def changed(now: OnRequest) -> None:
             nonlocal site
             site = now
             _answer_from(api, now)
-            ready(_serving(address, now))
+            ready(_describe_server(address, now))
 
         def unreadable(error: OlmkitError) -> None:
             site.say(
@@ -172,7 +172,7 @@ async def _states(
     return found
 
 
-def _serving(address: str, site: OnRequest) -> Serving:
+def _describe_server(address: str, site: OnRequest) -> Serving:
     return Serving(address=address, packages=site.packages, pages=site.pages, failed=site.failed)
 
 

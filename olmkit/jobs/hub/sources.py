@@ -58,10 +58,10 @@ async def read(
             name, number = f"{source.name}-{number}", number + 1
         names.add(name)
         if options.bundles is not BundleImages.NONE:
-            source = await bundle_images.filled(source, options.bundles, access)
+            source = await bundle_images.add_manifests(source, options.bundles, access)
         made.append(replace(source, name=name))
     if bundle is not None:
-        made.append(_of_bundle(bundle, options))
+        made.append(_read_bundle(bundle, options))
     return tuple(made)
 
 
@@ -79,13 +79,13 @@ async def _with_image(source: Source, reference: str, access: Access) -> Source:
     return replace(source, where=replace(source.where, image=reference, folder=folder))
 
 
-def _of_bundle(folder: Path, options: SourceOptions) -> Source:
+def _read_bundle(folder: Path, options: SourceOptions) -> Source:
     """Return a catalog with one version: the bundle in a folder, with its manifests."""
     found = source_bundle.read(disk.read_tree(folder), str(folder))
     rendered, _ = render.render(found)
     channel = found.default_channel or next(iter(found.channels), "") or _CHANNEL
     text = bundle_catalog.blobs(rendered, channel)
-    catalog = model.of_blobs(fbc.load_stream(text, str(folder)))
+    catalog = model.from_blobs(fbc.load_stream(text, str(folder)))
     return Source(
         name="preview",
         catalog=catalog,

@@ -75,7 +75,7 @@ def plan(options: ImageBuildOptions) -> ImagePlan:
     settings, _ = config.parse_settings(pyproject)
     found = watched.read(project)
     if found.language:
-        return _watched_plan(options, found.language, settings)
+        return _plan_watched(options, found.language, settings)
     application = image_plan.application(pyproject, settings, disk.python_packages(project))
     if (name := image_plan.version_file(pyproject)) and not application.version:
         version = image_plan.version_in(disk.read_if_there(project / name))
@@ -98,7 +98,7 @@ def plan(options: ImageBuildOptions) -> ImagePlan:
     return made
 
 
-def _watched_plan(options: ImageBuildOptions, language: str, settings: Settings) -> ImagePlan:
+def _plan_watched(options: ImageBuildOptions, language: str, settings: Settings) -> ImagePlan:
     """Return the plan for a Helm or Ansible project."""
     project = options.publish.project
     return ImagePlan(
@@ -290,14 +290,14 @@ def _engine_name(options: ImageBuildOptions) -> str:
     try:
         return image_plan.default_tag(plan(options).application)
     except ConfigurationError:
-        return f"{paths.resolved(options.publish.project).name.lower()}:latest"
+        return f"{paths.resolve(options.publish.project).name.lower()}:latest"
 
 
 def lock_fault(project: Path, requirements: Sequence[str]) -> ConfigurationError | None:
     """What the lock file lacks of the requirements; None where all is there, or no lock file."""
     name = _lock(project)
     data = disk.read_if_there(project / name) if name else None
-    missing = lock_file.lacking(requirements, data) if data is not None else ()
+    missing = lock_file.find_missing(requirements, data) if data is not None else ()
     if not missing:
         return None
     lacks = ", ".join(f"`{one}`" for one in missing)

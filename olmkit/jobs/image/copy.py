@@ -61,12 +61,12 @@ async def inspect(text: str, access: Access) -> ImageFacts:
     reference = references.parse_image(text)
     async with transports.open_store(reference, access) as store:
         root = await store.resolve(transports.selector(reference))
-        image = await transports.look_at(store, root, access)
+        image = await transports.select_image(store, root, access)
         platforms = await _platforms(store, root, image.config.platform)
     options = image.config.run_options
     created = image.config.value.get("created")
     return ImageFacts(
-        reference=transports.pinned(reference, root),
+        reference=transports.pin(reference, root),
         digest=str(root.digest),
         media_type=root.media_type,
         platforms=platforms,
@@ -119,7 +119,7 @@ async def copy(
         else:
             sent = Sent(await targets.send(store, root, wanted, reached, noted))
     return Copied(
-        reference=transports.pinned(wanted, sent.root),
+        reference=transports.pin(wanted, sent.root),
         digest=str(sent.root.digest),
         steps=tuple(steps),
         referrers=sent.referrers,

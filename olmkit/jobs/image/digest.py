@@ -7,7 +7,7 @@ from olmkit.edges.images.access_settings import Access
 from olmkit.oci import reference as references
 
 
-async def of_reference(text: str, access: Access) -> str:
+async def read_digest(text: str, access: Access) -> str:
     """Return the digest of an image or its index. Raises `OlmkitError`."""
     reference = references.parse_image(text)
     async with transports.open_store(reference, access) as store:

@@ -69,13 +69,13 @@ async def build(
         archive = folder / "image.tar"
         await engine.save(name_of_engine, name, archive, access.environment)
         store = docker_archive.open_archive(archive)
-        found = await transports.look_at(store, await store.resolve(""), access)
+        found = await transports.select_image(store, await store.resolve(""), access)
         cache = BuildCache(build_cache.folder(access.environment))
-        kept = [await _compressed(store, layer, cache) for layer in found.manifest.layers]
+        kept = [await _compress(store, layer, cache) for layer in found.manifest.layers]
         return await publish.publish(images.relayer(found, kept), name, options, access, report)
 
 
-async def _compressed(store: ImageStore, descriptor: Descriptor, cache: BuildCache) -> Layer:
+async def _compress(store: ImageStore, descriptor: Descriptor, cache: BuildCache) -> Layer:
     key = f"gzip-{descriptor.digest.encoded}"
     layer = await cache.layer(key)
     if layer is None:

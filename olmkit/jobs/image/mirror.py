@@ -167,7 +167,7 @@ async def mirror(
         async with limit:
             await work.attempt(item)
 
-    await transfer.at_once(map(one, items))
+    await transfer.run_all(map(one, items))
     return work.result(items)
 
 

@@ -191,7 +191,7 @@ async def compiler_for(
 
     found = await compilers.find(python)
     if found is None and bytecode:
-        raise compilers.missing(python)
+        raise compilers.missing_compiler_error(python)
     if found is None:
         say(f"bytecode: none, since no Python {python} is installed; containers start slower")
     return found
@@ -203,7 +203,7 @@ async def with_bytecode(files: Tree, compiler: Compiler | None) -> Tree:
         return files
     from olmkit.edges.build import bytecode as compilers
 
-    return files.merge(await compilers.compiled(compiler, files))
+    return files.merge(await compilers.compile_modules(compiler, files))
 
 
 def _sbom(wanted: Packages, packages: Tree) -> Tree:
@@ -219,7 +219,7 @@ def _key(wanted: Packages, platform: Platform, python: str, compiler: Compiler |
     words += wanted.requirements if wanted.lock is None else []
     words += [one.words for one in wanted.more] if wanted.sbom else []
     for path in _wheels(wanted.wheels):
-        size, changed = paths.modified(path)
+        size, changed = paths.modification(path)
         words.append(f"{path.name} {size} {changed}")
     running.update("\n".join(words).encode())
     if wanted.lock is not None:
@@ -232,4 +232,4 @@ def _wheels(folder: Path | None) -> Iterable[Path]:
         return ()
     if not paths.is_folder(folder):
         raise ConfigurationError(f"`{folder}` is not a folder of wheels")
-    return paths.matching(folder, "*.whl")
+    return paths.match_entries(folder, "*.whl")

@@ -134,7 +134,7 @@ def check(options: PublishOptions) -> ImageReference | None:
             hint="pass the name of the image with `-t registry/repository:tag`",
         )
     if isinstance(wanted, Reference | LayoutReference) and wanted.digest is not None:
-        raise _pinned_target(str(wanted))
+        raise _pinned_target_error(str(wanted))
     return wanted
 
 
@@ -161,7 +161,7 @@ async def publish(
     layout = _layout_for(wanted, tag, options)
     steps: list[TransferStep] = []
     await _send(memory, root, layout, access, silent, steps)
-    reference = transports.pinned(layout, root)
+    reference = transports.pin(layout, root)
     if wanted is not None and (options.push or not isinstance(wanted, Reference | LayoutReference)):
         steps.clear()
         try:
@@ -170,7 +170,7 @@ async def publish(
             built = f"the image is built, and is in `{layout}`"
             error.hint = f"{error.hint}; {built}" if error.hint else built
             raise
-        reference = transports.pinned(wanted, root)
+        reference = transports.pin(wanted, root)
     return Published(
         reference=reference,
         digest=str(root.digest),
@@ -184,7 +184,11 @@ async def publish(
 async def _push(
     source: str, target: str, access: Access, report: Report, project: Path, noun: _Noun
 ) -> Published:
-    origin = transports.parse(source) if source else await _built(project, access, noun, target)
+    origin = (
+        transports.parse(source)
+        if source
+        else await _find_built_image(project, access, noun, target)
+    )
     wanted = _target(target, origin)
     steps: list[TransferStep] = []
     if isinstance(origin, FolderReference):
@@ -196,22 +200,24 @@ async def _push(
         image = noun.build(origin.folder)
         root = image.descriptor
         root = await _send(MemoryStore.of(image), root, wanted, access, report, steps)
-        return _pushed(wanted, root, steps)
+        return _describe_push(wanted, root, steps)
     async with transports.open_store(origin, access) as store:
         root = await store.resolve(transports.selector(origin))
-        found = await transports.look_at(store, root, access)
+        found = await transports.select_image(store, root, access)
         if noun.label and not noun.fits(found.config.labels):
             raise InputError(
                 f"`{origin}` is not a {noun.word} image: it has no label `{noun.label}`",
                 hint=f"pass another image, or build one with `{noun.command}`",
             )
         root = await _send(store, root, wanted, access, report, steps)
-    return _pushed(wanted, root, steps)
+    return _describe_push(wanted, root, steps)
 
 
-def _pushed(wanted: ImageReference, root: Descriptor, steps: list[TransferStep]) -> Published:
+def _describe_push(
+    wanted: ImageReference, root: Descriptor, steps: list[TransferStep]
+) -> Published:
     return Published(
-        reference=transports.pinned(wanted, root),
+        reference=transports.pin(wanted, root),
         digest=str(root.digest),
         tag=str(wanted),
         steps=tuple(steps),
@@ -336,12 +342,14 @@ def _containerfile(bundle: Path) -> bytes:
 
 def _find_containerfile(bundle: Path) -> Path | None:
     """Find the Containerfile next to the bundle's folder, or in it."""
-    folder = paths.resolved(bundle)
+    folder = paths.resolve(bundle)
     places = (folder.parent / _CONTAINERFILE, folder / _CONTAINERFILE)
     return next((path for path in places if paths.is_file(path)), None)
 
 
-async def _built(project: Path, access: Access, noun: _Noun, target: str) -> LayoutReference:
+async def _find_built_image(
+    project: Path, access: Access, noun: _Noun, target: str
+) -> LayoutReference:
     """Return the image of this kind in the project's layout, or the one named `target`."""
     folder = project / DEFAULT_LAYOUT
     hint = f"build one first: `{noun.command}`"
@@ -352,7 +360,7 @@ async def _built(project: Path, access: Access, noun: _Noun, target: str) -> Lay
     async with transports.open_store(origin, access) as store:
         for name in await store.tags():
             root = await store.resolve(name)
-            image = await transports.look_at(store, root, access)
+            image = await transports.select_image(store, root, access)
             if noun.fits(image.config.labels):
                 found[name] = LayoutReference(str(folder), name)
     if not found:
@@ -381,11 +389,11 @@ def _target(target: str, origin: AnyReference) -> ImageReference:
         return found
     wanted = references.parse_image(target)
     if isinstance(wanted, Reference | LayoutReference) and wanted.digest is not None:
-        raise _pinned_target(target)
+        raise _pinned_target_error(target)
     return wanted
 
 
-def _pinned_target(target: str) -> ConfigurationError:
+def _pinned_target_error(target: str) -> ConfigurationError:
     return ConfigurationError(
         f"`{target}` names an image by its digest, which only the content determines",
         hint="push to a tag: `registry/repository:tag`",

@@ -74,7 +74,7 @@ async def sign(
         if is_new:
             await _add(store, tag, found, payload, key.sign(payload))
     return SignedImage(
-        reference=transports.pinned(reference, root),
+        reference=transports.pin(reference, root),
         digest=str(root.digest),
         signature=tag,
         is_new=is_new,
@@ -99,7 +99,7 @@ async def verify(
             except OlmkitError as error:
                 found[index] = VerifiedImage(reference=text, reason=error.message, error=error)
 
-    await transfer.at_once(one(index, text) for index, text in enumerate(texts))
+    await transfer.run_all(one(index, text) for index, text in enumerate(texts))
     return tuple(found[index] for index in range(len(texts)))
 
 
@@ -109,11 +109,11 @@ async def _verify(
     reference = references.parse_image(text)
     async with transports.open_store(reference, access) as store:
         root = await store.resolve(transports.selector(reference))
-        texts, malformed = await _signed_texts(store, root.digest)
+        texts, malformed = await _read_signatures(store, root.digest)
     valid = [one for one in texts if any(key.verifies(one.signature, one.signed) for key in keys)]
     fitting = [one for one in valid if one.claims.fits(root.digest, annotations)]
     return VerifiedImage(
-        reference=transports.pinned(reference, root),
+        reference=transports.pin(reference, root),
         digest=str(root.digest),
         annotations=tuple(one.claims.annotations for one in fitting),
         reason="" if fitting else _reason(root.digest, texts, valid, malformed),
@@ -132,7 +132,7 @@ def _reason(
     return malformed or "the image has no signature"
 
 
-async def _signed_texts(store: ImageStore, digest: Digest) -> tuple[list[SignedText], str]:
+async def _read_signatures(store: ImageStore, digest: Digest) -> tuple[list[SignedText], str]:
     """Yield all signatures of an image, or errors of unreadable ones."""
     texts: list[SignedText] = []
     malformed = ""
@@ -142,20 +142,20 @@ async def _signed_texts(store: ImageStore, digest: Digest) -> tuple[list[SignedT
     for part in _signature_layers(found):
         try:
             data = await stores.read(store, part, limit=signatures.MAX_PAYLOAD)
-            texts.append(signatures.of_layer(part, data))
+            texts.append(signatures.read_layer(part, data))
         except InputError as error:
             malformed = error.message
     for descriptor in await store.referrers(digest):
         if not descriptor.is_manifest:
             continue
         try:
-            texts += await _of_referrer(store, descriptor)
+            texts += await _read_referrer(store, descriptor)
         except InputError as error:
             malformed = error.message
     return texts, malformed
 
 
-async def _of_referrer(store: ImageStore, descriptor: Descriptor) -> tuple[SignedText, ...]:
+async def _read_referrer(store: ImageStore, descriptor: Descriptor) -> tuple[SignedText, ...]:
     """Yield the signatures in a referrer of an image; none for another kind of referrer."""
     manifest = await stores.read_manifest(store, descriptor)
     if not isinstance(manifest, ImageManifest) or manifest.artifact_type != signatures.BUNDLE:
@@ -163,7 +163,7 @@ async def _of_referrer(store: ImageStore, descriptor: Descriptor) -> tuple[Signe
     if len(manifest.layers) != 1:
         raise InputError("the manifest of the signature does not have one layer")
     data = await stores.read(store, manifest.layers[0], limit=signatures.MAX_PAYLOAD)
-    return signatures.of_bundle(data)
+    return signatures.read_bundle(data)
 
 
 async def _signature_manifest(store: ReferringStore, tag: str) -> ImageManifest | None:
@@ -188,7 +188,7 @@ def _has(found: ImageManifest | None, payload: bytes, key: PublicKey) -> bool:
     for part in _signature_layers(found):
         if part.digest == digest:
             try:
-                signature = signatures.of_layer(part, payload).signature
+                signature = signatures.read_layer(part, payload).signature
             except InputError:
                 continue
             if key.verifies(signature, payload):

@@ -44,7 +44,7 @@ def read(project: Path) -> Watched:
     data = disk.read_if_there(project / config.PROJECT_FILE)
     if data is None:
         return Watched()
-    found = config.seen_from_watches(
+    found = config.find_plugins_from_watches(
         config.of_any_version(config.document(data)),
         lambda name: disk.read_if_there(project / name),
     )
@@ -58,7 +58,7 @@ def application(project: Path, language: str) -> Application:
         config.document(disk.read_if_there(project / config.PROJECT_FILE) or b"")
     )
     return Application(
-        name=found.name or paths.resolved(project).name.lower(),
+        name=found.name or paths.resolve(project).name.lower(),
         version="",
         packages=(),
         requirements=watched_image.requirements(language),
@@ -175,7 +175,7 @@ async def content_of(
         data = await asyncio.to_thread(disk.read_file, file, limit=_MOST)
         trees["helm"] = watched_image.helm_program(data, platform, path=str(file))
         labels[_HELM_LABEL] = str(Digest.of(data))
-        charts = [code, *_packed_charts(code)]
+        charts = [code, *_unpack_charts(code)]
         listed += [watched_image.helm_part(data)]
         listed += [part for tree in charts for part in watched_image.chart_parts(tree)]
     if "ansible" in found.runners:
@@ -186,7 +186,7 @@ async def content_of(
     return WatchedContent(trees=trees, labels=labels, parts=tuple(listed))
 
 
-def _packed_charts(code: Tree) -> Iterator[Tree]:
+def _unpack_charts(code: Tree) -> Iterator[Tree]:
     for path, file in code.items():
         if "/helm-charts/" in path and path.endswith(".tgz"):
             # An invalid archive fails when it is used.
@@ -197,7 +197,7 @@ def _packed_charts(code: Tree) -> Iterator[Tree]:
 def _helm(text: str, platform: Platform, environment: Mapping[str, str]) -> Path:
     if text:
         return Path(text.replace("{arch}", platform.architecture))
-    found = helm_edge.on_path(environment)
+    found = helm_edge.find_program(environment)
     if found is None or platform != transports.own_platform():
         raise ConfigurationError(
             f"the helm program for `{platform}` is not named",

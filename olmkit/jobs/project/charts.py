@@ -63,16 +63,16 @@ async def read(request: ChartReference, access: Access, environment: Mapping[str
             raise ConfigurationError(
                 f"`{text}` names a registry, and `--helm-chart-repo` a repository"
             )
-        return _unpacked(await _fetched(text, access, request.version), text)
+        return _unpack(await _fetch(text, access, request.version), text)
     if request.repository:
         if not request.repository.startswith(_URLS):
             raise ConfigurationError(
                 f"`{urls.redact(request.repository)}` is not the URL of a chart repository",
                 hint="pass one that begins with `https://`",
             )
-        return await _pulled(request, environment)
+        return await _pull(request, environment)
     if text.startswith(_URLS):
-        return await _pulled(request, environment)
+        return await _pull(request, environment)
     if paths.is_folder(path):
         _check_no_version(request)
         files = {
@@ -83,9 +83,9 @@ async def read(request: ChartReference, access: Access, environment: Mapping[str
         return charts.read(Tree(files), path=text)
     if paths.is_file(path):
         _check_no_version(request)
-        return _unpacked(disk.read_file(path, limit=helm.MAX_PACKED), text)
-    if _IN_REPOSITORY.fullmatch(text) and helm.on_path(environment):
-        return await _pulled(request, environment)
+        return _unpack(disk.read_file(path, limit=helm.MAX_PACKED), text)
+    if _IN_REPOSITORY.fullmatch(text) and helm.find_program(environment):
+        return await _pull(request, environment)
     raise ConfigurationError(
         f"the chart `{text}` does not exist",
         hint="name the folder of a chart, a packed chart (`.tgz`), a URL or `oci://…`, "
@@ -99,14 +99,14 @@ def starter(name: str, templates: Tree) -> Chart:
     return charts.read(files, path=f"helm-charts/{name}")
 
 
-async def rendered(chart: Chart, environment: Mapping[str, str]) -> tuple[GVK, ...]:
+async def render_kinds(chart: Chart, environment: Mapping[str, str]) -> tuple[GVK, ...]:
     """Return the kinds that the chart renders with its default values, including hooks.
 
     Empty if the helm program is not in `PATH`, or cannot render the chart.
     """
     with paths.temporary_folder() as folder:
         disk.apply(folder, diff(chart.files, Tree()))
-        text = await helm.rendered_alone(folder, environment)
+        text = await helm.render_defaults(folder, environment)
     found = set()
     try:
         for document in documents.load_all(text.encode(), chart.name):
@@ -117,7 +117,7 @@ async def rendered(chart: Chart, environment: Mapping[str, str]) -> tuple[GVK, .
     return tuple(sorted(one for one in found if one.kind and one.version))
 
 
-async def _fetched(text: str, access: Access, version: str) -> bytes:
+async def _fetch(text: str, access: Access, version: str) -> bytes:
     reference = references.parse_image(text.removeprefix(_OCI))
     if not isinstance(reference, Reference):
         raise ConfigurationError(f"`{text}` does not name a chart in a registry")
@@ -136,11 +136,11 @@ async def _fetched(text: str, access: Access, version: str) -> bytes:
     raise InputError(f"`{text}` is not a chart: it has no layer of the type `{_LAYER}`")
 
 
-async def _pulled(request: ChartReference, environment: Mapping[str, str]) -> Chart:
-    data = await helm.pulled(
+async def _pull(request: ChartReference, environment: Mapping[str, str]) -> Chart:
+    data = await helm.pull(
         request.text, environment, repository=request.repository, version=request.version
     )
-    return _unpacked(data, urls.redact(request.text))
+    return _unpack(data, urls.redact(request.text))
 
 
 def _check_no_version(request: ChartReference) -> None:
@@ -151,5 +151,5 @@ def _check_no_version(request: ChartReference) -> None:
         )
 
 
-def _unpacked(data: bytes, text: str) -> Chart:
+def _unpack(data: bytes, text: str) -> Chart:
     return charts.read(packed_chart.read(data, text), path=text)

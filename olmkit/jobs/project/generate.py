@@ -117,19 +117,21 @@ def plan(workspace: Workspace, options: GenerateOptions | None = None) -> Genera
             prefix=_prefix(folder),
             environment=chosen.environment,
         )
-    wanted, stale = _wanted(workspace, project, sources, chosen, findings)
-    found = _judged(findings, strict=chosen.strict_markers or project.settings.strict_markers)
+    wanted, stale = _generate_files(workspace, project, sources, chosen, findings)
+    found = _apply_strictness(
+        findings, strict=chosen.strict_markers or project.settings.strict_markers
+    )
     if has_errors(found):
         raise _refusal(found)
     changes = diff(wanted, workspace.present(wanted))
     return GenerateResult(
         changes=changes,
         files=tuple(wanted),
-        diagnostics=(*project.findings, *found, *stale, *_watched(workspace, project)),
+        diagnostics=(*project.findings, *found, *stale, *_check_watched(workspace, project)),
     )
 
 
-def _watched(workspace: Workspace, project: Project) -> tuple[Diagnostic, ...]:
+def _check_watched(workspace: Workspace, project: Project) -> tuple[Diagnostic, ...]:
     """What `watches.yaml` names and the project lacks."""
     data = _read_if_there(workspace, watched_files.FILE) if project.runners else None
     if data is None:
@@ -152,7 +154,7 @@ def _load(workspace: Workspace, project_file: bytes | Document | None) -> Projec
         _read_if_there(workspace, config.PYPROJECT_FILE),
         prefix=_prefix(folder),
     )
-    return config.seen_from_watches(project, lambda name: _read_if_there(workspace, name))
+    return config.find_plugins_from_watches(project, lambda name: _read_if_there(workspace, name))
 
 
 def _project(workspace: Workspace, chosen: GenerateOptions) -> Project:
@@ -180,10 +182,10 @@ def _project(workspace: Workspace, chosen: GenerateOptions) -> Project:
     for text in chosen.settings:
         settings = config.changed(settings, text)
     project = replace(project, settings=settings)
-    return _as_made(workspace, project) if project_sources.is_go(workspace, project) else project
+    return _as_created(workspace, project) if project_sources.is_go(workspace, project) else project
 
 
-def _as_made(workspace: Workspace, project: Project) -> Project:
+def _as_created(workspace: Workspace, project: Project) -> Project:
     """Fill in unset settings from the controller-gen options in the project's Makefile."""
     data = _read_if_there(workspace, makefile.MAKEFILE)
     found = makefile.read(data.decode("utf-8", "replace")) if data else None
@@ -223,7 +225,7 @@ def _read_if_there(workspace: Workspace, path: str) -> bytes | None:
 # What is wanted
 
 
-def _wanted(
+def _generate_files(
     workspace: Workspace,
     project: Project,
     sources: Sources,
@@ -247,7 +249,7 @@ def _wanted(
             path = f"{folder}/{name}"
             _stamp(crd, _read_if_there(workspace, path), project.settings.controller_gen_version)
             files[path] = header + _stream([crd])
-        notes += _unclaimed_crds(workspace, project, folder, sources, files)
+        notes += _find_unclaimed_crds(workspace, project, folder, sources, files)
     if Target.RBAC in chosen.targets:
         roles.check(sources, findings)
         found = roles.roles(sources, role_name=project.settings.role_name)
@@ -299,7 +301,7 @@ def _stamp(crd: dict[str, Any], present: bytes | None, version: str) -> None:
         crd["metadata"]["annotations"] = {**annotations, STAMP: version}
 
 
-def _unclaimed_crds(
+def _find_unclaimed_crds(
     workspace: Workspace,
     project: Project,
     folder: str,
@@ -315,7 +317,7 @@ def _unclaimed_crds(
         for api in project.apis
         if api.runner
     }
-    for path in paths.matching(bases, "*.yaml"):
+    for path in paths.match_entries(bases, "*.yaml"):
         if path.name in watched:
             continue
         if f"{folder}/{path.name}" in files or path.name.partition("_")[0] not in groups:
@@ -343,7 +345,7 @@ def _base_csv(
     is_watched = project_sources.has_no_types(project)
     own = [api for api in project.own_apis() if not (is_watched or api.runner)]
     wanted = {GVK(api.qualified_group, api.version, api.kind): api.at for api in own}
-    generated = csv_markers.owned(sources, wanted, findings)
+    generated = csv_markers.describe_apis(sources, wanted, findings)
     if data is None:
         csv: Any = base_csv.default(project.name)
         csv["spec"].setdefault("apiservicedefinitions", {})
@@ -352,7 +354,7 @@ def _base_csv(
     spec = csv.setdefault("spec", {})
     apis = spec.get("customresourcedefinitions") or {}
     present = apis.get("owned") or []
-    merged = csv_markers.merged(present, generated)
+    merged = csv_markers.merge(present, generated)
     if data is not None and merged == present:
         return {path: data}
     spec["customresourcedefinitions"] = {**apis, "owned": merged} if merged else apis
@@ -389,7 +391,7 @@ def _load_csv(data: bytes, path: str) -> Any:
 # Findings
 
 
-def _judged(findings: Findings, *, strict: bool) -> tuple[Diagnostic, ...]:
+def _apply_strictness(findings: Findings, *, strict: bool) -> tuple[Diagnostic, ...]:
     found = findings.sorted()
     if not strict:
         return found

@@ -175,6 +175,6 @@ def reader(project: Path) -> kustomize.Reader:
 def inside(project: Path, path: Path) -> str | None:
     """Return `path` relative to the project, or `None` if it is outside."""
     try:
-        return paths.resolved(path).relative_to(paths.resolved(project)).as_posix()
+        return paths.resolve(path).relative_to(paths.resolve(project)).as_posix()
     except ValueError:
         return None

@@ -56,7 +56,9 @@ def prepare(options: RunOptions, environment: Mapping[str, str]) -> Ready:
     folder = options.project
     pyproject = disk.read_if_there(folder / config.PYPROJECT_FILE)
     project = config.parse(disk.read_if_there(folder / config.PROJECT_FILE), pyproject)
-    project = config.seen_from_watches(project, lambda name: disk.read_if_there(folder / name))
+    project = config.find_plugins_from_watches(
+        project, lambda name: disk.read_if_there(folder / name)
+    )
     run_plan.check_language(project)
     has_watches = project.language in run_plan.WATCHES_LANGUAGES
     plan = run_plan.plan(
@@ -64,7 +66,7 @@ def prepare(options: RunOptions, environment: Mapping[str, str]) -> Ready:
         if has_watches
         else _entrypoint(folder, pyproject, project),
         # The program that runs charts and roles is part of olmkit, not of the project.
-        python=processes.own_python() if has_watches else processes.python_of(folder),
+        python=processes.current_python() if has_watches else processes.python_of(folder),
         manifests=_manifests(folder),
         namespace=options.namespace,
         arguments=options.arguments,
@@ -75,9 +77,9 @@ def prepare(options: RunOptions, environment: Mapping[str, str]) -> Ready:
     found = {**plan.environment, **environment, "PYTHONUNBUFFERED": "1"}
     if options.namespace:
         found[run_plan.WATCH_NAMESPACE] = options.namespace
-    found["PYTHONPATH"] = processes.path_with(paths.resolved(folder), environment)
+    found["PYTHONPATH"] = processes.path_with(paths.resolve(folder), environment)
     if options.kubeconfig:
-        found["KUBECONFIG"] = str(paths.resolved(options.kubeconfig))
+        found["KUBECONFIG"] = str(paths.resolve(options.kubeconfig))
     return Ready(
         plan=plan,
         folder=folder,
@@ -128,7 +130,7 @@ def _entrypoint(folder: Path, pyproject: bytes | None, project: Project) -> tupl
 def _manifests(folder: Path) -> list[Manifest]:
     """Return the manifests in the manager's folder; unreadable files are skipped."""
     found: list[Manifest] = []
-    for path in paths.matching(folder / _MANAGER_FOLDER, "*.yaml"):
+    for path in paths.match_entries(folder / _MANAGER_FOLDER, "*.yaml"):
         try:
             listed = [one.value for one in documents.load_all(disk.read_file(path), str(path))]
         except OlmkitError:

@@ -70,9 +70,9 @@ def init(
             hint="start in a new folder: `olmkit init FOLDER --domain …`",
         )
     if not is_begun:
-        return _finish(folder, _begun(request, language, present, templates), dry_run=dry_run)
+        return _finish(folder, _begin(request, language, present, templates), dry_run=dry_run)
     harmless = Tree({path: present[path] for path in present if path in _HARMLESS})
-    draft = _begun(request, language, harmless, templates)
+    draft = _begin(request, language, harmless, templates)
     draft.present = _read(folder, {path.partition("/")[0] for path in (*present, *draft.tree())})
     return _finish(folder, draft, dry_run=dry_run)
 
@@ -172,7 +172,7 @@ async def create_watched_api(
             if wanted.chart is not None
             else charts.starter(wanted.kind.lower(), templates)
         )
-        kinds = await charts.rendered(chart, environment)
+        kinds = await charts.render_kinds(chart, environment)
     elif wanted.chart is not None or not wanted.kind:
         has_chart = wanted.chart is not None
         raise ConfigurationError(
@@ -318,7 +318,7 @@ def _templates() -> Tree:
     return disk.read_tree(Path(olmkit.project.__path__[0]) / "templates")
 
 
-def _begun(request: InitRequest, language: str, present: Tree, templates: Tree) -> Draft:
+def _begin(request: InitRequest, language: str, present: Tree, templates: Tree) -> Draft:
     if language in watched_project.LAYOUTS:
         return watched_project.init(request, language, present, templates)
     return scaffold.init(request, present, templates)
@@ -326,7 +326,7 @@ def _begun(request: InitRequest, language: str, present: Tree, templates: Tree) 
 
 def _is_unfinished(present: Tree, request: InitRequest, language: str, templates: Tree) -> bool:
     """Return whether the folder has only files of an interrupted `init`."""
-    wanted = _begun(request, language, Tree(), templates).tree()
+    wanted = _begin(request, language, Tree(), templates).tree()
     return bool(present) and all(
         path in wanted and wanted.data(path) == present.data(path)
         for path in present

@@ -87,9 +87,9 @@ def _read_go(
     modules = go_modules.ModuleFolders(folder, environment)
     named = tuple(name.removeprefix("./") for name in _named_folders(folder, project))
     files: dict[str, File] = {}
-    for path in go_modules.own_files(folder):
+    for path in go_modules.list_files(folder):
         relative = path.relative_to(folder).as_posix()
-        if not named or any(_lies_in(relative, name) for name in named):
+        if not named or any(_is_in(relative, name) for name in named):
             files[relative] = File(disk.read_file(path))
     if not files:
         raise ConfigurationError(
@@ -101,7 +101,7 @@ def _read_go(
     )
 
 
-def _lies_in(relative: str, named: str) -> bool:
+def _is_in(relative: str, named: str) -> bool:
     """Return whether a file is below a folder; with a dot at the end, directly in it."""
     if named == "." or named.endswith("/."):
         return posixpath.dirname(relative) == named[:-1].rstrip("/")

@@ -93,15 +93,15 @@ def check(repository: Path, options: SubmissionOptions, report: Report) -> Submi
     found = read_settings(repository)
     target = options.target or found.target
     changed = _changes(repository, options.base) if options.base else None
-    names = _chosen(repository, options, changed)
+    names = _choose_operators(repository, options, changed)
     run = _Run(repository, target, found, options)
     items = list(_items(repository, names, changed))
-    checked = _in_batches(run.bundle, items, "bundles", report)
+    checked = _run_in_batches(run.bundle, items, "bundles", report)
     of_operator: dict[str, list[_Checked]] = {name: [] for name in names}
     for item, one in zip(items, checked, strict=True):
         of_operator[item.operator].append(one)
     work = partial(_operator, run)
-    results = _in_batches(work, list(of_operator.items()), "operators", report)
+    results = _run_in_batches(work, list(of_operator.items()), "operators", report)
     if changed is not None:
         results.insert(0, run.pull_request(changed))
     return SubmissionReport(
@@ -133,7 +133,7 @@ def read_operator(
     folder = repository / OPERATORS / name
     return Operator(
         name=name,
-        root=_shown(repository),
+        root=_shown_path(repository),
         files=Folder(folder),
         versions=tuple(sorted(versions, key=lambda version: version.order)),
         catalogs={
@@ -186,17 +186,19 @@ class _Run:
     def bundle(self, item: _Item) -> _Checked:
         """Return the facts of a version, and the findings of the bundle rules."""
         folder = self.repository / OPERATORS / item.operator / item.folder
-        shown = f"{_shown(self.repository, slash=True)}{OPERATORS}/{item.operator}/{item.folder}"
+        shown = (
+            f"{_shown_path(self.repository, slash=True)}{OPERATORS}/{item.operator}/{item.folder}"
+        )
         try:
             bundle = layout.read(disk.read_tree(folder), shown)
         except OlmkitError as error:
-            return _Checked(VersionFolder(folder=item.folder), _unread(error, shown))
+            return _Checked(VersionFolder(folder=item.folder), _unreadable_finding(error, shown))
         version = operators.version_of(bundle, item.folder)
         if not item.is_judged:
             return _Checked(version, ())
         found = engine.run(
             bundle,
-            self._applied(BUNDLE, item.operator),
+            self._select_rules(BUNDLE, item.operator),
             facts=self._facts(version),
             severities=self.profile.severities,
         )
@@ -210,7 +212,7 @@ class _Run:
         newest = minors[-1] if minors else openshift.LATEST
         return Facts(kube_version=f"1.{openshift.kubernetes(newest)}")
 
-    def _applied(self, subject: str, operator: str) -> tuple[Rule, ...]:
+    def _select_rules(self, subject: str, operator: str) -> tuple[Rule, ...]:
         """Return the rules without those that the repository waives for an operator."""
         return tuple(
             rule for rule in self.rules[subject] if not self.settings.waives(rule.code, operator)
@@ -224,10 +226,12 @@ class _Run:
         try:
             operator = read_operator(self.repository, name, versions, self.settings)
             found += engine.run(
-                operator, self._applied(SUBMISSION, name), severities=self.profile.severities
+                operator, self._select_rules(SUBMISSION, name), severities=self.profile.severities
             )
         except OlmkitError as error:
-            found += _unread(error, f"{_shown(self.repository, slash=True)}{reference}")
+            found += _unreadable_finding(
+                error, f"{_shown_path(self.repository, slash=True)}{reference}"
+            )
         found.sort(key=Diagnostic.sort_key)
         return ValidationResult(reference=reference, name=name, diagnostics=tuple(found))
 
@@ -259,7 +263,7 @@ def _changes(repository: Path, base: str) -> ChangeSet:
             if paths.is_folder(repository / OPERATORS / name)
             and read_operator(repository, name, (), Settings()).is_file_based
         ),
-        root=_shown(repository),
+        root=_shown_path(repository),
     )
 
 
@@ -268,7 +272,7 @@ def _present(repository: Path, name: str) -> Iterator[str]:
         yield from version_folders(repository, name)
 
 
-def _chosen(
+def _choose_operators(
     repository: Path, options: SubmissionOptions, changed: ChangeSet | None
 ) -> tuple[str, ...]:
     known = operator_names(repository)
@@ -294,7 +298,9 @@ def _items(repository: Path, names: Sequence[str], changed: ChangeSet | None) ->
             yield _Item(name, folder, is_judged)
 
 
-def _in_batches(work: Callable[[T], R], items: Sequence[T], noun: str, report: Report) -> list[R]:
+def _run_in_batches(
+    work: Callable[[T], R], items: Sequence[T], noun: str, report: Report
+) -> list[R]:
     done: list[R] = []
     size = _BATCH * workers.processors()
     for start in range(0, len(items), size):
@@ -304,7 +310,7 @@ def _in_batches(work: Callable[[T], R], items: Sequence[T], noun: str, report: R
     return done
 
 
-def _unread(error: OlmkitError, shown: str) -> tuple[Diagnostic, ...]:
+def _unreadable_finding(error: OlmkitError, shown: str) -> tuple[Diagnostic, ...]:
     """Return the findings about unreadable files."""
     if isinstance(error, InputError) and error.diagnostics:
         return tuple(error.diagnostics)
@@ -324,7 +330,7 @@ def folders(folder: Path) -> list[str]:
     return sorted(name for name in names if paths.is_folder(folder / name))
 
 
-def _shown(repository: Path, *, slash: bool = False) -> str:
+def _shown_path(repository: Path, *, slash: bool = False) -> str:
     """Return the repository's path in findings; empty for the current folder."""
     text = str(repository)
     return "" if text == "." else f"{text}/" if slash else text

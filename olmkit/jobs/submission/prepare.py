@@ -92,7 +92,7 @@ def _new_version(options: PrepareOptions, target: Target) -> NewVersion:
     bundle = layout.read(disk.read_tree(options.bundle), str(options.bundle))
     versions = options.openshift
     if target is not Target.OPERATORHUB and not versions:
-        versions = preparation.needed_openshift(bundle)
+        versions = preparation.derive_openshift(bundle)
     return NewVersion(
         bundle=bundle,
         target=target,
@@ -180,7 +180,7 @@ async def _catalogs(
     files: dict[str, File] = {}
     notes: tuple[Diagnostic, ...] = ()
     own = await render.read_bundle(str(options.bundle), RenderOptions(image=new.image))
-    kinds = preparation.mapped(operator)
+    kinds = preparation.mapped_templates(operator)
     for _, name, _, catalogs in operator.mapping:
         path = f"{OPERATORS}/{operator.name}/{TEMPLATES}/{name}"
         if name not in kinds or path in files:
@@ -190,7 +190,7 @@ async def _catalogs(
         read = source.read(data, path, kinds[name])
         for catalog in catalogs:
             known = {**_bundles(operator, catalog), new.image: own.rendered}
-            result = await template.rendered_with(
+            result = await template.render_with_known(
                 read, known, preparation.level(catalog), options.access
             )
             notes += result.diagnostics

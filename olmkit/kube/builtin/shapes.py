@@ -63,7 +63,7 @@ def _struct(value: Any, type_name: str, keys: tuple[Key, ...]) -> dict[str, Any]
     if value is not None and not isinstance(value, Mapping):
         raise BuiltinTypeError(f"`{_path(keys)}` must be a mapping", keys)
     given = value or {}
-    fields = table.written()[type_name]
+    fields = table.written_types()[type_name]
     result: dict[str, Any] = {}
     for name, item in given.items():
         field = fields.get(name)
@@ -84,7 +84,7 @@ def _always(type_name: str) -> Mapping[str, Any]:
     """Return the values that a type writes for unset fields."""
     empty = {
         name: (_conform(None, field.type, ()), field)
-        for name, field in table.written()[type_name].items()
+        for name, field in table.written_types()[type_name].items()
         if field.type != "any"
     }
     return {

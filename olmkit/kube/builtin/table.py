@@ -32,16 +32,16 @@ Table = Mapping[str, Mapping[str, TypeField]]
 
 
 @functools.cache
-def written() -> Table:
+def written_types() -> Table:
     """Return the types of `shapes.txt`, as Go's tools write them; `*T` may be absent."""
     return _load(_WRITTEN)
 
 
 @functools.cache
-def accepted() -> Table:
+def accepted_types() -> Table:
     """Return all types of the API server; a field in both tables comes from the second."""
     found: dict[str, dict[str, TypeField]] = {}
-    for table in (written(), _load(_FURTHER)):
+    for table in (written_types(), _load(_FURTHER)):
         for type_name, fields in table.items():
             found.setdefault(type_name, {}).update(
                 (name, field._replace(type=field.type.lstrip("*")))

@@ -72,12 +72,12 @@ def read(
 
 def knows(type_name: str) -> bool:
     """Return whether the type is in the tables."""
-    return type_name in table.accepted()
+    return type_name in table.accepted_types()
 
 
 def fields(type_name: str) -> Mapping[str, str]:
     """Return the fields of a type and the types of those."""
-    return {name: field.type for name, field in table.accepted()[type_name].items()}
+    return {name: field.type for name, field in table.accepted_types()[type_name].items()}
 
 
 def choice(kind: str) -> tuple[str, ...]:
@@ -128,7 +128,7 @@ class _Reader:
         return self._struct(value, kind, keys)
 
     def _struct(self, value: Mapping[str, Any], kind: str, keys: tuple[Key, ...]) -> Any:
-        fields = table.accepted()[kind]
+        fields = table.accepted_types()[kind]
         result: dict[str, Any] = {}
         spelled: dict[str, str] = {}
         for key, item in value.items():
@@ -138,7 +138,7 @@ class _Reader:
                 if not keys and key in _EVERYWHERE:
                     result[key] = item
                     continue
-                name = _folded(kind).get(key.lower(), "")
+                name = _lower_case_names(kind).get(key.lower(), "")
                 if not name:
                     self._add(TypeMisfit.UNKNOWN, (*keys, key), kind, "")
                     continue
@@ -149,7 +149,7 @@ class _Reader:
             if key >= spelled.get(name, ""):
                 spelled[name] = key
                 result[name] = read
-        for name in _required(kind):
+        for name in _required_fields(kind):
             if result.get(name) is None:
                 self._add(TypeMisfit.MISSING, keys, kind, name)
         return result
@@ -246,18 +246,20 @@ def _kind_of(value: Any) -> str:
 
 
 @functools.cache
-def _folded(kind: str) -> Mapping[str, str]:
-    return {name.lower(): name for name in table.accepted()[kind]}
+def _lower_case_names(kind: str) -> Mapping[str, str]:
+    return {name.lower(): name for name in table.accepted_types()[kind]}
 
 
 @functools.cache
-def _required(kind: str) -> tuple[str, ...]:
-    return tuple(name for name, field in table.accepted()[kind].items() if field.is_required)
+def _required_fields(kind: str) -> tuple[str, ...]:
+    return tuple(name for name, field in table.accepted_types()[kind].items() if field.is_required)
 
 
-def near(name: str, type_name: str) -> str:
+def closest_field(name: str, type_name: str) -> str:
     """Return the field of the type whose name is closest to `name`, or an empty text."""
     import difflib
 
-    close = difflib.get_close_matches(name, table.accepted().get(type_name, ()), n=1, cutoff=0.75)
+    close = difflib.get_close_matches(
+        name, table.accepted_types().get(type_name, ()), n=1, cutoff=0.75
+    )
     return close[0] if close else ""

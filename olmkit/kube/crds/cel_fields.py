@@ -45,7 +45,7 @@ class _Walk:
             case "select" | "has":
                 yield from self.faults(expr.operands[0], scope)
                 owner = self.schema(expr.operands[0], scope)
-                if _is_closed(owner) and _unescaped(expr.text) not in owner["properties"]:
+                if _is_closed(owner) and _unescape(expr.text) not in owner["properties"]:
                     yield expr
             case "macro":
                 yield from self.faults(expr.operands[0], scope)
@@ -67,7 +67,7 @@ class _Walk:
                     return None
                 fields = owner.get("properties")
                 if isinstance(fields, dict):
-                    return fields.get(_unescaped(expr.text))
+                    return fields.get(_unescape(expr.text))
                 return owner.get("additionalProperties")
             case "call" if expr.text == "_[_]":
                 owner = self.schema(expr.operands[0], scope)
@@ -101,7 +101,7 @@ def _is_closed(schema: Any) -> bool:
     )
 
 
-def _unescaped(name: str) -> str:
+def _unescape(name: str) -> str:
     """Return the field that a name in a rule means: `__dash__` is a dash, `__if__` is `if`."""
     for escape, text in _ESCAPES:
         name = name.replace(escape, text)

@@ -229,7 +229,7 @@ class _Fields(dict[str, Type]):
     def __init__(self, types: _Types, schemas: Mapping[str, Any]) -> None:
         super().__init__()
         self._types = types
-        self._schemas = {_escaped(str(key)): value for key, value in schemas.items()}
+        self._schemas = {_escape(str(key)): value for key, value in schemas.items()}
 
     def get(self, name: str, default: Any = None) -> Any:
         if name not in self and name in self._schemas:
@@ -237,7 +237,7 @@ class _Fields(dict[str, Type]):
         return super().get(name, default)
 
 
-def _escaped(name: str) -> str:
+def _escape(name: str) -> str:
     """Return the name by which a rule selects a field."""
     if name in _WORDS:
         return f"__{name}__"

@@ -18,7 +18,7 @@ from olmkit.kube.crds.definition_errors import Definition, Errors
 _MAX_PORT = 65535
 
 
-def of_conversion(crd: Definition) -> Errors:
+def check_conversion(crd: Definition) -> Errors:
     """Of `spec.conversion`."""
     conversion = objects.mapping(crd.spec.get("conversion"))
     keys: tuple[Key, ...] = ("spec", "conversion")

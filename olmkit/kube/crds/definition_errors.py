@@ -49,7 +49,7 @@ def _spec_names(crd: Definition) -> Mapping[str, Any]:
     return objects.mapping(crd.spec.get("names"))
 
 
-def of_name(crd: Definition) -> Errors:
+def check_name(crd: Definition) -> Errors:
     """Yield what the API server refuses in `metadata.name`, which is plural and group."""
     keys = ("metadata", "name")
     if not crd.name:
@@ -59,7 +59,7 @@ def of_name(crd: Definition) -> Errors:
         yield field_errors.invalid(keys, crd.name, 'must be spec.names.plural+"."+spec.group')
 
 
-def of_group(crd: Definition) -> Errors:
+def check_group(crd: Definition) -> Errors:
     """Yield what the API server refuses in `spec.group`, a domain name with a dot."""
     keys = ("spec", "group")
     if not crd.group:
@@ -70,7 +70,7 @@ def of_group(crd: Definition) -> Errors:
         yield field_errors.invalid(keys, crd.group, "should be a domain with at least one dot")
 
 
-def of_scope(crd: Definition) -> Errors:
+def check_scope(crd: Definition) -> Errors:
     """Yield what the API server refuses in `spec.scope`."""
     scope = objects.scalar_text(crd.spec.get("scope"))
     if not scope and not crd.is_beta:
@@ -79,7 +79,7 @@ def of_scope(crd: Definition) -> Errors:
         yield field_errors.unsupported(("spec", "scope"), scope, ("Cluster", "Namespaced"))
 
 
-def of_version_names(crd: Definition) -> Errors:
+def check_version_names(crd: Definition) -> Errors:
     """Yield what the API server refuses in the names of the versions, each there once."""
     seen: set[str] = set()
     for index, version in enumerate(crd.versions):
@@ -93,14 +93,14 @@ def of_version_names(crd: Definition) -> Errors:
         seen.add(name)
 
 
-def of_storage(crd: Definition) -> Errors:
+def check_storage(crd: Definition) -> Errors:
     """Yield what the API server refuses in the versions that are stored: exactly one."""
     if sum(version.get("storage") is True for version in crd.versions) != 1:
         detail = "must have exactly one version marked as storage version"
         yield FieldError(("spec", "versions"), f"spec.versions: Invalid value: {detail}")
 
 
-def of_first_version(crd: Definition) -> Errors:
+def check_first_version(crd: Definition) -> Errors:
     """Yield what the API server refuses in `spec.version` of v1beta1."""
     version = objects.scalar_text(crd.spec.get("version"))
     if version and crd.versions and version != objects.scalar_text(crd.versions[0].get("name")):
@@ -108,7 +108,7 @@ def of_first_version(crd: Definition) -> Errors:
         yield field_errors.invalid(("spec", "version"), version, detail)
 
 
-def of_names(crd: Definition) -> Errors:
+def check_names(crd: Definition) -> Errors:
     """Yield what the API server refuses in `spec.names`."""
     given = _spec_names(crd)
     kind = objects.scalar_text(given.get("kind"))
@@ -132,7 +132,7 @@ def of_names(crd: Definition) -> Errors:
             )
 
 
-def of_approval(crd: Definition) -> Errors:
+def check_approval(crd: Definition) -> Errors:
     """Yield the errors of the API approval annotation, which Kubernetes' own groups need."""
     protected = ("k8s.io", "kubernetes.io")
     if not any(crd.group == domain or crd.group.endswith(f".{domain}") for domain in protected):
@@ -154,7 +154,7 @@ def of_approval(crd: Definition) -> Errors:
         )
 
 
-def of_deprecation(crd: Definition) -> Errors:
+def check_deprecation(crd: Definition) -> Errors:
     """Yield what the API server refuses in the warnings of deprecated versions."""
     for index, version in enumerate(crd.versions):
         warning = version.get("deprecationWarning")
@@ -181,10 +181,10 @@ def of_deprecation(crd: Definition) -> Errors:
             )
 
 
-def of_columns(crd: Definition) -> Errors:
+def check_columns(crd: Definition) -> Errors:
     """Yield what the API server refuses in the printer columns."""
     path_key = "JSONPath" if crd.is_beta else "jsonPath"
-    for keys, column in _listed(crd, "additionalPrinterColumns"):
+    for keys, column in _list_items(crd, "additionalPrinterColumns"):
         kind, shape = (
             objects.scalar_text(column.get("type")),
             objects.scalar_text(column.get("format")),
@@ -208,7 +208,7 @@ def of_columns(crd: Definition) -> Errors:
             yield field_errors.invalid((*keys, path_key), path, detail)
 
 
-def of_selectable_fields(crd: Definition) -> Errors:
+def check_selectable_fields(crd: Definition) -> Errors:
     """Yield what the API server refuses in the selectable fields, which the schema has."""
     for index, version in enumerate(crd.versions):
         fields = objects.sequence(version.get("selectableFields"))
@@ -229,7 +229,7 @@ def of_selectable_fields(crd: Definition) -> Errors:
             yield field_errors.too_many(keys, len(seen), selectable_fields.MOST)
 
 
-def of_scale(crd: Definition, *, status: bool) -> Errors:
+def check_scale(crd: Definition, *, status: bool) -> Errors:
     """Yield what the API server refuses in the scale subresource.
 
     `status`: its path to the replicas that are; else those for the rest.
@@ -265,7 +265,7 @@ _TOP = (
 )
 
 
-def of_top_and_versions(crd: Definition) -> Errors:
+def check_top_and_versions(crd: Definition) -> Errors:
     """Yield what the API server refuses in what v1beta1 has at the top and in its versions, too."""
     if not crd.is_beta:
         return
@@ -289,7 +289,7 @@ def preserves_unknown_fields(crd: Definition) -> bool:
     return value is True or (value is None and crd.is_beta)
 
 
-def of_preserve_unknown_fields(crd: Definition) -> Errors:
+def check_preserve_unknown_fields(crd: Definition) -> Errors:
     """Yield the errors of `spec.preserveUnknownFields`, which new CRDs do not set."""
     if preserves_unknown_fields(crd):
         yield field_errors.FieldError(
@@ -309,7 +309,9 @@ def _holders(
         yield ("spec", "versions", index), objects.mapping(version)
 
 
-def _listed(crd: Definition, section: str) -> Iterator[tuple[tuple[Key, ...], Mapping[str, Any]]]:
+def _list_items(
+    crd: Definition, section: str
+) -> Iterator[tuple[tuple[Key, ...], Mapping[str, Any]]]:
     for keys, holder in _holders(crd):
         for index, item in enumerate(objects.sequence(holder.get(section))):
             yield (*keys, section, index), objects.mapping(item)

@@ -61,8 +61,8 @@ def path(keys: Iterable[Key]) -> str:
 
 def invalid(keys: tuple[Key, ...], value: Any, detail: str) -> FieldError:
     """Return the error for an invalid value; a long value is cut."""
-    shown = texts.shortened(value) if isinstance(value, str) else value
-    shown = texts.shortened(json.dumps(shown, ensure_ascii=False), texts.MOST + 2)
+    shown = texts.shorten(value) if isinstance(value, str) else value
+    shown = texts.shorten(json.dumps(shown, ensure_ascii=False), texts.MOST + 2)
     return FieldError(keys, f"{path(keys)}: Invalid value: {shown}: {detail}")
 
 
@@ -158,10 +158,10 @@ def label_errors(value: Any) -> Iterator[FieldError]:
     for key, label in value.items():
         problem = qualified_name_problem(str(key))
         if problem:
-            yield _under(field, str(key), problem, str(key))
+            yield _label_error(field, str(key), problem, str(key))
         problem = label_value_problem(label) if isinstance(label, str) else ""
         if problem:
-            yield _under(field, label, problem, str(key))
+            yield _label_error(field, label, problem, str(key))
 
 
 def annotation_errors(value: Any) -> Iterator[FieldError]:
@@ -174,7 +174,7 @@ def annotation_errors(value: Any) -> Iterator[FieldError]:
         size += len(str(key).encode()) + len(str(text).encode())
         problem = qualified_name_problem(str(key).lower())
         if problem:
-            yield _under(field, str(key), problem, str(key))
+            yield _label_error(field, str(key), problem, str(key))
     if size > MAX_ANNOTATIONS:
         yield FieldError(
             field, f"{path(field)}: Too long: may not be more than {MAX_ANNOTATIONS} bytes"
@@ -218,6 +218,6 @@ def _owners(value: Any) -> Iterator[FieldError]:
         )
 
 
-def _under(field: tuple[Key, ...], value: str, detail: str, key: str) -> FieldError:
+def _label_error(field: tuple[Key, ...], value: str, detail: str, key: str) -> FieldError:
     """Return an error that names the whole field, as Kubernetes does, and points at the key."""
     return FieldError((*field, key), invalid(field, value, detail).message)

@@ -44,7 +44,7 @@ _FORMATS: Mapping[str, re.Pattern[str]] = {
 _SIMPLE = frozenset({"required", "enum", "minimum", "maximum", "minLength", "minItems"})
 
 
-class InstanceReading(NamedTuple):
+class ReadingMode(NamedTuple):
     """How an object is read before it is checked.
 
     `by_server`: defaults replace what is missing, and null where that may not be; items of sets and
@@ -73,11 +73,11 @@ def differences(
     Kubernetes' extensions. OLM v0 checks the objects that exist without either. `cleans`: as the
     API server does with objects, but not with defaults.
     """
-    yield from _check(value, schema, (), InstanceReading(by_server, cleans), is_object=is_object)
+    yield from _check(value, schema, (), ReadingMode(by_server, cleans), is_object=is_object)
 
 
 def _check(
-    value: Any, schema: Any, keys: tuple[Key, ...], how: InstanceReading, *, is_object: bool = False
+    value: Any, schema: Any, keys: tuple[Key, ...], how: ReadingMode, *, is_object: bool = False
 ) -> Iterator[tuple[tuple[Key, ...], str]]:
     if not isinstance(schema, Mapping) or len(keys) > _MAX_DEPTH:
         return
@@ -97,7 +97,7 @@ def _check(
         return
     is_object = is_object or bool(schema.get("x-kubernetes-embedded-resource"))
     if how.cleans and isinstance(value, Mapping):
-        value = _cleaned(value, schema, is_object=is_object)
+        value = _drop_fields(value, schema, is_object=is_object)
     enum = schema.get("enum")
     if isinstance(enum, list) and enum and not _is_among(value, enum):
         yield keys, f"must be one of {', '.join(f'`{item}`' for item in enum[:12])}"
@@ -124,14 +124,14 @@ def _check(
 
 
 def _check_conditions(
-    value: Any, schema: Mapping[str, Any], keys: tuple[Key, ...], how: InstanceReading
+    value: Any, schema: Mapping[str, Any], keys: tuple[Key, ...], how: ReadingMode
 ) -> Iterator[tuple[tuple[Key, ...], str]]:
     """Yield the errors of `allOf`, and of alternatives of which certainly none matches."""
     part = how._replace(is_partial=True, cleans=False)
-    for entry in _listed(schema.get("allOf")):
+    for entry in _list(schema.get("allOf")):
         yield from _check(value, entry, keys, part)
     for junctor in ("anyOf", "oneOf"):
-        entries = _listed(schema.get(junctor))
+        entries = _list(schema.get(junctor))
         if entries and all(any(_check(value, entry, keys, part)) for entry in entries):
             yield keys, f"fits none of the alternatives of `{junctor}`"
     refused = schema.get("not")
@@ -148,7 +148,7 @@ def _check_object(
     value: Mapping[str, Any],
     schema: Mapping[str, Any],
     keys: tuple[Key, ...],
-    how: InstanceReading,
+    how: ReadingMode,
     *,
     is_object: bool,
 ) -> Iterator[tuple[tuple[Key, ...], str]]:
@@ -179,7 +179,7 @@ def _check_object(
 
 
 def _check_list(
-    value: list[Any], schema: Mapping[str, Any], keys: tuple[Key, ...], how: InstanceReading
+    value: list[Any], schema: Mapping[str, Any], keys: tuple[Key, ...], how: ReadingMode
 ) -> Iterator[tuple[tuple[Key, ...], str]]:
     yield from _check_size(len(value), schema, keys, "Items", "items")
     for index, item in enumerate(value):
@@ -202,7 +202,7 @@ def _check_unique(
             if not isinstance(item, Mapping):
                 continue
             fields = _mapping(_mapping(schema.get("items")).get("properties"))
-            defaults = {name: _mapping(fields.get(name)).get("default") for name in _listed(names)}
+            defaults = {name: _mapping(fields.get(name)).get("default") for name in _list(names)}
             one = {name: item.get(name, default) for name, default in defaults.items()}
         text = json.dumps(one, sort_keys=True, default=str)
         if text in seen:
@@ -272,7 +272,7 @@ def _has_default(schema: Any) -> bool:
     return isinstance(schema, Mapping) and "default" in schema
 
 
-def _cleaned(
+def _drop_fields(
     value: Mapping[str, Any], schema: Mapping[str, Any], *, is_object: bool
 ) -> Mapping[str, Any]:
     """Return an object without the fields that the API server drops before it checks the rest."""
@@ -301,7 +301,7 @@ def _is_among(value: Any, values: list[Any]) -> bool:
     return any(value == one and isinstance(value, bool) == isinstance(one, bool) for one in values)
 
 
-def _listed(value: Any) -> list[Any]:
+def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 

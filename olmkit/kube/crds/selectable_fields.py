@@ -22,7 +22,7 @@ def problem(schema: Any, path: str) -> str:
         found = (
             "array notation is not allowed"
             if path.startswith("[")
-            else (f"expected [ or . but got: {texts.shortened(name)}")
+            else (f"expected [ or . but got: {texts.shorten(name)}")
         )
         return f"is an invalid path: {found}"
     node: Any = schema

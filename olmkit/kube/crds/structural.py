@@ -260,7 +260,7 @@ def _structure(node: Mapping[str, Any], at: Keys, is_root: bool) -> Iterator[Sch
     keeps = node.get("x-kubernetes-preserve-unknown-fields")
     if not kind:
         if is_root or not (either or keeps is True):
-            detail = "must not be empty at the root" if is_root else _untyped(at)
+            detail = "must not be empty at the root" if is_root else _untyped_message(at)
             yield _required((*at, "type"), detail)
     elif kind not in TYPES:
         yield _unsupported((*at, "type"), kind, TYPES)
@@ -273,7 +273,7 @@ def _structure(node: Mapping[str, Any], at: Keys, is_root: bool) -> Iterator[Sch
         yield _invalid((*at, "type"), kind or "", detail)
     yield from _map_type(node, at)
     if node.get("x-kubernetes-embedded-resource") is True:
-        yield from _embedded(node, at)
+        yield from _check_embedded(node, at)
     for key in _FORBIDDEN:
         if node.get(key):
             yield _forbidden((*at, key), f"{key} is not supported")
@@ -339,7 +339,7 @@ def _map_type(node: Mapping[str, Any], at: Keys) -> Iterator[SchemaProblem]:
         yield _unsupported((*at, "x-kubernetes-map-type"), kind, ("atomic", "granular"))
 
 
-def _embedded(node: Mapping[str, Any], at: Keys) -> Iterator[SchemaProblem]:
+def _check_embedded(node: Mapping[str, Any], at: Keys) -> Iterator[SchemaProblem]:
     if node.get("type") != "object":
         detail = "must be object if x-kubernetes-embedded-resource is true"
         yield _required((*at, "type"), detail)
@@ -434,10 +434,10 @@ def _validations(node: Mapping[str, Any], at: Keys, *, is_root: bool) -> Iterato
         )
         if fault and not unknown:
             yield _invalid(keys, text, f"compilation failed: {fault}")
-        yield from _words_of_rule(entry, text.strip(), keys[:-1])
+        yield from _check_rule_texts(entry, text.strip(), keys[:-1])
 
 
-def _words_of_rule(entry: Mapping[str, Any], rule: str, at: Keys) -> Iterator[SchemaProblem]:
+def _check_rule_texts(entry: Mapping[str, Any], rule: str, at: Keys) -> Iterator[SchemaProblem]:
     message, reason = entry.get("message"), entry.get("reason")
     if isinstance(message, str) and message and not message.strip():
         yield _invalid((*at, "message"), message, "must be non-empty if specified")
@@ -472,7 +472,7 @@ def _inside(node: Any, at: Keys) -> Iterator[SchemaProblem]:
     yield from _junctors(node, at)
 
 
-def _untyped(at: Keys) -> str:
+def _untyped_message(at: Keys) -> str:
     return (
         "must not be empty for specified array items"
         if at[-1] == "items"

@@ -25,14 +25,16 @@ _CLUSTER = ("PriorityClass", "ClusterRole", "ClusterRoleBinding", "StorageClass"
 _NEW = "correct the bundle, and publish it as a new version"
 
 
-def of_plan(words: str, namespace: str, readiness: Readiness) -> Diagnosis | None:
+def explain_plan_message(words: str, namespace: str, readiness: Readiness) -> Diagnosis | None:
     """Return what the message of an InstallPlan means; None if no object is refused."""
     words = words[: refusals.LONGEST]
     invalid = _INVALID.search(words)
     if invalid is not None:
-        message, hint = _invalid(invalid, namespace)
+        message, hint = _explain_invalid_object(invalid, namespace)
         return Diagnosis(cause="object-refused", message=message, hint=hint, readiness=readiness)
-    refusal = refusals.explained(words, refusals.Context(namespace=namespace, template=_BUNDLE))
+    refusal = refusals.explain_refusal(
+        words, refusals.Context(namespace=namespace, template=_BUNDLE)
+    )
     if not refusal.is_known:
         return None
     found = _FAILED.search(words)
@@ -46,7 +48,7 @@ def of_plan(words: str, namespace: str, readiness: Readiness) -> Diagnosis | Non
     )
 
 
-def of_strategy(
+def explain_strategy_message(
     words: str, template: TemplatePlace, configured: tuple[str, ...]
 ) -> tuple[str, str]:
     """Return what the message of a failed install strategy means, and what to do; two sentences.
@@ -65,7 +67,7 @@ def of_strategy(
         )
         name = f"{invalid['kind']} `{invalid['name']}`"
         return f"the API server refuses {name}: {why}", hint
-    refusal = refusals.explained(said, refusals.Context(namespace="", template=template))
+    refusal = refusals.explain_refusal(said, refusals.Context(namespace="", template=template))
     if refusal.is_known:
         return refusal.message, refusal.hint
     return explanation.first_line(words), ""
@@ -74,7 +76,7 @@ def of_strategy(
 _BUNDLE = TemplatePlace("the bundle")
 
 
-def _invalid(found: re.Match[str], namespace: str) -> tuple[str, str]:
+def _explain_invalid_object(found: re.Match[str], namespace: str) -> tuple[str, str]:
     kind, name, why = found["kind"], found["name"], explanation.first_line(found["why"])
     port = _PORT.search(why)
     if port is not None:

@@ -21,7 +21,7 @@ from olmkit.olm.explain.workloads import images, pods
 from olmkit.olm.resolver import report
 
 
-def of_catalog(snapshot: ClusterState, catalog: Manifest) -> Diagnosis | None:
+def explain_catalog(snapshot: ClusterState, catalog: Manifest) -> Diagnosis | None:
     """Return why OLM cannot read the catalog; None if it can."""
     state = kinds.connection_state(catalog)
     if state == "READY":
@@ -38,9 +38,9 @@ def of_catalog(snapshot: ClusterState, catalog: Manifest) -> Diagnosis | None:
             readiness=Readiness.BLOCKED,
         )
     served = tuple(snapshot.pods_of(namespace, {kinds.CATALOG_LABEL: name}))
-    below = pods.worst(snapshot, served)
+    below = pods.explain_worst_pod(snapshot, served)
     if below is not None:
-        below = _of_image(snapshot, catalog, served, below)
+        below = _explain_catalog_image(snapshot, catalog, served, below)
         return Diagnosis(
             cause="catalog-not-ready",
             message=f"the catalog `{name}` is not ready: {below.message}",
@@ -55,7 +55,7 @@ def of_catalog(snapshot: ClusterState, catalog: Manifest) -> Diagnosis | None:
         return Diagnosis(
             cause="catalog-not-ready",
             message=f"the catalog `{name}` cannot be served: {words}",
-            hint=pods.refused_hint(kinds.message(catalog), namespace),
+            hint=pods.refusal_hint(kinds.message(catalog), namespace),
             links=(top,),
             origin=FaultOrigin.WORLD,
         )
@@ -79,7 +79,7 @@ def of_catalog(snapshot: ClusterState, catalog: Manifest) -> Diagnosis | None:
     )
 
 
-def listing(namespace: str) -> str:
+def list_permission_hint(namespace: str) -> str:
     """Return a hint with the permission to list the catalogs of a namespace."""
     return (
         "bind the user to a role that allows `list` of `catalogsources.operators.coreos.com` in "
@@ -87,11 +87,11 @@ def listing(namespace: str) -> str:
     )
 
 
-def _of_image(
+def _explain_catalog_image(
     snapshot: ClusterState, catalog: Manifest, served: tuple[Manifest, ...], below: Diagnosis
 ) -> Diagnosis:
     """Return the image error of a failing catalog pod, if that is the problem."""
-    below = images.for_catalog(below)
+    below = images.use_catalog_secrets(below)
     content = mapping(mapping(kinds.spec(catalog).get("grpcPodConfig")).get("extractContent"))
     image = text(kinds.spec(catalog).get("image"))
     if content and below.cause == "container-crashes" and "`extract-content`" in below.message:
@@ -100,7 +100,7 @@ def _of_image(
             hint=f"correct `extractContent` of the CatalogSource: the image `{image}` must have "
             f"`{text(content.get('catalogDir'))}` and `{text(content.get('cacheDir'))}`",
         )
-    why = "" if content else _serves_nothing(snapshot, served)
+    why = "" if content else _find_no_catalog_evidence(snapshot, served)
     if not why:
         return below
     return replace(
@@ -112,7 +112,7 @@ def _of_image(
     )
 
 
-def _serves_nothing(snapshot: ClusterState, served: tuple[Manifest, ...]) -> str:
+def _find_no_catalog_evidence(snapshot: ClusterState, served: tuple[Manifest, ...]) -> str:
     """Return the evidence that an image is not a catalog image; empty if there is none.
 
     A server of catalogs does not end by itself, and OLM probes it with a program of its image.
@@ -129,31 +129,31 @@ def _serves_nothing(snapshot: ClusterState, served: tuple[Manifest, ...]) -> str
     return ""
 
 
-def of_resolution(snapshot: ClusterState, subscription: Manifest, words: str) -> Diagnosis:
+def explain_resolution(snapshot: ClusterState, subscription: Manifest, words: str) -> Diagnosis:
     """Return what the message of a failed resolution means.
 
     It may be about another Subscription: all of a namespace are resolved together.
     """
     facts = snapshot.conflict
     if not facts and words.startswith(forms.UNSATISFIABLE):
-        facts = constraints.facts(words)
+        facts = constraints.parse_facts(words)
     words = words.removeprefix(forms.UNSATISFIABLE).strip("[]")
     for pattern, explain in _FRAGMENTS:
         found = pattern.search(words)
         if found is not None:
             finding = explain(snapshot, subscription, found.groupdict())
-            return _with_facts(finding, facts, is_whole=bool(snapshot.conflict))
+            return _add_facts(finding, facts, is_whole=bool(snapshot.conflict))
     said = explanation.first_line(words) or "no reason is given"
     finding = Diagnosis(
         cause="resolution-failed", message=f"OLM cannot resolve the installation: {said}"
     )
-    return _with_facts(finding, facts, is_whole=bool(snapshot.conflict))
+    return _add_facts(finding, facts, is_whole=bool(snapshot.conflict))
 
 
 _CONCLUDED = ("missing-dependency", "resolution-failed")
 
 
-def _with_facts(finding: Diagnosis, facts: Sequence[str], *, is_whole: bool) -> Diagnosis:
+def _add_facts(finding: Diagnosis, facts: Sequence[str], *, is_whole: bool) -> Diagnosis:
     """Return the finding with the facts that contradict each other.
 
     `is_whole`: they come from the catalogs, and say which bundle excludes which.
@@ -164,7 +164,7 @@ def _with_facts(finding: Diagnosis, facts: Sequence[str], *, is_whole: bool) -> 
     if not facts or not (is_whole or excludes):
         return finding
     if any("no catalog offers" in one for one in facts):
-        return replace(finding, message=report.joined(facts))
+        return replace(finding, message=report.join_sentences(facts))
     message = "OLM cannot resolve the installation: requirements exclude each other"
     if not is_whole:
         message += "; the catalogs, which cannot be read here, would show which ones"
@@ -182,12 +182,12 @@ def _with_facts(finding: Diagnosis, facts: Sequence[str], *, is_whole: bool) -> 
 Explain = Callable[[ClusterState, Manifest, Mapping[str, str]], Diagnosis]
 
 
-def _broken_catalog(
+def _explain_broken_catalog(
     snapshot: ClusterState, subscription: Manifest, part: Mapping[str, str]
 ) -> Diagnosis:
     namespace, name = part["namespace"], part["name"]
     catalog = snapshot.catalog(name, namespace)
-    below = None if catalog is None else of_catalog(snapshot, catalog)
+    below = None if catalog is None else explain_catalog(snapshot, catalog)
     if below is not None:
         key = kinds.subscription_key(subscription)
         is_other = (key.catalog, key.catalog_namespace) != (name, namespace)
@@ -209,7 +209,7 @@ def _broken_catalog(
     )
 
 
-def _missing(what: str) -> Explain:
+def _explain_missing(what: str) -> Explain:
     def explain(
         snapshot: ClusterState, subscription: Manifest, part: Mapping[str, str]
     ) -> Diagnosis:
@@ -218,7 +218,7 @@ def _missing(what: str) -> Explain:
         package, channel = part.get("package", ""), part.get("channel", "")
         where = f"channel `{channel}` of `{package}`" if channel else f"the package `{package}`"
         subjects = {
-            "catalog": _no_catalog(snapshot, asking),
+            "catalog": _describe_missing_catalog(snapshot, asking),
             "package": f"the catalog `{key.catalog}` has no package `{package}`",
             "channel": f"the package `{package}` has no channel `{channel}` "
             f"in the catalog `{key.catalog}`",
@@ -243,7 +243,7 @@ def _missing(what: str) -> Explain:
     return explain
 
 
-def _no_catalog(snapshot: ClusterState, subscription: Manifest) -> str:
+def _describe_missing_catalog(snapshot: ClusterState, subscription: Manifest) -> str:
     key = kinds.subscription_key(subscription)
     found = snapshot.catalog(key.catalog, key.catalog_namespace)
     if found is None and snapshot.lists_catalogs(key.catalog_namespace):
@@ -258,7 +258,7 @@ def _no_catalog(snapshot: ClusterState, subscription: Manifest) -> str:
     )
 
 
-def _dependency(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Diagnosis:
+def _explain_dependency(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Diagnosis:
     needed = f"an operator {part['need'].strip()}".rstrip()
     return Diagnosis(
         cause="missing-dependency",
@@ -268,7 +268,9 @@ def _dependency(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Diagn
     )
 
 
-def _orphan(snapshot: ClusterState, _: Manifest, part: Mapping[str, str]) -> Diagnosis:
+def _explain_csv_without_subscription(
+    snapshot: ClusterState, _: Manifest, part: Mapping[str, str]
+) -> Diagnosis:
     name = part["csv"]
     csv = snapshot.csv(name)
     return Diagnosis(
@@ -281,7 +283,9 @@ def _orphan(snapshot: ClusterState, _: Manifest, part: Mapping[str, str]) -> Dia
     )
 
 
-def _heads(_: ClusterState, subscription: Manifest, part: Mapping[str, str]) -> Diagnosis:
+def _explain_several_heads(
+    _: ClusterState, subscription: Manifest, part: Mapping[str, str]
+) -> Diagnosis:
     channel, package = part["channel"].strip('"'), part["package"].strip('"')
     return Diagnosis(
         cause="several-heads",
@@ -293,7 +297,7 @@ def _heads(_: ClusterState, subscription: Manifest, part: Mapping[str, str]) -> 
     )
 
 
-def _no_heads(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Diagnosis:
+def _explain_no_head(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Diagnosis:
     return Diagnosis(
         cause="no-head",
         message=f"no upgrade path leads to a newest version: "
@@ -304,7 +308,7 @@ def _no_heads(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Diagnos
     )
 
 
-def _clash(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Diagnosis:
+def _explain_api_conflict(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Diagnosis:
     return Diagnosis(
         cause="api-provided-twice",
         message=f"two operators would provide {part['api']}: {part['both'].strip()}",
@@ -313,7 +317,7 @@ def _clash(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Diagnosis:
     )
 
 
-def _same_package(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Diagnosis:
+def _explain_duplicate_package(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Diagnosis:
     return Diagnosis(
         cause="package-wanted-twice",
         message=f"package `{part['package']}` is requested twice in this namespace: "
@@ -323,7 +327,7 @@ def _same_package(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Dia
     )
 
 
-def _deprecated(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Diagnosis:
+def _explain_deprecated_bundle(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Diagnosis:
     return Diagnosis(
         cause="bundle-deprecated",
         message=f"the bundle `{part['bundle']}` is deprecated and cannot be installed",
@@ -332,7 +336,9 @@ def _deprecated(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Diagn
     )
 
 
-def _unread(snapshot: ClusterState, _: Manifest, part: Mapping[str, str]) -> Diagnosis:
+def _explain_invalid_constraint(
+    snapshot: ClusterState, _: Manifest, part: Mapping[str, str]
+) -> Diagnosis:
     said = (
         "a bundle of a catalog declares a dependency that OLM cannot read: "
         f"{explanation.first_line(part['words'])}"
@@ -346,7 +352,9 @@ def _unread(snapshot: ClusterState, _: Manifest, part: Mapping[str, str]) -> Dia
     )
 
 
-def _installed(snapshot: ClusterState, _: Manifest, part: Mapping[str, str]) -> Diagnosis:
+def _explain_installed_csvs(
+    snapshot: ClusterState, _: Manifest, part: Mapping[str, str]
+) -> Diagnosis:
     """Return what is wrong with the CSVs of the namespace, which OLM reads as a catalog."""
     found = re.search(r'csv (?:"(?P<quoted>[^"]+)"|[^/\s]+/(?P<name>\S+))', part["rest"])
     csv = snapshot.csv(found["quoted"] or found["name"]) if found else None
@@ -360,7 +368,7 @@ def _installed(snapshot: ClusterState, _: Manifest, part: Mapping[str, str]) -> 
     )
 
 
-def _groups(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Diagnosis:
+def _explain_operator_groups(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Diagnosis:
     return Diagnosis(
         cause="operator-groups",
         message=f"the namespace needs exactly one OperatorGroup and has {part['count']}",
@@ -370,26 +378,29 @@ def _groups(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Diagnosis
 
 # In this order: a message may hold several of them, the cause before its consequences.
 _FRAGMENTS: tuple[tuple[re.Pattern[str], Explain], ...] = (
-    (forms.BROKEN_INSTALLED, _installed),
-    (forms.BROKEN_SOURCE, _broken_catalog),
-    (forms.GROUPS, _groups),
-    (forms.HEADS, _heads),
-    (forms.NO_HEADS, _no_heads),
-    (forms.UNREAD, _unread),
-    (forms.NO_CATALOG, _missing("catalog")),
-    (forms.NO_PACKAGE, _missing("package")),
-    (forms.NO_CHANNEL, _missing("channel")),
-    (forms.NO_NAME, _missing("name")),
+    (forms.BROKEN_INSTALLED, _explain_installed_csvs),
+    (forms.BROKEN_SOURCE, _explain_broken_catalog),
+    (forms.GROUPS, _explain_operator_groups),
+    (forms.HEADS, _explain_several_heads),
+    (forms.NO_HEADS, _explain_no_head),
+    (forms.UNREAD, _explain_invalid_constraint),
+    (forms.NO_CATALOG, _explain_missing("catalog")),
+    (forms.NO_PACKAGE, _explain_missing("package")),
+    (forms.NO_CHANNEL, _explain_missing("channel")),
+    (forms.NO_NAME, _explain_missing("name")),
     (
         re.compile(
             forms.REQUIRES
             + r" (?P<need>.*?)(?=, bundle |, subscription |, clusterserviceversion |, \S+/\S|$)",
             re.DOTALL,
         ),
-        _dependency,
+        _explain_dependency,
     ),
-    (re.compile(forms.ORPHAN + "subscription"), _orphan),
-    (re.compile(r"(?P<both>[^,]*(?:, [^,]*)?)" + forms.PROVIDE), _clash),
-    (re.compile(rf"(?P<both>[^,]*){forms.SAME_PACKAGE}(?P<package>[^,\s]+)"), _same_package),
-    (re.compile(forms.DEPRECATED), _deprecated),
+    (re.compile(forms.ORPHAN + "subscription"), _explain_csv_without_subscription),
+    (re.compile(r"(?P<both>[^,]*(?:, [^,]*)?)" + forms.PROVIDE), _explain_api_conflict),
+    (
+        re.compile(rf"(?P<both>[^,]*){forms.SAME_PACKAGE}(?P<package>[^,\s]+)"),
+        _explain_duplicate_package,
+    ),
+    (re.compile(forms.DEPRECATED), _explain_deprecated_bundle),
 )

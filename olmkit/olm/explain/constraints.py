@@ -23,7 +23,7 @@ _BEGINS = re.compile(
 _IDENTIFIER = re.compile(r"[^\s/]+/[^\s/]+/[^\s/]*/\S+")
 
 
-def facts(message: str) -> tuple[str, ...]:
+def parse_facts(message: str) -> tuple[str, ...]:
     """Return a sentence for each constraint; unknown constraints stay unchanged."""
     parts: list[str] = []
     for piece in message.removeprefix(forms.UNSATISFIABLE).strip("[]").split(", "):
@@ -32,11 +32,11 @@ def facts(message: str) -> tuple[str, ...]:
             parts.append(piece)
         else:
             parts[-1] += f", {piece}"
-    found = [one for part in parts for one in _fact(part.strip())]
+    found = [one for part in parts for one in _parse_fact(part.strip())]
     return tuple(text for _, text in sorted(found, key=lambda one: one[0]))
 
 
-def _fact(part: str) -> Iterator[tuple[int, str]]:
+def _parse_fact(part: str) -> Iterator[tuple[int, str]]:
     """Yield the place in the order, and the sentence; nothing for what goes without saying."""
     for place, (pattern, sentence) in enumerate(_FORMS):
         found = pattern.fullmatch(part)
@@ -49,7 +49,7 @@ def _fact(part: str) -> Iterator[tuple[int, str]]:
         yield len(_FORMS), part
 
 
-def _requires(part: Part) -> str:
+def _describe_requirement(part: Part) -> str:
     need = part["need"].strip()
     api, ranged = forms.API.fullmatch(need), forms.RANGE.fullmatch(need)
     if api:
@@ -62,29 +62,29 @@ def _requires(part: Part) -> str:
     return f"`{part['bundle']}` needs {need}"
 
 
-def _wants(part: Part) -> str:
+def _describe_request(part: Part) -> str:
     names = _names(re.split(r" or |, ", part["ones"].removeprefix("at least one of ")))
-    return f"Subscription `{part['name']}` may have {_listed(names)}"
+    return f"Subscription `{part['name']}` may have {_join_names(names)}"
 
 
-def _both(text: str) -> list[str]:
+def _describe_conflict(text: str) -> list[str]:
     return _names(re.split(r", | and ", text))
 
 
 def _provide(part: Part) -> str:
-    names = _both(part["both"])
+    names = _describe_conflict(part["both"])
     kind, _, place = part["api"].partition(" (")
     if len(names) < 2:
         return f"`{names[0]}` provides the API `{kind}` (`{place.rstrip(')')}`) twice"
     many = "both" if len(names) == 2 else "all"
-    return f"{_listed(names)} {many} provide the API `{kind}` (`{place.rstrip(')')}`)"
+    return f"{_join_names(names)} {many} provide the API `{kind}` (`{place.rstrip(')')}`)"
 
 
 def _package(part: Part) -> str:
-    names = _both(part["both"])
+    names = _describe_conflict(part["both"])
     if len(names) < 2:
         return f"`{names[0]}` would be there twice, of package `{part['package']}`"
-    return f"{_listed(names)} are of the package `{part['package']}`"
+    return f"{_join_names(names)} are of the package `{part['package']}`"
 
 
 def _names(identifiers: Iterable[str]) -> list[str]:
@@ -92,13 +92,13 @@ def _names(identifiers: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(one.strip().rpartition("/")[2] for one in identifiers if one.strip()))
 
 
-def _listed(names: list[str]) -> str:
+def _join_names(names: list[str]) -> str:
     quoted = [f"`{one}`" for one in names]
     return " and ".join([", ".join(quoted[:-1]), quoted[-1]] if quoted[1:] else quoted)
 
 
 _FORMS: tuple[tuple[re.Pattern[str], Callable[[Part], str]], ...] = (
-    (re.compile(forms.REQUIRES + r"(?P<need>.*)", re.DOTALL), _requires),
+    (re.compile(forms.REQUIRES + r"(?P<need>.*)", re.DOTALL), _describe_requirement),
     (
         re.compile(forms.DEPRECATED),
         lambda part: f"`{part['bundle']}` is deprecated",
@@ -109,6 +109,6 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Part], str]], ...] = (
         re.compile(forms.ORPHAN + ".*"),
         lambda part: f"`{part['csv']}` is installed and no Subscription may replace it",
     ),
-    (re.compile(r"subscription (?P<name>\S+) requires (?P<ones>.+)", re.DOTALL), _wants),
+    (re.compile(r"subscription (?P<name>\S+) requires (?P<ones>.+)", re.DOTALL), _describe_request),
     (re.compile(r"subscription \S+ exists"), lambda _: ""),
 )

@@ -36,7 +36,9 @@ def of_ending(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
     return None
 
 
-def of_succeeded(snapshot: ClusterState, csv: Manifest, *, is_settled: bool) -> Diagnosis | None:
+def explain_conversions(
+    snapshot: ClusterState, csv: Manifest, *, is_settled: bool
+) -> Diagnosis | None:
     """Return why the objects of a CSV's kinds cannot be read, although OLM calls it Succeeded."""
     for name in kinds.owned_crds(csv):
         message = snapshot.unconverted.get(name, "")

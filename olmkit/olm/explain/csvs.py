@@ -21,22 +21,22 @@ _SETTLED = 30.0  # seconds after which the endpoints of pods that are ready are 
 _OPERATOR_GROUP = ("NoOperatorGroup", "TooManyOperatorGroups", "NoTargetNamespaces")
 
 
-def of_csv(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
+def explain_csv(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
     """Return why the CSV is not Succeeded; None if it is."""
     phase, reason = kinds.phase(csv), kinds.reason(csv)
     if phase in ("Succeeded", "Replacing"):
         return None
     top = explanation.link(csv, f"{phase or 'new'}{f', {reason}' if reason else ''}")
-    finding = conversions.of_ending(snapshot, csv) or _by_reason(snapshot, csv, reason)
-    finding = finding or _unserved(csv) or _of_conversion(csv)
+    finding = conversions.of_ending(snapshot, csv) or _explain_reason(snapshot, csv, reason)
+    finding = finding or _find_missing_deployment(csv) or _explain_rejected_webhook(csv)
     if finding is None and phase in ("Pending", "Failed"):
-        finding = next(_unmet(snapshot, csv), None)
+        finding = next(_find_unmet_requirements(snapshot, csv), None)
     if finding is None and phase == "Pending":
-        finding = _waits_for_old(snapshot, csv)
+        finding = _explain_old_version(snapshot, csv)
     if finding is None:
-        finding = _of_install(snapshot, csv)
+        finding = _explain_install(snapshot, csv)
     if finding is None or finding.readiness is Readiness.WAITING:
-        finding = _repeated(csv) or finding
+        finding = _explain_reinstalls(csv) or finding
     if finding is None:
         words = explanation.first_line(kinds.message(csv))
         finding = Diagnosis(
@@ -49,33 +49,33 @@ def of_csv(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
     return finding.under(top)
 
 
-def _of_install(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
+def _explain_install(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
     """Return why its Deployments are not there, or not available.
 
     OLM passes from `Failed` through `Pending` and `InstallReady` back to `Installing` again and
     again: the cause is the same in all of them.
     """
     phase = kinds.phase(csv)
-    finding = of_deployments(snapshot, csv)
+    finding = explain_deployments(snapshot, csv)
     refused = kinds.reason(csv) == "InstallComponentFailed"
     failure = kinds.message(csv) if phase == "Failed" and refused else _last_failure(csv)
     # One failure may be over, and the pods tell more; a second one of the same kind is the cause.
     is_repeated = len(list(_failures(csv))) > 1
     if failure and (is_repeated or finding is None or finding.readiness is Readiness.WAITING):
-        return _failed(snapshot, csv, failure)
+        return _explain_failed_install(snapshot, csv, failure)
     if finding is None or phase in ("Failed", "Installing", "InstallReady"):
         return finding
     return None if finding.cause == "deployment-missing" or not phase else finding
 
 
-def _failed(snapshot: ClusterState, csv: Manifest, words: str) -> Diagnosis:
+def _explain_failed_install(snapshot: ClusterState, csv: Manifest, words: str) -> Diagnosis:
     """Return what OLM reports when it cannot create or change the Deployments."""
     subscription = next(
-        (one for one in snapshot.subscriptions if _installs(one, objects.name(csv))), None
+        (one for one in snapshot.subscriptions if _is_csv_of(one, objects.name(csv))), None
     )
     template = templates.TemplatePlace("the bundle's Deployment", objects.name(subscription))
     configured = tuple(mapping(kinds.spec(subscription).get("config")))
-    said, hint = bundle_objects.of_strategy(words, template, configured)
+    said, hint = bundle_objects.explain_strategy_message(words, template, configured)
     return Diagnosis(
         cause="csv-failed",
         message=f"`{objects.name(csv)}` cannot be installed: {said}",
@@ -85,7 +85,7 @@ def _failed(snapshot: ClusterState, csv: Manifest, words: str) -> Diagnosis:
     )
 
 
-def _installs(subscription: Manifest, csv: str) -> bool:
+def _is_csv_of(subscription: Manifest, csv: str) -> bool:
     found = kinds.status(subscription)
     return csv in (found.get("installedCSV"), found.get("currentCSV"))
 
@@ -110,7 +110,7 @@ def _failures(csv: Manifest) -> Iterator[str]:
             yield text(one.get("message"))
 
 
-def _unserved(csv: Manifest) -> Diagnosis | None:
+def _find_missing_deployment(csv: Manifest) -> Diagnosis | None:
     """Return a webhook or API of the CSV that names a Deployment which the CSV does not have.
 
     OLM does not report it: it installs the CSV again and again.
@@ -138,7 +138,7 @@ def _unserved(csv: Manifest) -> Diagnosis | None:
     return None
 
 
-def _of_conversion(csv: Manifest) -> Diagnosis | None:
+def _explain_rejected_webhook(csv: Manifest) -> Diagnosis | None:
     """Explain a conversion webhook that OLM rejects, which it reports briefly."""
     for one in webhook_fit.refusals(csv):
         return Diagnosis(
@@ -150,7 +150,7 @@ def _of_conversion(csv: Manifest) -> Diagnosis | None:
     return None
 
 
-def _repeated(csv: Manifest) -> Diagnosis | None:
+def _explain_reinstalls(csv: Manifest) -> Diagnosis | None:
     """Explain a CSV that OLM has installed repeatedly, at least three times."""
     found = [one for one in kinds.conditions(csv) if one.get("reason") == "NeedsReinstall"]
     if len(found) < 3 or any(one.get("phase") == "Succeeded" for one in kinds.conditions(csv)):
@@ -165,12 +165,12 @@ def _repeated(csv: Manifest) -> Diagnosis | None:
     )
 
 
-def _by_reason(snapshot: ClusterState, csv: Manifest, reason: str) -> Diagnosis | None:
+def _explain_reason(snapshot: ClusterState, csv: Manifest, reason: str) -> Diagnosis | None:
     words = explanation.first_line(kinds.message(csv))
     name = objects.name(csv)
     match reason:
         case "UnsupportedOperatorGroup":
-            return _unsupported_mode(snapshot, csv)
+            return _explain_install_mode(snapshot, csv)
         case "InterOperatorGroupOwnerConflict":
             return Diagnosis(
                 cause="api-owned-elsewhere",
@@ -221,11 +221,11 @@ def _by_reason(snapshot: ClusterState, csv: Manifest, reason: str) -> Diagnosis 
     return None
 
 
-def _unsupported_mode(snapshot: ClusterState, csv: Manifest) -> Diagnosis:
+def _explain_install_mode(snapshot: ClusterState, csv: Manifest) -> Diagnosis:
     supported = kinds.supported_modes(csv)
     group = snapshot.groups[0] if snapshot.groups else {}
     targets = kinds.target_namespaces(group) if group else ()
-    needed = kinds.needed_modes(targets, snapshot.namespace)
+    needed = kinds.required_modes(targets, snapshot.namespace)
     lacking = [mode for mode in needed if mode not in supported] or list(needed)
     listed = ", ".join(f"`{mode}`" for mode in supported) or "none"
     return Diagnosis(
@@ -233,18 +233,18 @@ def _unsupported_mode(snapshot: ClusterState, csv: Manifest) -> Diagnosis:
         message=f"`{objects.name(csv)}` does not support the install mode `{lacking[0]}` "
         f"that OperatorGroup `{objects.name(group)}` requires",
         hint=f"it supports {listed}: change the OperatorGroup, or install it elsewhere",
-        links=(explanation.link(group, f"watches {_namespaces(targets)}"),) if group else (),
+        links=(explanation.link(group, f"watches {_format_namespaces(targets)}"),) if group else (),
         readiness=Readiness.BLOCKED,
     )
 
 
-def _namespaces(targets: tuple[str, ...]) -> str:
+def _format_namespaces(targets: tuple[str, ...]) -> str:
     if targets == ("",):
         return "all namespaces"
     return ", ".join(f"`{name}`" for name in targets) or "no namespace"
 
 
-def _unmet(snapshot: ClusterState, csv: Manifest) -> Iterator[Diagnosis]:
+def _find_unmet_requirements(snapshot: ClusterState, csv: Manifest) -> Iterator[Diagnosis]:
     """Yield each requirement that is not met; missing APIs first, since permissions follow them."""
     found = [one for one in sequence(kinds.status(csv).get("requirementStatus"))
              if isinstance(one, Mapping)]  # fmt: skip
@@ -255,13 +255,13 @@ def _unmet(snapshot: ClusterState, csv: Manifest) -> Iterator[Diagnosis]:
         kind, name = text(one.get("kind")), text(one.get("name"))
         words = explanation.first_line(text(one.get("message")))
         if kind == "ServiceAccount":
-            yield _account(csv, one, name, words)
+            yield _explain_service_account(csv, one, name, words)
         elif kind == "CustomResourceDefinition":
-            yield _crd(snapshot, csv, one)
+            yield _explain_missing_crd(snapshot, csv, one)
         elif kind == "ClusterServiceVersion":
-            yield _too_old(csv, words)
+            yield _explain_old_cluster(csv, words)
         elif status == "NotPresent" and text(one.get("version")):
-            yield _native(csv, one)
+            yield _explain_missing_native_api(csv, one)
         else:
             yield Diagnosis(
                 cause="requirement-not-met",
@@ -269,7 +269,9 @@ def _unmet(snapshot: ClusterState, csv: Manifest) -> Iterator[Diagnosis]:
             )
 
 
-def _crd(snapshot: ClusterState, csv: Manifest, unmet: Mapping[str, Any]) -> Diagnosis:
+def _explain_missing_crd(
+    snapshot: ClusterState, csv: Manifest, unmet: Mapping[str, Any]
+) -> Diagnosis:
     """Explain a missing CRD, of the bundle or of another operator.
 
     One that is there and not satisfied is of an earlier version.
@@ -305,7 +307,7 @@ def _is_done(plan: Manifest) -> bool:
     return kinds.phase(plan) in ("Complete", "Failed")
 
 
-def _too_old(csv: Manifest, words: str) -> Diagnosis:
+def _explain_old_cluster(csv: Manifest, words: str) -> Diagnosis:
     name = objects.name(csv)
     versions = forms.TOO_OLD.search(words)
     return Diagnosis(
@@ -320,11 +322,11 @@ def _too_old(csv: Manifest, words: str) -> Diagnosis:
     )
 
 
-def _native(csv: Manifest, one: Mapping[str, Any]) -> Diagnosis:
+def _explain_missing_native_api(csv: Manifest, one: Mapping[str, Any]) -> Diagnosis:
     """Return an entry of `nativeAPIs` that the cluster does not serve."""
     kind = text(one.get("kind"))
     gvk = GVK(text(one.get("group")), text(one.get("version")), kind)
-    missing = missing_apis.of(gvk)
+    missing = missing_apis.explain(gvk)
     return Diagnosis(
         cause=missing.cause,
         message=f"`{objects.name(csv)}` needs `{kind}` of `{gvk.api_version}`, {missing.why}",
@@ -333,7 +335,9 @@ def _native(csv: Manifest, one: Mapping[str, Any]) -> Diagnosis:
     )
 
 
-def _account(csv: Manifest, one: Mapping[str, Any], name: str, words: str) -> Diagnosis:
+def _explain_service_account(
+    csv: Manifest, one: Mapping[str, Any], name: str, words: str
+) -> Diagnosis:
     lacking = [
         explanation.first_line(text(rule.get("message")))
         for rule in sequence(one.get("dependents"))
@@ -353,7 +357,7 @@ def _account(csv: Manifest, one: Mapping[str, Any], name: str, words: str) -> Di
     )
 
 
-def _waits_for_old(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
+def _explain_old_version(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
     replaced = text(kinds.spec(csv).get("replaces"))
     old = snapshot.csv(replaced) if replaced else None
     if old is None or kinds.is_going(old) or kinds.phase(old) == "Succeeded":
@@ -368,7 +372,7 @@ def _waits_for_old(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
     )
 
 
-def of_succeeded(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
+def explain_succeeded_csv(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
     """Return why an operator that OLM calls Succeeded does not run or answer; None if it does.
 
     OLM says it once, and what it does afterwards may start the pods again; it never looks
@@ -377,13 +381,13 @@ def of_succeeded(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
     ending = conversions.of_ending(snapshot, csv)
     if ending is not None:  # without it, the operator often ends too
         return ending
-    ailing = of_deployments(snapshot, csv)
+    ailing = explain_deployments(snapshot, csv)
     if ailing is not None and ailing.cause != "deployment-missing":
         return ailing
     for service in kinds.webhook_services(csv):
         slices = list(snapshot.slices_of(service))
-        if slices and not any(_answers(one) for one in slices):
-            names = ", ".join(f"`{name}`" for name in _webhooks(csv, service))
+        if slices and not any(_has_ready_endpoint(one) for one in slices):
+            names = ", ".join(f"`{name}`" for name in _webhook_names(csv, service))
             place = f"-n {snapshot.namespace}"
             return Diagnosis(
                 cause="webhook-away",
@@ -395,10 +399,10 @@ def of_succeeded(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
                 readiness=Readiness.STUCK if _is_settled(snapshot, csv) else Readiness.WAITING,
             )
     is_settled = _is_settled(snapshot, csv)
-    return conversions.of_succeeded(snapshot, csv, is_settled=is_settled)
+    return conversions.explain_conversions(snapshot, csv, is_settled=is_settled)
 
 
-def _webhooks(csv: Manifest, service: str) -> Iterator[str]:
+def _webhook_names(csv: Manifest, service: str) -> Iterator[str]:
     """Yield the webhooks of a CSV that a Service of OLM's leads to."""
     for one in sequence(kinds.spec(csv).get("webhookdefinitions")):
         deployment = text(mapping(one).get("deploymentName")).replace(".", "-")
@@ -417,7 +421,7 @@ def _is_settled(snapshot: ClusterState, csv: Manifest) -> bool:
     return True
 
 
-def _answers(endpoints: Manifest) -> bool:
+def _has_ready_endpoint(endpoints: Manifest) -> bool:
     """Return whether an EndpointSlice has an address that is ready."""
     return any(
         mapping(one.get("conditions")).get("ready") is not False
@@ -426,10 +430,10 @@ def _answers(endpoints: Manifest) -> bool:
     )
 
 
-def of_deployments(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
+def explain_deployments(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
     """Return why the first of its Deployments that is not available is not."""
     for name in kinds.deployment_names(csv):
-        finding = pods.of_deployment(snapshot, name)
+        finding = pods.explain_deployment(snapshot, name)
         if finding is not None:
             return finding
     return None

@@ -10,11 +10,11 @@ from olmkit.olm.explain import explanation
 from olmkit.olm.explain.explanation import Diagnosis, Readiness
 
 
-def of_namespace(snapshot: ClusterState) -> Diagnosis | None:
+def explain_groups(snapshot: ClusterState) -> Diagnosis | None:
     """Explain why OLM installs nothing: not exactly one OperatorGroup, or no namespaces."""
     count = len(snapshot.groups)
     if count == 1:
-        return _of_selector(snapshot)
+        return _explain_selector(snapshot)
     if count == 0:
         return Diagnosis(
             cause="no-operator-group",
@@ -37,7 +37,7 @@ def of_namespace(snapshot: ClusterState) -> Diagnosis | None:
     )
 
 
-def _of_selector(snapshot: ClusterState) -> Diagnosis | None:
+def _explain_selector(snapshot: ClusterState) -> Diagnosis | None:
     group = snapshot.groups[0]
     if not kinds.selects_nothing(group):
         return None
@@ -53,7 +53,7 @@ def _of_selector(snapshot: ClusterState) -> Diagnosis | None:
     )
 
 
-def account(snapshot: ClusterState) -> Diagnosis | None:
+def explain_service_account(snapshot: ClusterState) -> Diagnosis | None:
     """Return the service account of the group, when it does not exist: OLM waits for it."""
     group = snapshot.groups[0]
     if kinds.condition(group, "OperatorGroupServiceAccount") is None:

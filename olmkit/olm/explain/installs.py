@@ -35,19 +35,19 @@ def explain(snapshot: ClusterState, package: str, *, target: str = "") -> Explan
     if found.readiness is not Readiness.WAITING:
         return found
     # What only takes its time looks the same when OLM does not run.
-    ailing = system.of_olm(snapshot)
+    ailing = system.explain_olm(snapshot)
     return found if ailing is None else ailing.below(*found.chain[:1])
 
 
 def _explain(snapshot: ClusterState, package: str, target: str) -> Explanation:
     subscription = snapshot.subscription(package)
-    ending = namespaces.of_namespace(next(iter(snapshot.namespaces), None))
+    ending = namespaces.explain_namespace(next(iter(snapshot.namespaces), None))
     if ending is not None:  # what else is missing goes with the namespace
         return ending.below()
     if subscription is None:
-        return _not_installed(snapshot, package)
+        return _explain_not_installed(snapshot, package)
     top = explanation.link(subscription, _state(subscription))
-    counted = groups.of_namespace(snapshot)
+    counted = groups.explain_groups(snapshot)
     if counted is not None:
         return counted.below(top)
     status = kinds.status(subscription)
@@ -58,26 +58,28 @@ def _explain(snapshot: ClusterState, package: str, target: str) -> Explanation:
     plan = snapshot.plan(kinds.plan_name(subscription))
     if csv is None and not target and kinds.phase(plan) == "RequiresApproval":
         csv = snapshot.csv(text(status.get("installedCSV")))
-    trouble = plans.of_plan(subscription, plan)
+    trouble = plans.explain_plan(subscription, plan)
     if target and csv is not None and target not in kinds.plan_csvs(plan):
         trouble = None  # that plan installs the version after the one that is meant
     if (
         csv is not None
         and kinds.phase(csv) == "Succeeded"
-        and _is_over(snapshot, csv, plan, trouble)
+        and _is_resolved(snapshot, csv, plan, trouble)
     ):
-        return _ready(snapshot, subscription, csv, top)
+        return _explain_ready(snapshot, subscription, csv, top)
     links = [top] if plan is None else [top, explanation.link(plan, _plan_state(plan))]
-    finding = groups.account(snapshot) or trouble or _csv_finding(snapshot, csv)
+    finding = groups.explain_service_account(snapshot) or trouble or _explain_csv(snapshot, csv)
     if finding is None:
         links = [top]
         finding = (
-            unpacking.of_subscription(snapshot, subscription)
-            or _resolution_finding(snapshot, subscription)
-            or _catalog_finding(snapshot, subscription)
+            unpacking.explain_unpacking(snapshot, subscription)
+            or _explain_resolution(snapshot, subscription)
+            or _explain_catalog(snapshot, subscription)
         )
     if finding is None and current and snapshot.csv(current) is None:
-        finding = _copied(snapshot, current) or _vanished(subscription, plan, current)
+        finding = _explain_copied_csv(snapshot, current) or _explain_deleted_csv(
+            subscription, plan, current
+        )
     if finding is None:
         finding = Diagnosis(
             cause="waiting",
@@ -90,7 +92,7 @@ def _explain(snapshot: ClusterState, package: str, target: str) -> Explanation:
     return finding.below(*links)
 
 
-def _is_over(
+def _is_resolved(
     snapshot: ClusterState, csv: Manifest, plan: Manifest | None, trouble: Diagnosis | None
 ) -> bool:
     """Return whether a plan's trouble means nothing once its CSV has succeeded.
@@ -118,7 +120,7 @@ def _is_about(plan: Manifest | None, csv: Manifest) -> bool:
     return any(name in words for name in (objects.name(csv), *kinds.owned_crds(csv)))
 
 
-def _not_installed(snapshot: ClusterState, package: str) -> Explanation:
+def _explain_not_installed(snapshot: ClusterState, package: str) -> Explanation:
     places = [
         objects.namespace(one)
         for one in snapshot.elsewhere
@@ -141,11 +143,11 @@ def _not_installed(snapshot: ClusterState, package: str) -> Explanation:
     )
 
 
-def _ready(
+def _explain_ready(
     snapshot: ClusterState, subscription: Manifest, csv: Manifest, top: ChainLink
 ) -> Explanation:
     name = objects.name(csv)
-    ailing = csvs.of_succeeded(snapshot, csv)
+    ailing = csvs.explain_succeeded_csv(snapshot, csv)
     if ailing is not None:
         return ailing.below(top, explanation.link(csv, kinds.phase(csv)))
     plan = snapshot.plan(kinds.plan_name(subscription))
@@ -190,20 +192,20 @@ def _is_for(plan: Manifest | None, subscription: Manifest) -> bool:
     )
 
 
-def _csv_finding(snapshot: ClusterState, csv: Manifest | None) -> Diagnosis | None:
-    return None if csv is None else csvs.of_csv(snapshot, csv)
+def _explain_csv(snapshot: ClusterState, csv: Manifest | None) -> Diagnosis | None:
+    return None if csv is None else csvs.explain_csv(snapshot, csv)
 
 
-def _resolution_finding(snapshot: ClusterState, subscription: Manifest) -> Diagnosis | None:
+def _explain_resolution(snapshot: ClusterState, subscription: Manifest) -> Diagnosis | None:
     failed = kinds.condition(subscription, "ResolutionFailed")
     if failed is None:
         return None
     if any(kinds.is_going(csv) for csv in snapshot.own_csvs()):
         return None  # every healthy upgrade passes through this
-    return catalogs.of_resolution(snapshot, subscription, text(failed.get("message")))
+    return catalogs.explain_resolution(snapshot, subscription, text(failed.get("message")))
 
 
-def _catalog_finding(snapshot: ClusterState, subscription: Manifest) -> Diagnosis | None:
+def _explain_catalog(snapshot: ClusterState, subscription: Manifest) -> Diagnosis | None:
     key = kinds.subscription_key(subscription)
     catalog = snapshot.catalog(key.catalog, key.catalog_namespace)
     if catalog is None and not snapshot.lists_catalogs(key.catalog_namespace):
@@ -212,7 +214,7 @@ def _catalog_finding(snapshot: ClusterState, subscription: Manifest) -> Diagnosi
             message="OLM has not yet chosen a version; whether its CatalogSource "
             f"`{key.catalog}` in namespace `{key.catalog_namespace}` exists and is ready is not "
             "known, because you may not list CatalogSources there",
-            hint=catalogs.listing(key.catalog_namespace),
+            hint=catalogs.list_permission_hint(key.catalog_namespace),
             readiness=Readiness.WAITING,
         )
     if catalog is None:
@@ -223,15 +225,15 @@ def _catalog_finding(snapshot: ClusterState, subscription: Manifest) -> Diagnosi
             hint="create it, or correct the Subscription",
             readiness=Readiness.BLOCKED,
         )
-    return catalogs.of_catalog(snapshot, catalog)
+    return catalogs.explain_catalog(snapshot, catalog)
 
 
-def _copied(snapshot: ClusterState, current: str) -> Diagnosis | None:
+def _explain_copied_csv(snapshot: ClusterState, current: str) -> Diagnosis | None:
     """OLM makes no CSV where the copy of another has its name, and says nothing."""
     copy = snapshot.copy(current)
     if copy is None:
         return None
-    place = kinds.copied_from(copy)
+    place = kinds.copy_source(copy)
     return Diagnosis(
         cause="api-owned-elsewhere",
         message=f"`{current}` is installed in namespace `{place}`, and watches this one from there",
@@ -241,7 +243,9 @@ def _copied(snapshot: ClusterState, current: str) -> Diagnosis | None:
     )
 
 
-def _vanished(subscription: Manifest, plan: Manifest | None, current: str) -> Diagnosis | None:
+def _explain_deleted_csv(
+    subscription: Manifest, plan: Manifest | None, current: str
+) -> Diagnosis | None:
     installed = text(kinds.status(subscription).get("installedCSV"))
     if plan is None:
         lost = kinds.condition(subscription, "InstallPlanMissing") is not None

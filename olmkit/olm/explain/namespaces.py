@@ -17,13 +17,13 @@ _FINALIZERS = re.compile(r"(?P<name>\S+) in \d+ resource instances")
 _FAILED = ("NamespaceDeletionContentFailure", "NamespaceDeletionGroupVersionParsingFailure")
 
 
-def of_namespace(namespace: Manifest | None) -> Diagnosis | None:
+def explain_namespace(namespace: Manifest | None) -> Diagnosis | None:
     """Explain what blocks the deletion of a terminating namespace; None for any other."""
     if namespace is None or kinds.phase(namespace) != "Terminating":
         return None
     name = objects.name(namespace)
     message = f"namespace `{name}` is being deleted, so nothing can be created in it"
-    held, hint = _held(namespace, name)
+    held, hint = _find_deletion_blocker(namespace, name)
     return Diagnosis(
         cause="namespace-terminating",
         message=f"{message}; {held}" if held else message,
@@ -33,7 +33,7 @@ def of_namespace(namespace: Manifest | None) -> Diagnosis | None:
     )
 
 
-def _held(namespace: Manifest, name: str) -> tuple[str, str]:
+def _find_deletion_blocker(namespace: Manifest, name: str) -> tuple[str, str]:
     """Return what blocks the namespace's deletion, from its conditions, and a hint."""
     unknown = kinds.condition(namespace, _DISCOVERY)
     if unknown is not None:

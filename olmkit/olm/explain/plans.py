@@ -13,7 +13,7 @@ from olmkit.olm.explain import bundle_objects, conversions, explanation, forms
 from olmkit.olm.explain.explanation import Diagnosis, Readiness
 
 
-def of_plan(subscription: Manifest, plan: Manifest | None) -> Diagnosis | None:
+def explain_plan(subscription: Manifest, plan: Manifest | None) -> Diagnosis | None:
     """Return why the plan of the Subscription is not complete; None if it is, or moves."""
     if plan is None:
         return None
@@ -33,12 +33,12 @@ def of_plan(subscription: Manifest, plan: Manifest | None) -> Diagnosis | None:
     unchecked = mapping(failed).get("reason") == "InstallCheckFailed" and phase != "Complete"
     if phase == "Failed" or unchecked or (phase == "Installing" and "error" in retried):
         readiness = Readiness.BLOCKED if phase == "Failed" else Readiness.STUCK
-        found = _plan_failure(plan, words or retried, readiness)
-        return found if phase != "Failed" else _with_retry(found, subscription, plan)
+        found = _explain_failed_plan(plan, words or retried, readiness)
+        return found if phase != "Failed" else _add_retry(found, subscription, plan)
     return None
 
 
-def _with_retry(found: Diagnosis, subscription: Manifest, plan: Manifest) -> Diagnosis:
+def _add_retry(found: Diagnosis, subscription: Manifest, plan: Manifest) -> Diagnosis:
     """OLM executes a failed InstallPlan never again: the hint says what makes it try again."""
     if found.hint == _LATE:
         return found
@@ -48,7 +48,7 @@ def _with_retry(found: Diagnosis, subscription: Manifest, plan: Manifest) -> Dia
     return replace(found, hint=f"{first}{command}, since OLM does not retry a failed InstallPlan")
 
 
-def _plan_failure(plan: Manifest, words: str, readiness: Readiness) -> Diagnosis:
+def _explain_failed_plan(plan: Manifest, words: str, readiness: Readiness) -> Diagnosis:
     said = explanation.first_line(words.removeprefix(forms.RETRYING))
     name = objects.name(plan)
     forbidden = forms.FORBIDDEN.search(words)
@@ -74,19 +74,19 @@ def _plan_failure(plan: Manifest, words: str, readiness: Readiness) -> Diagnosis
         if phrase in words:
             return Diagnosis(
                 cause=refused.cause,
-                message=_rejected(words) or f"{refused.message}: {said}",
+                message=_find_rejected_object(words) or f"{refused.message}: {said}",
                 hint=refused.hint,
                 readiness=readiness,
             )
     if any(phrase in words for phrase in forms.NOT_FOUND):
-        return _missing_api(words, said, readiness)
+        return _explain_missing_api(words, said, readiness)
     unsupported = [
         mapping(step.get("resource"))
         for step in sequence(kinds.status(plan).get("plan"))
         if isinstance(step, dict) and step.get("status") == "UnsupportedResource"
     ]
     if unsupported:
-        return _unsupported(unsupported[0], readiness)
+        return _explain_unsupported_kind(unsupported[0], readiness)
     if forms.API_SERVER_LATE in words:
         return Diagnosis(
             cause="install-plan-failed",
@@ -97,14 +97,16 @@ def _plan_failure(plan: Manifest, words: str, readiness: Readiness) -> Diagnosis
             "etcd",
             readiness=readiness,
         )
-    return bundle_objects.of_plan(words, objects.namespace(plan), readiness) or Diagnosis(
+    return bundle_objects.explain_plan_message(
+        words, objects.namespace(plan), readiness
+    ) or Diagnosis(
         cause="install-plan-failed",
         message=f"the InstallPlan `{name}` fails: {said}",
         readiness=readiness,
     )
 
 
-def _rejected(words: str) -> str:
+def _find_rejected_object(words: str) -> str:
     """Which object a new CRD refuses, and why; OLM puts long phrases before that."""
     found = forms.REJECTED_OBJECT.search(words)
     if found is None:
@@ -115,7 +117,7 @@ def _rejected(words: str) -> str:
     )
 
 
-def _missing_api(words: str, said: str, readiness: Readiness) -> Diagnosis:
+def _explain_missing_api(words: str, said: str, readiness: Readiness) -> Diagnosis:
     """Return an object of the bundle is of a kind that the cluster does not serve."""
     found = forms.UNKNOWN_KIND.search(words)
     if found is None:
@@ -125,7 +127,7 @@ def _missing_api(words: str, said: str, readiness: Readiness) -> Diagnosis:
             hint="install what provides that API first",
             readiness=readiness,
         )
-    missing = missing_apis.of(GVK.parse(found["version"], found["kind"]))
+    missing = missing_apis.explain(GVK.parse(found["version"], found["kind"]))
     return Diagnosis(
         cause=missing.cause,
         message=f"the bundle holds the {found['kind']} `{found['name']}` of `{found['version']}`, "
@@ -135,11 +137,11 @@ def _missing_api(words: str, said: str, readiness: Readiness) -> Diagnosis:
     )
 
 
-def _unsupported(resource: Mapping[str, Any], readiness: Readiness) -> Diagnosis:
+def _explain_unsupported_kind(resource: Mapping[str, Any], readiness: Readiness) -> Diagnosis:
     group, version = text(resource.get("group")), text(resource.get("version"))
     kind, name = text(resource.get("kind")), text(resource.get("name"))
     api_version = f"{group}/{version}" if group else version
-    missing = missing_apis.of(GVK.parse(api_version, kind))
+    missing = missing_apis.explain(GVK.parse(api_version, kind))
     return Diagnosis(
         cause="kind-not-supported",
         message=f"OLM does not install objects of kind `{kind}`, such as `{name}` of the bundle"

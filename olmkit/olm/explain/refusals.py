@@ -71,10 +71,10 @@ class Context:
     template: TemplatePlace = field(default_factory=TemplatePlace)
 
 
-def explained(words: str, context: Context) -> ApiServerRefusal:
+def explain_refusal(words: str, context: Context) -> ApiServerRefusal:
     """Return the cause and fix of a refusal."""
     words = words[:LONGEST]
-    for pattern, explain in _EXPLAINED:
+    for pattern, explain in _EXPLANATIONS:
         found = pattern.search(words)
         if found is not None:
             return explain(found, context)
@@ -83,7 +83,7 @@ def explained(words: str, context: Context) -> ApiServerRefusal:
     return ApiServerRefusal(message=explanation.first_line(words), hint=hint, is_known=False)
 
 
-def _quota(found: re.Match[str], context: Context) -> ApiServerRefusal:
+def _explain_quota(found: re.Match[str], context: Context) -> ApiServerRefusal:
     quota = found["quota"]
     return ApiServerRefusal(
         message=f"ResourceQuota `{quota}` of namespace `{context.namespace}` is used up: "
@@ -93,7 +93,7 @@ def _quota(found: re.Match[str], context: Context) -> ApiServerRefusal:
     )
 
 
-def _unset(found: re.Match[str], context: Context) -> ApiServerRefusal:
+def _explain_unset_quota(found: re.Match[str], context: Context) -> ApiServerRefusal:
     quota = found["quota"]
     return ApiServerRefusal(
         message=f"ResourceQuota `{quota}` of namespace `{context.namespace}` requires "
@@ -103,7 +103,7 @@ def _unset(found: re.Match[str], context: Context) -> ApiServerRefusal:
     )
 
 
-def _range(found: re.Match[str], context: Context) -> ApiServerRefusal:
+def _explain_limit_range(found: re.Match[str], context: Context) -> ApiServerRefusal:
     bound, resource = found["bound"], found["resource"]
     what = found["what"] or found["none"]
     said = f"the {what} is {found['asked']}" if found["asked"] else f"no {what} is set"
@@ -126,9 +126,9 @@ def _above(found: re.Match[str], context: Context) -> ApiServerRefusal:
     )
 
 
-def _security(found: re.Match[str], context: Context) -> ApiServerRefusal:
+def _explain_pod_security(found: re.Match[str], context: Context) -> ApiServerRefusal:
     level, rules = found["level"], found["rules"]
-    split = _split(rules)
+    split = _split_rules(rules)
     is_small = all(rule.startswith(_RESTRICTED) for rule in split)
     lower = "baseline" if level == "restricted" and is_small else "privileged"
     return ApiServerRefusal(
@@ -142,7 +142,7 @@ def _security(found: re.Match[str], context: Context) -> ApiServerRefusal:
     )
 
 
-def _split(rules: str) -> tuple[str, ...]:
+def _split_rules(rules: str) -> tuple[str, ...]:
     """Return the rules of a list with commas, each with what is in its parentheses."""
     parts, depth = [""], 0
     for part in re.split(r"(, |[()])", rules):
@@ -154,7 +154,7 @@ def _split(rules: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in parts if part.strip())
 
 
-def _denied(found: re.Match[str], context: Context) -> ApiServerRefusal:
+def _explain_denied_webhook(found: re.Match[str], context: Context) -> ApiServerRefusal:
     why = explanation.first_line(found["why"] or "without a reason")
     return ApiServerRefusal(
         message=f"admission webhook `{found['hook']}` denies it: {why}",
@@ -163,7 +163,7 @@ def _denied(found: re.Match[str], context: Context) -> ApiServerRefusal:
     )
 
 
-def _away(found: re.Match[str], _: Context) -> ApiServerRefusal:
+def _explain_unreachable_webhook(found: re.Match[str], _: Context) -> ApiServerRefusal:
     hook, why = found["hook"], found["why"]
     service = _SERVICE.search(why)
     place = f"Service `{service['name']}` in namespace `{service['namespace']}`" if service else ""
@@ -196,7 +196,7 @@ def _away(found: re.Match[str], _: Context) -> ApiServerRefusal:
     return ApiServerRefusal(message=message, hint=advice)
 
 
-def _account(found: re.Match[str], context: Context) -> ApiServerRefusal:
+def _explain_service_account(found: re.Match[str], context: Context) -> ApiServerRefusal:
     name, namespace = found["name"], found["namespace"]
     return ApiServerRefusal(
         message=f"service account `{name}` does not exist in namespace `{namespace}`",
@@ -207,7 +207,7 @@ def _account(found: re.Match[str], context: Context) -> ApiServerRefusal:
     )  # fmt: skip
 
 
-def _priority(found: re.Match[str], context: Context) -> ApiServerRefusal:
+def _explain_priority_class(found: re.Match[str], context: Context) -> ApiServerRefusal:
     name = found["name"]
     return ApiServerRefusal(
         message=f"PriorityClass `{name}` does not exist",
@@ -217,14 +217,14 @@ def _priority(found: re.Match[str], context: Context) -> ApiServerRefusal:
 
 
 Explain = Callable[[re.Match[str], Context], ApiServerRefusal]
-_EXPLAINED: tuple[tuple[re.Pattern[str], Explain], ...] = (
-    (_QUOTA, _quota),
-    (_UNSET, _unset),
-    (_RANGE, _range),
+_EXPLANATIONS: tuple[tuple[re.Pattern[str], Explain], ...] = (
+    (_QUOTA, _explain_quota),
+    (_UNSET, _explain_unset_quota),
+    (_RANGE, _explain_limit_range),
     (_ABOVE, _above),
-    (_LEVEL, _security),
-    (_DENIED, _denied),
-    (_AWAY, _away),
-    (_ACCOUNT, _account),
-    (_PRIORITY, _priority),
+    (_LEVEL, _explain_pod_security),
+    (_DENIED, _explain_denied_webhook),
+    (_AWAY, _explain_unreachable_webhook),
+    (_ACCOUNT, _explain_service_account),
+    (_PRIORITY, _explain_priority_class),
 )

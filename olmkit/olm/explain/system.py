@@ -18,7 +18,7 @@ from olmkit.olm.explain.workloads import pods
 CAUSE = "controller-not-running"
 
 
-def of_olm(snapshot: ClusterState) -> Diagnosis | None:
+def explain_olm(snapshot: ClusterState) -> Diagnosis | None:
     """Return why the first program of OLM that does not run does not; None if all do."""
     for deployment in snapshot.system:
         name, place = objects.name(deployment), objects.namespace(deployment)
@@ -31,7 +31,7 @@ def of_olm(snapshot: ClusterState) -> Diagnosis | None:
                 readiness=Readiness.BLOCKED,
             )
         around = replace(snapshot, namespace=place, deployments=snapshot.system)
-        ailing = pods.of_deployment(around, name)
+        ailing = pods.explain_deployment(around, name)
         if ailing is not None:
             return replace(
                 ailing,

@@ -50,7 +50,7 @@ class Jobs:
     is_clear: bool = True
 
 
-def of_subscription(snapshot: ClusterState, subscription: Manifest) -> Diagnosis | None:
+def explain_unpacking(snapshot: ClusterState, subscription: Manifest) -> Diagnosis | None:
     """Explain the state of unpacking, which takes precedence over a failed resolution."""
     failed = kinds.condition(subscription, "BundleUnpackFailed")
     if failed is None and kinds.condition(subscription, "BundleUnpacking") is None:
@@ -64,13 +64,17 @@ def of_subscription(snapshot: ClusterState, subscription: Manifest) -> Diagnosis
             hint=hint,
             readiness=readiness,
         )
-    jobs = jobs_of(snapshot, subscription)
+    jobs = find_jobs(snapshot, subscription)
     if jobs.is_clear:
-        blamed = _worst(snapshot, subscription, jobs.found, has_failed=failed is not None)
+        blamed = _explain_worst_job(
+            snapshot, subscription, jobs.found, has_failed=failed is not None
+        )
         if blamed is not None:
             return blamed
     if failed is not None:
-        return _ended(snapshot, text(failed.get("message")), jobs.found if jobs.is_clear else ())
+        return _explain_ended_unpacking(
+            snapshot, text(failed.get("message")), jobs.found if jobs.is_clear else ()
+        )
     if not jobs.is_clear:
         places = sorted({objects.namespace(job) for job in jobs.found})
         listed = ", ".join(f"`{place}`" for place in places)
@@ -83,7 +87,7 @@ def of_subscription(snapshot: ClusterState, subscription: Manifest) -> Diagnosis
     for job in jobs.found:
         return Diagnosis(
             cause="unpacking",
-            message=f"{_whose(snapshot, subscription, job)} is being unpacked",
+            message=f"{_describe_bundle(snapshot, subscription, job)} is being unpacked",
             links=(_link(job),),
             readiness=Readiness.WAITING,
         )
@@ -92,10 +96,12 @@ def of_subscription(snapshot: ClusterState, subscription: Manifest) -> Diagnosis
     )
 
 
-def jobs_of(snapshot: ClusterState, subscription: Manifest) -> Jobs:
+def find_jobs(snapshot: ClusterState, subscription: Manifest) -> Jobs:
     """Return the Jobs, not complete, that unpack bundles for the namespace of a Subscription."""
     failed = kinds.condition(subscription, "BundleUnpackFailed")
-    listed = [job for job in unfinished(snapshot) if _fits(job, failed is not None)]
+    listed = [
+        job for job in find_unfinished_jobs(snapshot) if _is_job_with_state(job, failed is not None)
+    ]
     asked = {kinds.subscription_key(one).package for one in snapshot.subscriptions}
     mine = [job for job in listed if snapshot.packages.get(image(job)) in asked]
     if mine:
@@ -106,7 +112,7 @@ def jobs_of(snapshot: ClusterState, subscription: Manifest) -> Jobs:
     return Jobs(tuple(rest), is_clear=not any(_is_doubtful(snapshot, one) for one in rest))
 
 
-def unfinished(snapshot: ClusterState) -> Iterator[Manifest]:
+def find_unfinished_jobs(snapshot: ClusterState) -> Iterator[Manifest]:
     """Yield all unpack Jobs in sight that are not complete."""
     for job in snapshot.jobs:
         if kinds.UNPACK_LABEL in objects.labels_of(job) and not kinds.condition(job, "Complete"):
@@ -117,7 +123,7 @@ def is_doubtful(snapshot: ClusterState) -> bool:
     """Return whether a Job may belong to another namespace or a deleted Subscription."""
     return any(
         image(job) not in snapshot.packages and _is_doubtful(snapshot, job)
-        for job in unfinished(snapshot)
+        for job in find_unfinished_jobs(snapshot)
     )
 
 
@@ -130,19 +136,19 @@ def image(job: Manifest) -> str:
     return objects.name(job)
 
 
-def _fits(job: Manifest, has_failed: bool) -> bool:
+def _is_job_with_state(job: Manifest, has_failed: bool) -> bool:
     """Return whether a Job fits the condition: a failed one only with `BundleUnpackFailed`."""
     return has_failed or kinds.condition(job, "Failed") is None
 
 
 def _is_doubtful(snapshot: ClusterState, job: Manifest) -> bool:
-    place, made = objects.namespace(job), _created(job)
+    place, made = objects.namespace(job), _creation_time(job)
     rivals = [
         one
         for one in snapshot.elsewhere
         if kinds.subscription_key(one).catalog_namespace == place and _is_moving(one)
     ]
-    since = [_created(one) for one in snapshot.subscriptions]
+    since = [_creation_time(one) for one in snapshot.subscriptions]
     return bool(rivals) or bool(made and all(since) and since and made < min(since))
 
 
@@ -155,21 +161,21 @@ def _is_moving(subscription: Manifest) -> bool:
     )
 
 
-def _created(manifest: Manifest) -> str:
+def _creation_time(manifest: Manifest) -> str:
     return text(objects.metadata(manifest).get("creationTimestamp"))
 
 
-def _worst(
+def _explain_worst_job(
     snapshot: ClusterState, subscription: Manifest, jobs: Sequence[Manifest], *, has_failed: bool
 ) -> Diagnosis | None:
     """Return what stops the first of the Jobs that is stopped."""
     for job in jobs:
         labels = {"job-name": objects.name(job)}
-        below = pods.worst(snapshot, snapshot.pods_of(objects.namespace(job), labels))
-        below = below or pods.refused(snapshot, job)
+        below = pods.explain_worst_pod(snapshot, snapshot.pods_of(objects.namespace(job), labels))
+        below = below or pods.explain_refused_pods(snapshot, job)
         if below is None or below.readiness is Readiness.WAITING:
             continue
-        below = _of_image(job, below)
+        below = _explain_bundle_image(job, below)
         package = snapshot.packages.get(image(job), "")
         other = package and package != kinds.subscription_key(subscription).package
         whose = f"the bundle of `{package}`" if other else "the bundle"
@@ -186,9 +192,9 @@ def _worst(
     return None
 
 
-def _of_image(job: Manifest, below: Diagnosis) -> Diagnosis:
+def _explain_bundle_image(job: Manifest, below: Diagnosis) -> Diagnosis:
     """Explain a failed unpack pod, for example for an image without bundle metadata."""
-    below = images.for_catalog(below)
+    below = images.use_catalog_secrets(below)
     missing = _NO_BUNDLE.search(below.log)
     if below.cause != "container-crashes" or missing is None:
         return below
@@ -200,11 +206,13 @@ def _of_image(job: Manifest, below: Diagnosis) -> Diagnosis:
     )
 
 
-def _ended(snapshot: ClusterState, words: str, jobs: Sequence[Manifest]) -> Diagnosis:
+def _explain_ended_unpacking(
+    snapshot: ClusterState, words: str, jobs: Sequence[Manifest]
+) -> Diagnosis:
     late = "DeadlineExceeded" in words
     failed = [job for job in jobs if kinds.condition(job, "Failed") is not None]
     # The pods of a Job whose time is over are gone; their events stay for an hour.
-    pulls = [(job, found) for job in failed if (found := _pull(snapshot, job)) is not None]
+    pulls = [(job, found) for job in failed if (found := _explain_pull(snapshot, job)) is not None]
     why, hint = "", "check that the bundle's image can be pulled in the catalog's namespace"
     if pulls:
         job, (said, hint) = pulls[0]
@@ -223,13 +231,13 @@ def _ended(snapshot: ClusterState, words: str, jobs: Sequence[Manifest]) -> Diag
     )
 
 
-def _pull(snapshot: ClusterState, job: Manifest) -> tuple[str, str] | None:
+def _explain_pull(snapshot: ClusterState, job: Manifest) -> tuple[str, str] | None:
     # Names of pods are cut before the random part, so that they have 63 characters.
     prefix = objects.name(job)[:_POD_PREFIX]
-    return images.of_gone_pods(snapshot, objects.namespace(job), prefix, image(job))
+    return images.explain_deleted_pods(snapshot, objects.namespace(job), prefix, image(job))
 
 
-def _whose(snapshot: ClusterState, subscription: Manifest, job: Manifest) -> str:
+def _describe_bundle(snapshot: ClusterState, subscription: Manifest, job: Manifest) -> str:
     package = snapshot.packages.get(image(job), "")
     other = package and package != kinds.subscription_key(subscription).package
     return f"the bundle `{image(job)}`" + (f" of `{package}`" if other else "")

@@ -30,7 +30,7 @@ Order = Callable[[Sequence[ResolverEntry]], Sequence[ResolverEntry]]
 
 
 @dataclass(slots=True)
-class Collected:
+class Candidates:
     """All candidates of one resolution.
 
     `upgrades` says which CSV an entry would replace, `unmet` why a Subscription has no choice,
@@ -62,7 +62,7 @@ class Collector:
         self.inputs = inputs
         self._existing = {one.name: one for one in existing}
         self._linked = linked
-        self._sources = _in_scope(inputs, existing)
+        self._sources = _visible_catalogs(inputs, existing)
         self._channels: dict[tuple[CatalogKey, str, str], list[ResolverEntry]] = defaultdict(list)
         self._ordered: dict[tuple[CatalogKey, str, str], Sequence[ResolverEntry]] = {}
         self._twins: Counter[tuple[CatalogKey, str, str]] = Counter()
@@ -71,7 +71,7 @@ class Collector:
                 self._twins[entry.catalog, entry.channel, entry.name] += 1
                 self._channels[_channel_of(entry)].append(entry)
         self._providers: dict[tuple[EntryPredicate, CatalogKey], tuple[ResolverEntry, ...]] = {}
-        self.found = Collected()
+        self.found = Candidates()
 
     def collect_installed(self) -> None:
         """The variables of what is installed; what no Subscription names must stay."""
@@ -92,7 +92,7 @@ class Collector:
         current = (
             self._existing.get(subscription.installed_csv) if subscription.installed_csv else None
         )
-        found = self._matching(subscription, current)
+        found = self._find_matches(subscription, current)
         if isinstance(found, str):
             self.found.unmet[subscription.name] = found
             problem.prohibited.add(variable)
@@ -120,7 +120,7 @@ class Collector:
         else:
             problem.prohibited.add(variable)
 
-    def close(self) -> Collected:
+    def close(self) -> Candidates:
         """Add what holds among all bundles together."""
         apis: dict[GVK, list[int]] = defaultdict(list)
         packages: dict[str, list[int]] = defaultdict(list)
@@ -142,7 +142,7 @@ class Collector:
         """Return the number of entries with this CSV and channel name in the catalog."""
         return self._twins[entry.catalog, entry.channel, entry.name]
 
-    def _matching(
+    def _find_matches(
         self, subscription: Subscription, current: ResolverEntry | None
     ) -> list[ResolverEntry] | str:
         """Return the candidates of a Subscription, or OLM's message if there are none."""
@@ -178,7 +178,7 @@ class Collector:
         ordered: list[ResolverEntry] = []
         for channel in sorted({(not one.is_default, one.channel) for one in found}):
             of_channel = [one for one in found if one.channel == channel[1]]
-            ordered += self._sorted(of_channel, subscription.package)
+            ordered += self._sort_entries(of_channel, subscription.package)
         if current is not None:
             at = (current.name, current.version)
             ordered = [one for one in ordered if upgrades.edge(one, one.skip_range, *at)]
@@ -188,7 +188,9 @@ class Collector:
         for name in dict.fromkeys(one.name for one in ordered):
             yield from order(named[name])
 
-    def _sorted(self, entries: Sequence[ResolverEntry], package: str) -> Sequence[ResolverEntry]:
+    def _sort_entries(
+        self, entries: Sequence[ResolverEntry], package: str
+    ) -> Sequence[ResolverEntry]:
         try:
             return upgrades.order_of(entries, package, entries[0].channel)
         except BrokenChannelError as error:
@@ -208,7 +210,7 @@ class Collector:
             if one.is_deprecated:
                 problem.prohibited.add(number)
             try:
-                predicates = requirements.of_entry(one)
+                predicates = requirements.entry_requirements(one)
             except ResolutionError as error:
                 self.found.errors.append(error)
                 continue
@@ -249,16 +251,18 @@ class Collector:
             met = [one for one in source.entries if predicate.holds(one)]
             if source.key.name == resolution.EXISTING:
                 for package in sorted({one.package for one in met}):
-                    yield from self._sorted([one for one in met if one.package == package], package)
+                    yield from self._sort_entries(
+                        [one for one in met if one.package == package], package
+                    )
                 continue
             channels = {_channel_of(one): one.is_default for one in met}
             for key in sorted(channels, key=lambda key: (not channels[key], key[1], key[2])):
                 if key not in self._ordered:
-                    self._ordered[key] = self._sorted(self._channels[key], key[1])
+                    self._ordered[key] = self._sort_entries(self._channels[key], key[1])
                 yield from (one for one in self._ordered[key] if predicate.holds(one))
 
 
-def _in_scope(
+def _visible_catalogs(
     inputs: ResolverInput, existing: Sequence[ResolverEntry]
 ) -> dict[CatalogKey, CatalogEntries]:
     own = CatalogKey(resolution.EXISTING, inputs.namespace)

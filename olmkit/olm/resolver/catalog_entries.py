@@ -11,10 +11,10 @@ from olmkit.catalog.model import Bundle, Catalog
 from olmkit.olm.resolver.resolution import CatalogKey, ResolverEntry, ResolverProperty
 
 
-def of_catalog(catalog: Catalog, key: CatalogKey) -> Iterator[ResolverEntry]:
+def catalog_entries(catalog: Catalog, key: CatalogKey) -> Iterator[ResolverEntry]:
     """Yield each bundle in each of its channels; entries whose bundle is missing are left out."""
     by_bundle = {
-        id(bundle): of_bundle(bundle)
+        id(bundle): bundle_properties(bundle)
         for package in catalog.packages.values()
         for bundle in package.bundles.values()
     }
@@ -37,7 +37,7 @@ def of_catalog(catalog: Catalog, key: CatalogKey) -> Iterator[ResolverEntry]:
                 )
 
 
-def of_bundle(bundle: Bundle) -> tuple[ResolverProperty, ...]:
+def bundle_properties(bundle: Bundle) -> tuple[ResolverProperty, ...]:
     """Return the properties of a bundle; that of its package is worked out when it is missing."""
     found = [ResolverProperty(type_, value) for type_, value in bundle.properties]
     if not bundle.properties.identities:

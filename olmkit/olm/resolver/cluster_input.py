@@ -50,7 +50,7 @@ def key_of(subscription: Manifest) -> CatalogKey:
     return CatalogKey(key.catalog, key.catalog_namespace)
 
 
-def of_state(
+def build_input(
     seen: ClusterState,
     catalogs: Mapping[CatalogKey, Catalog],
     requests: Sequence[Subscription] = (),
@@ -61,10 +61,10 @@ def of_state(
         namespace=seen.namespace,
         global_namespace=global_namespace(seen, (one.catalog for one in requests)),
         sources=[
-            CatalogEntries(key=key, entries=tuple(catalog_entries.of_catalog(catalog, key)))
+            CatalogEntries(key=key, entries=tuple(catalog_entries.catalog_entries(catalog, key)))
             for key, catalog in catalogs.items()
         ],
-        installed=[_installed(one) for one in seen.own_csvs() if not kinds.is_going(one)],
+        installed=[_installed_csv(one) for one in seen.own_csvs() if not kinds.is_going(one)],
         subscriptions=(*own, *requests),
     )
 
@@ -83,7 +83,7 @@ def _subscription(one: Manifest) -> Subscription:
     )
 
 
-def _installed(csv: Manifest) -> Installed:
+def _installed_csv(csv: Manifest) -> Installed:
     spec = kinds.spec(csv)
     defined = mapping(spec.get("customresourcedefinitions"))
     found = Installed(
@@ -97,7 +97,7 @@ def _installed(csv: Manifest) -> Installed:
     note = mapping(objects.metadata(csv).get("annotations")).get(_PROPERTIES)
     if not isinstance(note, str):
         return found
-    properties, trouble = installed_entries.annotated(note)
+    properties, trouble = installed_entries.parse_annotation(note)
     return replace(found, properties=properties, trouble=trouble)
 
 

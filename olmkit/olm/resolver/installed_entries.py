@@ -20,7 +20,7 @@ from olmkit.olm.resolver.resolution import (
 _NONE = Version(0, 0, 0)
 
 
-def annotated(text: str) -> tuple[tuple[ResolverProperty, ...], str]:
+def parse_annotation(text: str) -> tuple[tuple[ResolverProperty, ...], str]:
     """Return the properties in `operatorframework.io/properties` of a CSV, or an error."""
     trouble = "failed to unmarshal properties annotation"
     try:
@@ -40,7 +40,7 @@ def annotated(text: str) -> tuple[tuple[ResolverProperty, ...], str]:
     return tuple(found), ""
 
 
-def linked(inputs: ResolverInput) -> frozenset[str]:
+def subscribed_csvs(inputs: ResolverInput) -> frozenset[str]:
     """Return the names of the CSVs that a Subscription has installed; these may be replaced."""
     return frozenset(
         subscription.installed_csv
@@ -64,7 +64,7 @@ def _entry(inputs: ResolverInput, csv: Installed) -> ResolverEntry:
         )
     listed = csv.properties
     if listed is None:
-        listed = tuple(_worked_out(inputs, csv))
+        listed = tuple(_infer_properties(inputs, csv))
     named = [one.value for one in listed if one.type == properties.PACKAGE]
     return ResolverEntry(
         catalog=CatalogKey(resolution.EXISTING, inputs.namespace),
@@ -76,7 +76,7 @@ def _entry(inputs: ResolverInput, csv: Installed) -> ResolverEntry:
     )
 
 
-def _worked_out(inputs: ResolverInput, csv: Installed) -> Iterator[ResolverProperty]:
+def _infer_properties(inputs: ResolverInput, csv: Installed) -> Iterator[ResolverProperty]:
     for api in dict.fromkeys(csv.provided):
         yield ResolverProperty(properties.GVK, api._asdict())
     for api in dict.fromkeys(csv.required):

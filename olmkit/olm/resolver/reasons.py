@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 from olmkit.catalog.graph import upgrades
 from olmkit.olm.resolver import report, solve
-from olmkit.olm.resolver.candidates import Collected
+from olmkit.olm.resolver.candidates import Candidates
 from olmkit.olm.resolver.resolution import ResolverInput, Subscription
 from olmkit.olm.resolver.solve import Failed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rejected:
+class RejectedBundle:
     """A bundle that a Subscription prefers, and why it cannot be installed."""
 
     subscription: str
@@ -25,7 +25,7 @@ class Rejected:
     facts: tuple[str, ...] = ()
 
 
-def rejected(inputs: ResolverInput) -> tuple[Rejected, ...]:
+def find_rejected(inputs: ResolverInput) -> tuple[RejectedBundle, ...]:
     """For each Subscription the bundles that are better than what it has, the best first."""
     collector = solve.collect(inputs)
     if isinstance(collector, Failed):
@@ -33,7 +33,7 @@ def rejected(inputs: ResolverInput) -> tuple[Rejected, ...]:
     return tuple(
         one
         for subscription in inputs.subscriptions
-        for one in _of_subscription(collector.found, inputs, subscription)
+        for one in _find_rejected(collector.found, inputs, subscription)
     )
 
 
@@ -61,24 +61,24 @@ def against(inputs: ResolverInput, subscription: str, csv: str) -> tuple[str, ..
         return collector.facts
     found = collector.found
     named = (one for one in found.offers.get(subscription, ()) if one.name == csv)
-    each = [report.against(found, entry) for entry in named]
+    each = [report.explain_conflict(found, entry) for entry in named]
     return each[0] if each and all(each) else ()
 
 
-def _of_subscription(
-    found: Collected, inputs: ResolverInput, subscription: Subscription
-) -> Iterator[Rejected]:
+def _find_rejected(
+    found: Candidates, inputs: ResolverInput, subscription: Subscription
+) -> Iterator[RejectedBundle]:
     name = subscription.name
     offers = found.offers.get(name, ())
     for entry in offers:
-        facts = report.against(found, entry)
+        facts = report.explain_conflict(found, entry)
         if facts:
-            reason = report.joined(facts)
-            yield Rejected(subscription=name, csv=entry.name, reason=reason, facts=facts)
+            reason = report.join_sentences(facts)
+            yield RejectedBundle(subscription=name, csv=entry.name, reason=reason, facts=facts)
     head = _head(inputs, subscription)
     if subscription.installed_csv and not offers and head not in ("", subscription.installed_csv):
         reason = f"no upgrade leads there from `{subscription.installed_csv}`"
-        yield Rejected(subscription=name, csv=head, reason=reason, facts=(reason,))
+        yield RejectedBundle(subscription=name, csv=head, reason=reason, facts=(reason,))
 
 
 def _head(inputs: ResolverInput, subscription: Subscription) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from olmkit.catalog.graph import obstacles
 from olmkit.olm.resolver import conflicts
-from olmkit.olm.resolver.candidates import Collected
+from olmkit.olm.resolver.candidates import Candidates
 from olmkit.olm.resolver.conflicts import AtMostOne, Constraint, Needs, Prohibited, Required
 from olmkit.olm.resolver.requirements import EntryPredicate, InRange, Provides
 from olmkit.olm.resolver.resolution import ResolverEntry, Subscription
@@ -19,7 +19,7 @@ from olmkit.olm.resolver.resolution import ResolverEntry, Subscription
 _MOST_NAMES = 3
 
 
-def against(found: Collected, entry: ResolverEntry) -> tuple[str, ...]:
+def explain_conflict(found: Candidates, entry: ResolverEntry) -> tuple[str, ...]:
     """Return why an entry conflicts with the mandatory entries; empty if it does not.
 
     Each sentence is a fact; together they contradict each other.
@@ -27,17 +27,17 @@ def against(found: Collected, entry: ResolverEntry) -> tuple[str, ...]:
     return _sentences(found, (found.entries[entry],))
 
 
-def unsatisfiable(found: Collected) -> tuple[str, ...]:
+def unsatisfiable(found: Candidates) -> tuple[str, ...]:
     """Return why the mandatory entries cannot be selected together; empty if they can."""
     return _sentences(found, ())
 
 
-def joined(sentences: Sequence[str]) -> str:
+def join_sentences(sentences: Sequence[str]) -> str:
     """Return the sentences as one: separated by commas, the last one by `and`."""
     return ", and ".join([", ".join(sentences[:-1]), sentences[-1]] if sentences[1:] else sentences)
 
 
-def _sentences(found: Collected, also: tuple[int, ...]) -> tuple[str, ...]:
+def _sentences(found: Candidates, also: tuple[int, ...]) -> tuple[str, ...]:
     packages = [
         AtMostOne(index, found.problem.groups[index])
         for index, label in found.groups.items()
@@ -52,7 +52,7 @@ def _sentences(found: Collected, also: tuple[int, ...]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Report:
-    found: Collected
+    found: Candidates
     core: tuple[Constraint, ...]
     also: tuple[int, ...]
 
@@ -82,7 +82,7 @@ class _Report:
                 yield from follow(variable)
         for variable in sorted(prohibited & names.keys()):
             who = "it" if variable in self.also else f"`{names[variable].name}`"
-            yield f"{who} {_obstacle(names[variable])}"
+            yield f"{who} {_describe_obstacle(names[variable])}"
         pinned = list(self._subscriptions(names))
         for one in self.core:
             if isinstance(one, AtMostOne):
@@ -98,9 +98,10 @@ class _Report:
         predicate, _ = self.found.needs[entry][one.index]
         who = "it" if self.found.entries[entry] in self.also else f"`{entry.name}`"
         listed = list(dict.fromkeys(names[candidate].name for candidate in one.candidates))
+        needs = f"{who} needs {_describe_predicate(predicate)}"
         if not listed:
-            return f"{who} needs {_needed(predicate)}, which no catalog offers"
-        return f"{who} needs {_needed(predicate)}, which only {_named(listed)} {_offers(listed)}"
+            return f"{needs}, which no catalog offers"
+        return f"{needs}, which only {_list_names(listed)} {_describe_offers(listed)}"
 
     def _group(
         self, names: dict[int, ResolverEntry], one: AtMostOne, *, is_pinned: bool
@@ -119,18 +120,18 @@ class _Report:
         if noun == "API" and len(both) > 1:
             version, _, kind = what.partition(", Kind=")
             many = "both" if len(both) == 2 else "all"
-            yield f"{_named(both)} {many} provide the API `{kind}` (`{version}`)"
+            yield f"{_list_names(both)} {many} provide the API `{kind}` (`{version}`)"
         elif noun == "package" and len(both) > 1 and not is_pinned:
-            yield f"{_named(both)} are of the package `{what}`"
+            yield f"{_list_names(both)} are of the package `{what}`"
         elif not label and len(both) > 1 and not is_pinned:
-            yield f"{_named(both)} cannot be installed together"
+            yield f"{_list_names(both)} cannot be installed together"
 
     def _subscriptions(self, names: dict[int, ResolverEntry]) -> Iterator[str]:
         for one in self.core:
             if isinstance(one, Needs) and one.variable in self.found.subscriptions:
                 subscription = self.found.subscriptions[one.variable]
                 listed = list(dict.fromkeys(names[candidate].name for candidate in one.candidates))
-                yield _pinned(subscription, listed)
+                yield _describe_pinned(subscription, listed)
             elif isinstance(one, Prohibited) and one.variable in self.found.subscriptions:
                 name = self.found.subscriptions[one.variable].name
                 unmet = self.found.unmet.get(name, "")
@@ -150,7 +151,7 @@ class _Report:
         return found
 
 
-def _pinned(subscription: Subscription, listed: Sequence[str]) -> str:
+def _describe_pinned(subscription: Subscription, listed: Sequence[str]) -> str:
     channel = (
         f" is pinned to channel `{subscription.channel}`, which" if subscription.channel else ""
     )
@@ -158,10 +159,10 @@ def _pinned(subscription: Subscription, listed: Sequence[str]) -> str:
         verb = "offers no upgrade from" if channel else " has no upgrade from"
         return f"Subscription `{subscription.name}`{channel} {verb.strip()} `{listed[0]}`"
     verb = "offers" if channel else "may have"
-    return f"Subscription `{subscription.name}`{channel} {verb} {_named(listed)}"
+    return f"Subscription `{subscription.name}`{channel} {verb} {_list_names(listed)}"
 
 
-def _needed(predicate: EntryPredicate) -> str:
+def _describe_predicate(predicate: EntryPredicate) -> str:
     match predicate:
         case Provides(api):
             return f"the API `{api.kind}` (`{'/'.join(part for part in api[:2] if part)}`)"
@@ -171,11 +172,11 @@ def _needed(predicate: EntryPredicate) -> str:
             return f"an operator {predicate}"
 
 
-def _offers(listed: Sequence[str]) -> str:
+def _describe_offers(listed: Sequence[str]) -> str:
     return "offers" if len(listed) == 1 else "offer"
 
 
-def _named(names: Iterable[str]) -> str:
+def _list_names(names: Iterable[str]) -> str:
     listed = [f"`{name}`" for name in names]
     more = len(listed) - _MOST_NAMES
     if more > 0:
@@ -183,7 +184,7 @@ def _named(names: Iterable[str]) -> str:
     return " and ".join([", ".join(listed[:-1]), listed[-1]] if listed[1:] else listed)
 
 
-def _obstacle(entry: ResolverEntry) -> str:
+def _describe_obstacle(entry: ResolverEntry) -> str:
     reason = obstacles.reason(
         apis=[str(api) for api in entry.apis],
         packages=entry.packages,

@@ -74,7 +74,7 @@ class InRange:
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
+class HasLabel:
     label: str
 
     def holds(self, entry: ResolverEntry) -> bool:
@@ -127,12 +127,12 @@ class CelRule:
         return f"with constraint: {json.dumps(self.text)} and message: {json.dumps(self.message)}"
 
 
-def of_entry(entry: ResolverEntry) -> list[EntryPredicate]:
+def entry_requirements(entry: ResolverEntry) -> list[EntryPredicate]:
     """Its requirements, in the order of its properties. Raises `ResolutionError`."""
     found = []
     for one in entry.properties:
         try:
-            found.append(_of_property(one))
+            found.append(_parse_property(one))
         except ResolutionError as error:
             who = "the installed" if entry.is_installed else "the bundle"
             fact = f"{who} `{entry.name}` has a property `{one.type}` that OLM cannot read"
@@ -140,14 +140,14 @@ def of_entry(entry: ResolverEntry) -> list[EntryPredicate]:
     return [one for one in found if one is not None]
 
 
-def _of_property(one: ResolverProperty) -> EntryPredicate | None:
+def _parse_property(one: ResolverProperty) -> EntryPredicate | None:
     match one.type:
         case properties.GVK_REQUIRED:
             return Provides(resolution.api_of(_decoded(one)))
         case properties.PACKAGE_REQUIRED:
-            return _in_range(_decoded(one), "range", "")
+            return _parse_range(_decoded(one), "range", "")
         case properties.LABEL_REQUIRED:
-            return Labelled(_decoded(one)["label"])
+            return HasLabel(_decoded(one)["label"])
         case properties.CONSTRAINT:
             return _constraint(one)
         case _:
@@ -162,13 +162,13 @@ def _decoded(one: ResolverProperty) -> Mapping[str, str]:
         raise ResolutionError("property", error.message) from None
 
 
-def _in_range(value: Mapping[str, Any], kind: str, before: str) -> InRange:
+def _parse_range(value: Mapping[str, Any], kind: str, before: str) -> InRange:
     package, text = (str(value.get(key) or "") for key in ("packageName", "versionRange"))
     try:
         wanted = VersionRange.parse(text)
     except InvalidRangeError as error:
         reason = _OF_RANGE.sub("", error.reason)
-        fact = f"the range `{texts.shortened(text)}` of package `{package}` is invalid: {reason}"
+        fact = f"the range `{texts.shorten(text)}` of package `{package}` is invalid: {reason}"
         if not text.strip():
             fact = f"the range of package `{package}` is missing"
         raise ResolutionError(kind, f"{before}{error.reason}", fact) from None
@@ -181,10 +181,10 @@ def _constraint(one: ResolverProperty) -> EntryPredicate:
         if problem.stage is constraints.ConstraintStage.PARSE:
             message = f"parse olm.constraint: {problem.message}"
             raise ResolutionError("constraint-parse", message, problem.message)
-    return _converted(found.value)
+    return _convert(found.value)
 
 
-def _converted(value: Mapping[str, Any]) -> EntryPredicate:
+def _convert(value: Mapping[str, Any]) -> EntryPredicate:
     before = "convert olm.constraint to resolver predicate: "
     message = str(value.get("failureMessage", ""))
     for key in _ORDER:
@@ -194,10 +194,10 @@ def _converted(value: Mapping[str, Any]) -> EntryPredicate:
         if key == "gvk":
             return Provides(resolution.api_of(inner))
         if key == "package":
-            return _in_range(inner, "constraint-convert", before)
+            return _parse_range(inner, "constraint-convert", before)
         if key == "cel":
             return _rule(str(inner.get("rule", "")), message, before)
-        parts = tuple(_converted(part) for part in inner.get("constraints") or ())
+        parts = tuple(_convert(part) for part in inner.get("constraints") or ())
         return Compound(key, parts)
     empty = "constraint is empty"
     raise ResolutionError("constraint-convert", f"{before}{empty}", f"the {empty}")
@@ -208,11 +208,11 @@ def _rule(text: str, message: str, before: str) -> CelRule:
         expression = cel.parse(text)
         found = checking.check(expression, _VARIABLES, _FUNCTIONS)
     except cel.CelError as error:
-        fact = f"the CEL rule `{texts.shortened(text)}` is invalid: {error.message}"
+        fact = f"the CEL rule `{texts.shorten(text)}` is invalid: {error.message}"
         raise ResolutionError("constraint-convert", f"{before}{error.message}", fact) from None
     if found != cel.BOOL:
         message = f"the rule is {found}, not bool"
-        fact = f"the CEL rule `{texts.shortened(text)}` is {found}, not bool"
+        fact = f"the CEL rule `{texts.shorten(text)}` is {found}, not bool"
         raise ResolutionError("constraint-convert", f"{before}{message}", fact)
     return CelRule(expression, text, message)
 

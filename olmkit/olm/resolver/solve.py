@@ -105,19 +105,19 @@ def collect(inputs: ResolverInput, turns: Sequence[int] | None = None) -> Collec
         entries = installed_entries.entries(inputs)
     except ResolutionError as error:
         errors.append(error)
-    collector = Collector(inputs, entries, installed_entries.linked(inputs))
+    collector = Collector(inputs, entries, installed_entries.subscribed_csvs(inputs))
     collector.collect_installed()
     if collector.found.errors:
-        return _failed(collector.found.errors)
-    errors += _troubles(inputs)
+        return _failure(collector.found.errors)
+    errors += _check_input(inputs)
     if errors:
-        return _failed(errors)
+        return _failure(errors)
     for subscription, turn in zip(
         inputs.subscriptions, turns or (0,) * len(inputs.subscriptions), strict=True
     ):
-        collector.collect(subscription, functools.partial(_turned, turn))
+        collector.collect(subscription, functools.partial(_rotate, turn))
     collector.close()
-    return _failed(collector.found.errors) if collector.found.errors else collector
+    return _failure(collector.found.errors) if collector.found.errors else collector
 
 
 def _answers(inputs: ResolverInput, turns: Sequence[int]) -> Iterator[Answer]:
@@ -136,10 +136,10 @@ def _answers(inputs: ResolverInput, turns: Sequence[int]) -> Iterator[Answer]:
         try:
             yield _result(inputs, collector, [one for one in chosen if not one.is_installed])
         except ResolutionError as error:
-            yield _failed([error])
+            yield _failure([error])
 
 
-def carried_out(inputs: ResolverInput, result: SolvedInstall) -> ResolverInput:
+def apply_result(inputs: ResolverInput, result: SolvedInstall) -> ResolverInput:
     """Return the input after a result was applied: with its CSVs, without replaced ones."""
     below = {one.name: one.replaces for one in inputs.installed}
     gone: set[str] = set()
@@ -190,7 +190,7 @@ def carried_out(inputs: ResolverInput, result: SolvedInstall) -> ResolverInput:
     return replace(inputs, installed=[*kept, *new], subscriptions=subscriptions)
 
 
-def _troubles(inputs: ResolverInput) -> Iterator[ResolutionError]:
+def _check_input(inputs: ResolverInput) -> Iterator[ResolutionError]:
     for source in inputs.sources:
         if source.trouble and source.key.namespace in inputs.scope:
             place = f"{source.key.namespace}/{source.key.name}"
@@ -198,7 +198,7 @@ def _troubles(inputs: ResolverInput) -> Iterator[ResolutionError]:
             yield ResolutionError("catalog-unavailable", text)
 
 
-def _failed(errors: Sequence[ResolutionError]) -> Failed:
+def _failure(errors: Sequence[ResolutionError]) -> Failed:
     return Failed(
         kinds=tuple(sorted({error.kind for error in errors})),
         messages=tuple(sorted({error.message for error in errors})),
@@ -233,7 +233,7 @@ def _result(
                  catalog=entry.catalog, replaces=replaces)
         )  # fmt: skip
         if not subscriptions:
-            generated.append(_generated(entry))
+            generated.append(_generate_subscription(entry))
         moves |= {
             subscription.name: entry.name
             for subscription in subscriptions
@@ -256,7 +256,7 @@ def _is_for(subscription: Subscription, entry: ResolverEntry) -> bool:
     )
 
 
-def _generated(entry: ResolverEntry) -> GeneratedSubscription:
+def _generate_subscription(entry: ResolverEntry) -> GeneratedSubscription:
     name = f"{entry.package}-{entry.channel}-{entry.catalog.name}-{entry.catalog.namespace}"
     return GeneratedSubscription(
         name=name,
@@ -276,7 +276,7 @@ def _turns(inputs: ResolverInput) -> Iterator[tuple[int, ...]]:
     return itertools.islice(itertools.product(*each), _MAX_TURNS**2)
 
 
-def _turned(turn: int, found: Sequence[ResolverEntry]) -> Sequence[ResolverEntry]:
+def _rotate(turn: int, found: Sequence[ResolverEntry]) -> Sequence[ResolverEntry]:
     orders = list(itertools.islice(itertools.permutations(found), _MAX_TURNS))
     return orders[turn % len(orders)]
 

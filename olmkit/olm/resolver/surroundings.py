@@ -36,13 +36,13 @@ class Surroundings:
         found = {package, *self._with_name.get(package, ())}
         waiting = list(found)
         while waiting:
-            new = self._near_of(waiting.pop()) - found
+            new = self._related_packages(waiting.pop()) - found
             found |= new
             waiting += new
         numbered = [one for name in found for one in self._entries.get(name, ())]
         return tuple(entry for _, entry in sorted(numbered, key=lambda one: one[0]))
 
-    def _near_of(self, package: str) -> frozenset[str]:
+    def _related_packages(self, package: str) -> frozenset[str]:
         """Return the packages that may provide what bundles of one need."""
         if package not in self._near:
             needs = {need for _, entry in self._entries.get(package, ()) for need in _needs(entry)}
@@ -67,6 +67,6 @@ class Surroundings:
 
 def _needs(entry: ResolverEntry) -> Iterator[EntryPredicate]:
     try:
-        yield from requirements.of_entry(entry)
+        yield from requirements.entry_requirements(entry)
     except ResolutionError:  # the resolution reports it
         return

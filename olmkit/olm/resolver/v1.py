@@ -53,13 +53,15 @@ def resolve(
         )
     found = _offers(catalogs, package, query)
     if not found:
-        raise InputError(f"{before}no bundles found for {_wanted(package, query, version)}")
-    top = _of_highest_priority(found)
+        raise InputError(
+            f"{before}no bundles found for {_describe_request(package, query, version)}"
+        )
+    top = _highest_priority(found)
     if len(top) > 1:
         names = " ".join(sorted(choice.catalog for _, choice in found))
         raise InputError(
-            f"{before}found bundles for {_wanted(package, query, version)} in multiple catalogs "
-            f"with the same priority [{names}]",
+            f"{before}found bundles for {_describe_request(package, query, version)} in multiple "
+            f"catalogs with the same priority [{names}]",
             hint="give one a higher priority with `--priority NAME=N`, or pass one catalog only",
         )
     require_alone(top[0].bundle)
@@ -73,10 +75,10 @@ def rivals(
 
     Raises `InputError` for a catalog that cannot be read.
     """
-    return _of_highest_priority(_offers(catalogs, package, query))
+    return _highest_priority(_offers(catalogs, package, query))
 
 
-def _of_highest_priority(found: list[tuple[int, ChosenBundle]]) -> tuple[ChosenBundle, ...]:
+def _highest_priority(found: list[tuple[int, ChosenBundle]]) -> tuple[ChosenBundle, ...]:
     best = max((priority for priority, _ in found), default=0)
     return tuple(choice for priority, choice in found if priority == best)
 
@@ -99,7 +101,7 @@ def _offers(
     return sound or found
 
 
-def _wanted(package: str, query: UpgradeQuery, version: str) -> str:
+def _describe_request(package: str, query: UpgradeQuery, version: str) -> str:
     words = f'package "{package}"'
     if version:
         words += f' matching version "{version}"'

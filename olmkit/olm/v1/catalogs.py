@@ -24,12 +24,12 @@ _LOWEST = -(2**31)
 _TRIED = {"Retrying": Readiness.STUCK, "Blocked": Readiness.BLOCKED}
 
 
-def of_catalog(catalog: Manifest) -> Diagnosis | None:
+def explain_catalog(catalog: Manifest) -> Diagnosis | None:
     """Return why OLM does not read a ClusterCatalog; None if it is served and not switched off."""
     name = objects.name(catalog)
     progressing = kinds.any_condition(catalog, "Progressing")
     link = explanation.link(catalog, text(progressing.get("reason")) or "new")
-    if is_switched_off(catalog):
+    if is_disabled(catalog):
         return Diagnosis(
             cause="catalog-switched-off",
             message=f"the catalog `{name}` is switched off",
@@ -58,7 +58,7 @@ def image(catalog: Manifest) -> str:
     return text(_image(catalog).get("ref"))
 
 
-def outdated(catalog: Manifest, digest: str) -> Diagnosis | None:
+def explain_outdated_image(catalog: Manifest, digest: str) -> Diagnosis | None:
     """Explain why a ClusterCatalog does not serve `digest`, its current image.
 
     None when it serves that image, or when the digest is not known. catalogd reads an image when
@@ -118,7 +118,7 @@ def _image(catalog: Manifest) -> Mapping[str, Any]:
     return mapping(mapping(kinds.spec(catalog).get("source")).get("image"))
 
 
-def is_switched_off(catalog: Manifest) -> bool:
+def is_disabled(catalog: Manifest) -> bool:
     """Return whether OLM leaves the catalog out, since its `availabilityMode` says so."""
     return kinds.spec(catalog).get("availabilityMode") == "Unavailable"
 
@@ -141,22 +141,24 @@ def labels(catalog: Manifest) -> Mapping[str, str]:
     return {**objects.labels_of(catalog), CATALOG_NAME_LABEL: objects.name(catalog)}
 
 
-def read_by(catalogs: Iterable[Manifest], request: Mapping[str, Any]) -> Sequence[Manifest]:
+def selected_catalogs(
+    catalogs: Iterable[Manifest], request: Mapping[str, Any]
+) -> Sequence[Manifest]:
     """Return the catalogs that a ClusterExtension with this request reads, also those not served.
 
     An absent selector and an empty one select all catalogs.
     """
     selector = mapping(request.get("selector"))
-    return [one for one in catalogs if not is_switched_off(one) and _selects(selector, labels(one))]
+    return [one for one in catalogs if not is_disabled(one) and _selects(selector, labels(one))]
 
 
-def switched_off(catalogs: Iterable[Manifest], request: Mapping[str, Any]) -> Sequence[Manifest]:
+def find_disabled(catalogs: Iterable[Manifest], request: Mapping[str, Any]) -> Sequence[Manifest]:
     """Return the catalogs that the request selects, and OLM leaves out."""
     selector = mapping(request.get("selector"))
-    return [one for one in catalogs if is_switched_off(one) and _selects(selector, labels(one))]
+    return [one for one in catalogs if is_disabled(one) and _selects(selector, labels(one))]
 
 
-def switching_on(off: Sequence[Manifest]) -> str:
+def enable_command(off: Sequence[Manifest]) -> str:
     """Return a hint that unavailable catalogs may have what the others do not offer."""
     names = ", ".join(f"`{objects.name(one)}`" for one in off)
     if len(off) == 1:

@@ -24,7 +24,7 @@ def is_enforced(extension: Manifest) -> bool:
 
 def check(old: Manifest, new: Manifest, *, enforced: bool = True) -> tuple[str, ...]:
     """Notes on a new CRD. Raises `InputError` when OLM v1 refuses it."""
-    found = [one.message for one in crds.refused_by_v1(old, new)]
+    found = [one.message for one in crds.find_refused_by_v1(old, new)]
     if not found:
         return ()
     name = objects.name(new)

@@ -18,8 +18,8 @@ from olmkit.olm.explain import explanation
 from olmkit.olm.explain.explanation import ChainLink, Diagnosis, Explanation, Readiness
 from olmkit.olm.explain.workloads import pods
 from olmkit.olm.v1 import messages
-from olmkit.olm.v1.extension import installed, request_of
-from olmkit.olm.v1.state import CONTROLLERS, ExtensionState, owned
+from olmkit.olm.v1.extension import installed_bundle, request_of
+from olmkit.olm.v1.state import CONTROLLERS, ExtensionState, owned_deployments
 
 _FAILS = ("Retrying", "Blocked", "InvalidConfiguration", "ProgressDeadlineExceeded")
 
@@ -35,11 +35,11 @@ def explain(state: ExtensionState, *, target: str = "") -> Explanation:
             hint=f"install it: `olmkit install {state.name} --olm v1`",
         )
     top = explanation.link(extension, _state(extension))
-    finding = _finding(state, extension, target)
+    finding = _explain(state, extension, target)
     if finding is not None:
         return finding.below(top)
-    name, _ = installed(extension)
-    links = tuple(_available(one) for one in owned(state.here.deployments, extension))
+    name, _ = installed_bundle(extension)
+    links = tuple(_available(one) for one in owned_deployments(state.here.deployments, extension))
     return Explanation(
         readiness=Readiness.READY,
         cause="healthy",
@@ -49,13 +49,13 @@ def explain(state: ExtensionState, *, target: str = "") -> Explanation:
     )
 
 
-def _finding(state: ExtensionState, extension: Manifest, target: str) -> Diagnosis | None:
+def _explain(state: ExtensionState, extension: Manifest, target: str) -> Diagnosis | None:
     """Return why it is not ready; None if it is."""
     if objects.metadata(extension).get("deletionTimestamp"):
-        return _of_controllers(state.system, CONTROLLERS) or _of_deletion(extension)
+        return _explain_controllers(state.system, CONTROLLERS) or _explain_deletion(extension)
     progressing = kinds.any_condition(extension, "Progressing")
     if _is_outdated(extension, progressing):
-        return _of_controllers(state.system, CONTROLLERS) or Diagnosis(
+        return _explain_controllers(state.system, CONTROLLERS) or Diagnosis(
             cause="waiting",
             message="OLM has not yet processed the ClusterExtension",
             readiness=Readiness.WAITING,
@@ -63,11 +63,11 @@ def _finding(state: ExtensionState, extension: Manifest, target: str) -> Diagnos
     reason, message = text(progressing.get("reason")), text(progressing.get("message"))
     if reason in _FAILS:
         readiness = Readiness.STUCK if reason == "Retrying" else Readiness.BLOCKED
-        found = messages.of_message(state, extension, message, readiness)
+        found = messages.explain_message(state, extension, message, readiness)
         # The message is an old one when the controller does not run.
         first = 0 if found.cause == "catalog-not-ready" else 1
-        return _of_controllers(state.system, CONTROLLERS[first:]) or found
-    name, _ = installed(extension)
+        return _explain_controllers(state.system, CONTROLLERS[first:]) or found
+    name, _ = installed_bundle(extension)
     is_installed = kinds.condition(extension, "Installed") is not None and bool(name)
     if reason != "Succeeded" or not is_installed:
         return Diagnosis(
@@ -81,24 +81,24 @@ def _finding(state: ExtensionState, extension: Manifest, target: str) -> Diagnos
             message=f"OLM has installed `{name}` and not yet `{target}`",
             readiness=Readiness.WAITING,
         )
-    return of_deployments(state, extension)
+    return explain_deployments(state, extension)
 
 
-def of_deployments(state: ExtensionState, extension: Manifest) -> Diagnosis | None:
+def explain_deployments(state: ExtensionState, extension: Manifest) -> Diagnosis | None:
     """Return why the first of its Deployments that is not available is not; None if all are."""
-    for deployment in owned(state.here.deployments, extension):
-        finding = pods.of_deployment(state.here, objects.name(deployment))
+    for deployment in owned_deployments(state.here.deployments, extension):
+        finding = pods.explain_deployment(state.here, objects.name(deployment))
         if finding is not None:
             return finding
     return None
 
 
-def _of_controllers(system: ClusterState, names: Iterable[str]) -> Diagnosis | None:
+def _explain_controllers(system: ClusterState, names: Iterable[str]) -> Diagnosis | None:
     """Return why OLM v1 itself does not run; None if it does, or nothing is known of it."""
     for name in names:
         if system.deployment(name) is None:
             continue
-        ailing = pods.of_deployment(system, name)
+        ailing = pods.explain_deployment(system, name)
         if ailing is not None:
             return replace(
                 ailing,
@@ -113,16 +113,16 @@ def _of_controllers(system: ClusterState, names: Iterable[str]) -> Diagnosis | N
                 cause="controller-not-running",
                 message=f"OLM v1 does not run: the Deployment `{name}` is scaled to 0",
                 hint=f"run `kubectl scale deployment {name} -n {system.namespace} --replicas=1`",
-                links=(explanation.link(_deployment(system, name), "0 pods"),),
+                links=(explanation.link(_find_deployment(system, name), "0 pods"),),
             )
     return None
 
 
-def _deployment(system: ClusterState, name: str) -> Manifest:
+def _find_deployment(system: ClusterState, name: str) -> Manifest:
     return system.deployment(name) or {}
 
 
-def _of_deletion(extension: Manifest) -> Diagnosis:
+def _explain_deletion(extension: Manifest) -> Diagnosis:
     finalizers = ", ".join(
         f"`{text(one)}`" for one in sequence(objects.metadata(extension).get("finalizers"))
     )
@@ -142,7 +142,7 @@ def _is_outdated(extension: Manifest, progressing: Mapping[str, Any]) -> bool:
 
 
 def _state(extension: Manifest) -> str:
-    name, _ = installed(extension)
+    name, _ = installed_bundle(extension)
     package = text(request_of(extension).get("packageName"))
     parts = [f"installed {name}" if name else "nothing installed"]
     if package != objects.name(extension):

@@ -80,7 +80,7 @@ def cluster_extension(request: ExtensionRequest) -> Manifest:
     }
 
 
-def wants_service_account(crd: Manifest) -> bool:
+def requires_service_account(crd: Manifest) -> bool:
     """Return whether the CRD of ClusterExtensions requires a service account (before 1.11)."""
     for version in sequence(kinds.spec(crd).get("versions")):
         schema = mapping(mapping(mapping(version).get("schema")).get("openAPIV3Schema"))
@@ -101,7 +101,7 @@ def catalog_name(asked: Mapping[str, Any]) -> str:
     return text(labels.get(CATALOG_NAME_LABEL))
 
 
-def installed(extension: Manifest) -> tuple[str, str]:
+def installed_bundle(extension: Manifest) -> tuple[str, str]:
     """Name and version of the bundle that is installed; empty when there is none."""
     bundle = mapping(mapping(kinds.status(extension).get("install")).get("bundle"))
     return text(bundle.get("name")), text(bundle.get("version"))

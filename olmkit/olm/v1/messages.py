@@ -16,7 +16,7 @@ from olmkit.olm import kinds
 from olmkit.olm.explain import explanation
 from olmkit.olm.explain.explanation import Diagnosis, FaultOrigin, Readiness
 from olmkit.olm.v1 import catalogs
-from olmkit.olm.v1.extension import catalog_name, installed, request_of
+from olmkit.olm.v1.extension import catalog_name, installed_bundle, request_of
 from olmkit.olm.v1.state import OWNER_LABEL, ExtensionState
 
 Part = Mapping[str, str]
@@ -40,7 +40,7 @@ class Failure:
         return text(request_of(self.extension).get("packageName"))
 
 
-def of_message(
+def explain_message(
     state: ExtensionState, extension: Manifest, message: str, readiness: Readiness
 ) -> Diagnosis:
     """Return the explanation of a message, or an unknown message itself."""
@@ -65,7 +65,7 @@ def of_message(
     return replace(finding, links=(link,))
 
 
-def _account(failure: Failure, _: Part) -> Diagnosis:
+def _explain_service_account(failure: Failure, _: Part) -> Diagnosis:
     account = text(mapping(kinds.spec(failure.extension).get("serviceAccount")).get("name"))
     place = failure.state.namespace
     if not failure.state.has_namespace:
@@ -79,17 +79,17 @@ def _account(failure: Failure, _: Part) -> Diagnosis:
         cause="service-account",
         message=f"the service account `{account}` does not exist in namespace `{place}`",
         hint=f"run `kubectl create serviceaccount {account} -n {place}`, then apply the roles that "
-        f"{_printing(failure)}",
+        f"{_print_manifests_command(failure)}",
         readiness=failure.readiness,
     )
 
 
-def _not_served(failure: Failure, part: Part) -> Diagnosis:
+def _explain_not_served(failure: Failure, part: Part) -> Diagnosis:
     for catalog in failure.state.catalogs:
         if objects.name(catalog) == part["catalog"]:
-            finding = catalogs.of_catalog(catalog)
+            finding = catalogs.explain_catalog(catalog)
             if finding is not None:
-                return _blocking(failure, finding)
+                return _explain_blocking_catalog(failure, finding)
     return Diagnosis(
         cause="catalog-not-ready",
         message=f"the catalog `{part['catalog']}` cannot be read: "
@@ -100,7 +100,7 @@ def _not_served(failure: Failure, part: Part) -> Diagnosis:
     )
 
 
-def _blocking(failure: Failure, finding: Diagnosis) -> Diagnosis:
+def _explain_blocking_catalog(failure: Failure, finding: Diagnosis) -> Diagnosis:
     """Return the trouble of a catalog that OLM reads for this ClusterExtension."""
     if catalog_name(request_of(failure.extension)):
         return finding
@@ -113,19 +113,21 @@ def _blocking(failure: Failure, finding: Diagnosis) -> Diagnosis:
     )
 
 
-def _none(failure: Failure, part: Part) -> Diagnosis:
+def _explain_no_bundle(failure: Failure, part: Part) -> Diagnosis:
     rest, package = part["rest"].strip(), failure.package
-    read = catalogs.read_by(failure.state.catalogs, request_of(failure.extension))
+    read = catalogs.selected_catalogs(failure.state.catalogs, request_of(failure.extension))
     if failure.state.are_catalogs_known and not read:
-        return _no_catalog(failure)
-    ailing = next((one for one in map(catalogs.of_catalog, read) if one is not None), None)
+        return _explain_no_catalog(failure)
+    ailing = next((one for one in map(catalogs.explain_catalog, read) if one is not None), None)
     if ailing is not None:
         return ailing
     before = part["before"]
     if not failure.state.are_catalogs_known:
-        return _unlisted(failure, f"from version {before} {rest}".strip() if before else rest)
-    off = catalogs.switched_off(failure.state.catalogs, request_of(failure.extension))
-    on = catalogs.switching_on(off) if off else ""
+        return _explain_unlisted_catalogs(
+            failure, f"from version {before} {rest}".strip() if before else rest
+        )
+    off = catalogs.find_disabled(failure.state.catalogs, request_of(failure.extension))
+    on = catalogs.enable_command(off) if off else ""
     if before:
         return Diagnosis(
             cause="no-way",
@@ -142,11 +144,11 @@ def _none(failure: Failure, part: Part) -> Diagnosis:
     )
 
 
-def _no_catalog(failure: Failure) -> Diagnosis:
+def _explain_no_catalog(failure: Failure) -> Diagnosis:
     """Return the selector matches no catalog, or those that it matches are switched off."""
     request = request_of(failure.extension)
-    for catalog in catalogs.switched_off(failure.state.catalogs, request):
-        finding = catalogs.of_catalog(catalog)
+    for catalog in catalogs.find_disabled(failure.state.catalogs, request):
+        finding = catalogs.explain_catalog(catalog)
         if finding is not None:
             return finding
     named = catalog_name(request)
@@ -167,7 +169,7 @@ def _no_catalog(failure: Failure) -> Diagnosis:
     )
 
 
-def _unlisted(failure: Failure, rest: str) -> Diagnosis:
+def _explain_unlisted_catalogs(failure: Failure, rest: str) -> Diagnosis:
     """Explain that the reason is unknown, since the user may not list catalogs."""
     wanted = f"`{failure.package}` {rest}".rstrip()
     return Diagnosis(
@@ -203,7 +205,7 @@ def _path_hint(failure: Failure, read: Iterable[Manifest], before: str) -> str:
     )
 
 
-def _ambiguous(failure: Failure, part: Part) -> Diagnosis:
+def _explain_ambiguous_package(failure: Failure, part: Part) -> Diagnosis:
     names = part["names"].split()
     listed = ", ".join(f"`{name}`" for name in names)
     return Diagnosis(
@@ -215,7 +217,7 @@ def _ambiguous(failure: Failure, part: Part) -> Diagnosis:
     )
 
 
-def _dependency(_: Failure, part: Part) -> Diagnosis:
+def _explain_dependency(_: Failure, part: Part) -> Diagnosis:
     return Diagnosis(
         cause="dependencies-not-supported",
         message=f"`{part['bundle']}` needs other operators (`{part['type']}`), and OLM v1 "
@@ -225,62 +227,62 @@ def _dependency(_: Failure, part: Part) -> Diagnosis:
     )
 
 
-def _modes(failure: Failure, part: Part) -> Diagnosis:
+def _explain_install_modes(failure: Failure, part: Part) -> Diagnosis:
     modes = ", ".join(f"`{mode}`" for mode in part["modes"].split()) or "none"
     return Diagnosis(
         cause="install-mode-not-supported",
         message=f"OLM v1 installs only bundles that support `AllNamespaces`, and the bundle "
         f"supports {modes}",
-        hint=_before_hint(failure, "install it with OLM v0"),
+        hint=_add_rollback_hint(failure, "install it with OLM v0"),
         readiness=Readiness.BLOCKED,
     )
 
 
-def _webhooks(failure: Failure, _: Part) -> Diagnosis:
+def _explain_webhooks(failure: Failure, _: Part) -> Diagnosis:
     return Diagnosis(
         cause="webhooks-not-supported",
         message="this release of OLM v1 does not install bundles with webhooks",
-        hint=_before_hint(failure, "install it with OLM v0, or upgrade OLM v1"),
+        hint=_add_rollback_hint(failure, "install it with OLM v0, or upgrade OLM v1"),
         readiness=Readiness.BLOCKED,
     )
 
 
-def _api_services(failure: Failure, _: Part) -> Diagnosis:
+def _explain_api_services(failure: Failure, _: Part) -> Diagnosis:
     return Diagnosis(
         cause="api-services-not-supported",
         message="OLM v1 does not install bundles that contain APIServices",
-        hint=_before_hint(failure, "install it with OLM v0"),
+        hint=_add_rollback_hint(failure, "install it with OLM v0"),
         readiness=Readiness.BLOCKED,
     )
 
 
-def _kind(failure: Failure, part: Part) -> Diagnosis:
+def _explain_kind(failure: Failure, part: Part) -> Diagnosis:
     return Diagnosis(
         cause="kind-not-supported",
         message=f"OLM does not install objects of kind `{part['kind']}`, such as `{part['name']}`",
-        hint=_before_hint(failure, "remove the object from the bundle"),
+        hint=_add_rollback_hint(failure, "remove the object from the bundle"),
         readiness=Readiness.BLOCKED,
     )
 
 
-def _before_hint(failure: Failure, hint: str) -> str:
+def _add_rollback_hint(failure: Failure, hint: str) -> str:
     """Return the hint; after an upgrade, also how to return to what is installed."""
-    _, version = installed(failure.extension)
+    _, version = installed_bundle(failure.extension)
     if not version:
         return hint
     back = f"`olmkit upgrade {failure.name} --olm v1 --to {version}`"
     return f"{hint}; {back} returns to the installed version"
 
 
-def _crd(failure: Failure, part: Part) -> Diagnosis:
-    breaks = tuple(_breaks(part["rest"]))
+def _explain_crd(failure: Failure, part: Part) -> Diagnosis:
+    breaks = tuple(_list_breaking_changes(part["rest"]))
     more = f", and {len(breaks) - 1} more" if len(breaks) > 1 else ""
     first = breaks[0] if breaks else explanation.first_line(part["rest"])
     return Diagnosis(
         cause="crd-upgrade-unsafe",
         message=f"the new CustomResourceDefinition `{part['crd']}` would break objects: "
         f"{first}{more}",
-        hint=_before_hint(
+        hint=_add_rollback_hint(
             failure,
             "publish a version that only adds optional fields; "
             "`spec.install.preflight.crdUpgradeSafety.enforcement: None` turns the check off",
@@ -290,7 +292,7 @@ def _crd(failure: Failure, part: Part) -> Diagnosis:
     )
 
 
-def _breaks(rest: str) -> Iterable[str]:
+def _list_breaking_changes(rest: str) -> Iterable[str]:
     """Yield each change that the check refuses, with the version and the field that it is in."""
     for line in rest.split("\n"):
         plain = _CHECKED.sub("", line).strip()
@@ -298,7 +300,7 @@ def _breaks(rest: str) -> Iterable[str]:
             yield plain
 
 
-def _range(_: Failure, part: Part) -> Diagnosis:
+def _explain_range(_: Failure, part: Part) -> Diagnosis:
     return Diagnosis(
         cause="bad-range",
         message=f"`{part['range']}` is not a version range",
@@ -307,7 +309,7 @@ def _range(_: Failure, part: Part) -> Diagnosis:
     )
 
 
-def _collision(failure: Failure, part: Part) -> Diagnosis:
+def _explain_collision(failure: Failure, part: Part) -> Diagnosis:
     kind, name = part["kind"], part["name"]
     owner = failure.state.named(kind, name)
     by = objects.labels_of(owner).get(OWNER_LABEL, "") if owner is not None else ""
@@ -330,7 +332,7 @@ def _collision(failure: Failure, part: Part) -> Diagnosis:
     )
 
 
-def _escalation(failure: Failure, part: Part) -> Diagnosis:
+def _explain_escalation(failure: Failure, part: Part) -> Diagnosis:
     """Explain which rules the service account may not grant."""
     missing = tuple(_rules(part["rest"]))
     counted = f"{len(missing)} permissions" if len(missing) != 1 else "1 permission"
@@ -361,7 +363,7 @@ def _rules(rest: str) -> Iterable[str]:
         yield f"{', '.join(values.get('Verbs', []))}: {', '.join(what)}{suffix}"
 
 
-def _forbidden(failure: Failure, part: Part) -> Diagnosis:
+def _explain_forbidden(failure: Failure, part: Part) -> Diagnosis:
     account = part["account"].removeprefix("system:serviceaccount:").replace(":", "/")
     return Diagnosis(
         cause="service-account-forbidden",
@@ -372,15 +374,15 @@ def _forbidden(failure: Failure, part: Part) -> Diagnosis:
 
 
 def _permissions_hint(failure: Failure) -> str:
-    return f"apply the roles that {_printing(failure)}"
+    return f"apply the roles that {_print_manifests_command(failure)}"
 
 
-def _printing(failure: Failure) -> str:
+def _print_manifests_command(failure: Failure) -> str:
     """Return the command that prints manifests with the missing permissions."""
     return f"`olmkit upgrade {failure.name} --olm v1 --dry-run` prints"
 
 
-def _pull(failure: Failure, part: Part) -> Diagnosis:
+def _explain_pull(failure: Failure, part: Part) -> Diagnosis:
     reason = explanation.first_line(part["rest"])
     return Diagnosis(
         cause="bundle-cannot-be-unpacked",
@@ -406,14 +408,17 @@ EXISTS = re.compile(
 )
 _BEFORE = r'(?:error upgrading from currently installed version "(?P<before>[^"]*)": )?'
 _FORMS: tuple[tuple[re.Pattern[str], Callable[[Failure, Part], Diagnosis]], ...] = (
-    (re.compile(r"due to missing ServiceAccount|service account \"[^\"]*\" not found"), _account),
+    (
+        re.compile(r"due to missing ServiceAccount|service account \"[^\"]*\" not found"),
+        _explain_service_account,
+    ),
     (
         re.compile(
             r'error walking catalogs: error getting package "[^"]*" from catalog '
             r'"(?P<catalog>[^"]*)": (?P<rest>.*)',
             re.DOTALL,
         ),
-        _not_served,
+        _explain_not_served,
     ),
     (
         re.compile(
@@ -421,46 +426,55 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Failure, Part], Diagnosis]], ...]
             r"\[(?P<names>[^\]]*)\]",
             re.DOTALL,
         ),
-        _ambiguous,
+        _explain_ambiguous_package,
     ),
-    (re.compile(_BEFORE + r'no bundles found for package "[^"]*"(?P<rest>[^;\n]*)'), _none),
+    (
+        re.compile(_BEFORE + r'no bundles found for package "[^"]*"(?P<rest>[^;\n]*)'),
+        _explain_no_bundle,
+    ),
     (
         re.compile(
             r'bundle "(?P<bundle>[^"]*)" has a dependency declared via property "(?P<type>[^"]*)"'
         ),
-        _dependency,
+        _explain_dependency,
     ),
-    (re.compile(r"supported install modes \[(?P<modes>[^\]]*)\] do not support"), _modes),
-    (re.compile(r"webhookDefinitions are not supported"), _webhooks),
-    (re.compile(r"(?i)apiServiceDefini?tions are not supported"), _api_services),
+    (
+        re.compile(r"supported install modes \[(?P<modes>[^\]]*)\] do not support"),
+        _explain_install_modes,
+    ),
+    (re.compile(r"webhookDefinitions are not supported"), _explain_webhooks),
+    (re.compile(r"(?i)apiServiceDefini?tions are not supported"), _explain_api_services),
     (
         re.compile(
             r"bundle contains unsupported resource: Name: (?P<name>.*?), Kind: (?P<kind>\w+)"
         ),
-        _kind,
+        _explain_kind,
     ),
-    (re.compile(r'desired version range "(?P<range>[^"]*)" is invalid'), _range),
+    (re.compile(r'desired version range "(?P<range>[^"]*)" is invalid'), _explain_range),
     (
         re.compile(
             r"(?:CustomResourceDefinition|CRD) \"?(?P<crd>[a-z0-9.-]+)\"? failed (?:upgrade safety "
             r"validation\. )?(?P<rest>.*)",
             re.DOTALL,
         ),
-        _crd,
+        _explain_crd,
     ),
-    (re.compile(EXISTS.pattern + " and cannot be managed"), _collision),
+    (re.compile(EXISTS.pattern + " and cannot be managed"), _explain_collision),
     (
         re.compile(
             r"attempting to grant RBAC permissions not currently held:(?P<rest>.*)", re.DOTALL
         ),
-        _escalation,
+        _explain_escalation,
     ),
-    (re.compile(r'is forbidden: User "(?P<account>[^"]*)" cannot (?P<rest>.*)'), _forbidden),
+    (
+        re.compile(r'is forbidden: User "(?P<account>[^"]*)" cannot (?P<rest>.*)'),
+        _explain_forbidden,
+    ),
     (
         re.compile(
             r"(?:error creating image source|error copying image|pulling image)"
             r"[^:]*: (?P<rest>.*)"
         ),
-        _pull,
+        _explain_pull,
     ),
 )

@@ -58,7 +58,7 @@ class _Created:
     namespaced: bool
 
 
-def needed(
+def required_permissions(
     manifests: Iterable[Manifest], *, extension: str, release: Version | None = None
 ) -> ExtensionPermissions:
     """Return the permissions that a bundle needs; `release` is that of OLM v1, if known."""
@@ -66,12 +66,14 @@ def needed(
     cluster: list[Rule] = []
     local: list[Rule] = []
     is_later = release is None or release >= _LATER
-    for kind in _by_kind(_created(found, is_later=is_later)):
+    for kind in _group_by_kind(_created_objects(found, is_later=is_later)):
         _add_kind(kind, cluster, local)
-    local += [_known(rule) for one in found if objects.kind(one) == "Role" for rule in _rules(one)]
+    local += [
+        _known_fields(rule) for one in found if objects.kind(one) == "Role" for rule in _rules(one)
+    ]
     # The admission plug-in OwnerReferencesPermissionEnforcement, where it is enabled.
     cluster.append(_rule(GROUP, "clusterextensions/finalizers", ["update"], [extension]))
-    granted = _distinct(_granted(found, is_later=is_later))
+    granted = _distinct(_granted_rules(found, is_later=is_later))
     return ExtensionPermissions(cluster=_distinct(cluster), local=_distinct(local), granted=granted)
 
 
@@ -88,25 +90,31 @@ def account_objects(
     own = {"name": account, "namespace": namespace}
     subjects = [{"kind": "ServiceAccount", **own}]
 
-    def made(kind: str, place: Mapping[str, str], **fields: Any) -> Manifest:
+    def create_object(kind: str, place: Mapping[str, str], **fields: Any) -> Manifest:
         api = "v1" if kind == "ServiceAccount" else f"{RBAC}/v1"
         metadata = {**place, "labels": labels}
         return {"apiVersion": api, "kind": kind, "metadata": metadata, **fields}
 
-    def bound(kind: str, place: Mapping[str, str]) -> Manifest:
+    def create_binding(kind: str, place: Mapping[str, str]) -> Manifest:
         role = {"apiGroup": RBAC, "kind": kind, "name": place["name"]}
-        return made(f"{kind}Binding", place, roleRef=role, subjects=subjects)
+        return create_object(f"{kind}Binding", place, roleRef=role, subjects=subjects)
 
-    found = [made("ServiceAccount", own)]
+    found = [create_object("ServiceAccount", own)]
     rules = [*needs.cluster, *needs.granted]
     if rules:
-        found += [made("ClusterRole", wide, rules=rules), bound("ClusterRole", wide)]
+        found += [
+            create_object("ClusterRole", wide, rules=rules),
+            create_binding("ClusterRole", wide),
+        ]
     if needs.local:
-        found += [made("Role", near, rules=list(needs.local)), bound("Role", near)]
+        found += [
+            create_object("Role", near, rules=list(needs.local)),
+            create_binding("Role", near),
+        ]
     return tuple(found)
 
 
-def described(rule: Mapping[str, Any], namespace: str = "") -> str:
+def describe_rule(rule: Mapping[str, Any], namespace: str = "") -> str:
     """Return a rule in one line."""
     groups = sequence(rule.get("apiGroups")) or [""]
     resources = [
@@ -121,7 +129,7 @@ def described(rule: Mapping[str, Any], namespace: str = "") -> str:
     return f"{', '.join(sequence(rule.get('verbs')))}: {what}{suffix}{place}"
 
 
-def _created(manifests: list[Manifest], *, is_later: bool) -> Iterator[_Created]:
+def _created_objects(manifests: list[Manifest], *, is_later: bool) -> Iterator[_Created]:
     """Yield the objects that OLM makes of a bundle; without a name where that is not known."""
     for csv in manifests:
         if objects.kind(csv) != kinds.CSV[1]:
@@ -149,7 +157,7 @@ def _created(manifests: list[Manifest], *, is_later: bool) -> Iterator[_Created]
         )
 
 
-def _by_kind(created: Iterable[_Created]) -> Iterator[list[_Created]]:
+def _group_by_kind(created: Iterable[_Created]) -> Iterator[list[_Created]]:
     found: dict[tuple[str, str], list[_Created]] = {}
     for one in created:
         found.setdefault((one.group, one.resource), []).append(one)
@@ -171,20 +179,20 @@ def _add_kind(created: list[_Created], cluster: list[Rule], local: list[Rule]) -
     place.append(_rule(first.group, first.resource, [*_NAMED_VERBS], named))
 
 
-def _granted(manifests: list[Manifest], *, is_later: bool) -> Iterator[Rule]:
+def _granted_rules(manifests: list[Manifest], *, is_later: bool) -> Iterator[Rule]:
     """Yield the bundle's permissions in the cluster: OLM v1 installs for all namespaces."""
     for one in manifests:
         if objects.kind(one) == kinds.CSV[1]:
             install = _install(one)
             for permission in _permissions(install):
-                yield from (_known(rule) for rule in _rules_of(permission))
+                yield from (_known_fields(rule) for rule in _rules_of(permission))
             if is_later and sequence(install.get("permissions")):
                 yield _rule("", "namespaces", ["get", "list", "watch"])
         elif objects.kind(one) == "ClusterRole":
-            yield from (_known(rule) for rule in _rules(one))
+            yield from (_known_fields(rule) for rule in _rules(one))
 
 
-def _known(rule: Mapping[str, Any]) -> Rule:
+def _known_fields(rule: Mapping[str, Any]) -> Rule:
     """Return the rule without unknown fields, which the API server would reject.
 
     Go's reader of bundles does not distinguish upper and lower case.

@@ -61,7 +61,7 @@ class ExtensionState:
         return None
 
 
-def chosen(extensions: Iterable[Manifest], name: str) -> Manifest | None:
+def choose_extension(extensions: Iterable[Manifest], name: str) -> Manifest | None:
     """Return the ClusterExtension with this name, else the one for this package.
 
     Raises `InputError` when several request the package.
@@ -80,21 +80,21 @@ def chosen(extensions: Iterable[Manifest], name: str) -> Manifest | None:
     return found[0] if found else None
 
 
-def owned(deployments: Iterable[Manifest], extension: Manifest) -> Objects:
+def owned_deployments(deployments: Iterable[Manifest], extension: Manifest) -> Objects:
     """Return the Deployments that OLM created for the ClusterExtension."""
     name = objects.name(extension)
     return tuple(one for one in deployments if objects.labels_of(one).get(OWNER_LABEL) == name)
 
 
-def of_objects(found: Iterable[Manifest], name: str) -> ExtensionState:
+def from_objects(found: Iterable[Manifest], name: str) -> ExtensionState:
     """Return the state that a file of objects holds, such as `objects_of` has written.
 
     Raises `InputError` when several ClusterExtensions request the package `name`.
     """
     listed = list(found)
-    extension = chosen((one for one in listed if _is(one, "ClusterExtension")), name)
+    extension = choose_extension((one for one in listed if _is(one, "ClusterExtension")), name)
     place = text(kinds.spec(extension).get("namespace"))
-    here = snapshots.of_objects(listed, place)
+    here = snapshots.from_objects(listed, place)
     controllers = [one for one in listed if objects.name(one) in CONTROLLERS]
     home = next((objects.namespace(one) for one in controllers), "")
     looked_at = (extension, *here.deployments, *here.pods, *here.events)
@@ -104,7 +104,7 @@ def of_objects(found: Iterable[Manifest], name: str) -> ExtensionState:
         catalogs=tuple(one for one in listed if _is(one, "ClusterCatalog")),
         are_catalogs_known=snapshots.listable(listed, CLUSTER_CATALOG) is None,
         here=here,
-        system=snapshots.of_objects(listed, home) if home else ClusterState(namespace=""),
+        system=snapshots.from_objects(listed, home) if home else ClusterState(namespace=""),
         around=tuple(one for one in listed if one not in looked_at),
     )
 
@@ -113,7 +113,7 @@ def objects_of(state: ExtensionState) -> Iterator[Manifest]:
     """Yield the objects of a state, without what is long and explains nothing."""
     seen: set[tuple[str, str, str]] = set()
     if state.extension is not None:
-        yield snapshots.shortened(state.extension)
+        yield snapshots.shorten(state.extension)
     parts = (
         *(state.catalogs, state.around),
         tuple(snapshots.objects_of(state.here)),
@@ -123,7 +123,7 @@ def objects_of(state: ExtensionState) -> Iterator[Manifest]:
         key = (objects.kind(one), objects.namespace(one), objects.name(one))
         if key not in seen:
             seen.add(key)
-            yield snapshots.shortened(one)
+            yield snapshots.shorten(one)
     if not state.are_catalogs_known:
         yield from snapshots.reviews(CLUSTER_CATALOG)
 

@@ -36,15 +36,15 @@ def parse(text: str) -> VersionConstraint:
     try:
         found = VersionConstraint.parse(text)
     except InvalidRangeError as error:  # its hint is for all ranges
-        raise _refused(text, error.reason) from error
+        raise _range_error(text, error.reason) from error
     if len(text) > MAX_LENGTH:
-        raise _refused(text, f"it is longer than {MAX_LENGTH} characters")
+        raise _range_error(text, f"it is longer than {MAX_LENGTH} characters")
     if not _PATTERN.fullmatch(_BLANKS.sub(" ", text)):
-        raise _refused(text, "a ClusterExtension does not accept it")
+        raise _range_error(text, "a ClusterExtension does not accept it")
     return found
 
 
-def _refused(text: str, reason: str) -> InvalidRangeError:
+def _range_error(text: str, reason: str) -> InvalidRangeError:
     return InvalidRangeError(
         f"`{text[:MAX_LENGTH]}` cannot be requested of OLM v1: {reason}",
         "use for example `1.2.3`, `1.2.x`, `^1.2`, `~1.2.3` or `>=1.2.0 <2.0.0`",

@@ -71,7 +71,7 @@ def render(
         if resource.needs_hash:
             resource.rename(name=generators.hashed_name(resource))
     references = (*fields.REFERENCES, *built.lists.references)
-    kustomize_names.rewrite(built.resources, _merged(references))
+    kustomize_names.rewrite(built.resources, _merge(references))
     kustomize_variables.substitute(
         built.resources, built.variables, (*fields.VARIABLES, *built.lists.variables)
     )
@@ -82,7 +82,7 @@ def render(
     return tuple(resource.finished() for resource in _sorted(kept, built.order))
 
 
-def _merged(references: Sequence[fields.Reference]) -> list[fields.Reference]:
+def _merge(references: Sequence[fields.Reference]) -> list[fields.Reference]:
     """References of one kind as one, so that a field is looked up once."""
     merged: dict[tuple[str, str, str], list[FieldSpec]] = {}
     for reference in references:

@@ -61,7 +61,7 @@ def _by_name(
     candidates = [
         resource
         for resource in named
-        if _had(resource, name, reference) and _reaches(referrer, resource, reference)
+        if _had_name(resource, name, reference) and _reaches(referrer, resource, reference)
     ]
     return _only(candidates, referrer, name)
 
@@ -97,7 +97,7 @@ def _change_mapping(
     candidates = [
         resource
         for resource in named
-        if _had(resource, name, reference) and _reaches(referrer, resource, reference)
+        if _had_name(resource, name, reference) and _reaches(referrer, resource, reference)
     ]
     if namespace:
         exact = [item for item in candidates if item.original.namespace == namespace]
@@ -110,7 +110,7 @@ def _change_mapping(
         value["namespace"] = found.namespace
 
 
-def _had(resource: Resource, name: str, reference: Reference) -> bool:
+def _had_name(resource: Resource, name: str, reference: Reference) -> bool:
     """Return whether a resource had this name before a step of an overlay."""
     names = {identity.name for identity in resource.past}
     return name in names and reference.kind in {identity.kind for identity in resource.past}

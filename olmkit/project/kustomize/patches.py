@@ -104,7 +104,7 @@ def _apply(resources: list[Resource], patch: Patch) -> None:
     if patch.target is not None:
         wanted = [resource for resource in resources if patch.target.matches(resource)]
     else:
-        wanted = [_meant(resources, patch)]
+        wanted = [_find_targets(resources, patch)]
     for resource in wanted:
         merged = patches.strategic_merge(resource.value, _without_identity(patch.value))
         if merged is None:
@@ -124,7 +124,7 @@ def _still_one(value: Any, resource: Resource, patch: Patch) -> dict[str, Any]:
     )
 
 
-def _meant(resources: Sequence[Resource], patch: Patch) -> Resource:
+def _find_targets(resources: Sequence[Resource], patch: Patch) -> Resource:
     api, name = objects.gvk(patch.value), objects.name(patch.value)
     namespace = objects.namespace(patch.value)
     if not api.kind or not name:

@@ -84,7 +84,7 @@ def check(document: Document) -> None:
 
 
 def _check(document: Document, keys: tuple[Key, ...], shape: _Shape) -> None:
-    for key, value in _said(document, keys):
+    for key, value in _list_values(document, keys):
         if key in shape.unsupported:
             raise refusal(
                 f"`{key}` of kustomize is not supported here",
@@ -109,7 +109,7 @@ def _check(document: Document, keys: tuple[Key, ...], shape: _Shape) -> None:
             )
 
 
-def _said(document: Document, keys: tuple[Key, ...]) -> Iterator[tuple[str, Any]]:
+def _list_values(document: Document, keys: tuple[Key, ...]) -> Iterator[tuple[str, Any]]:
     """Yield the keys of a mapping with something below them; nothing is as good as no key."""
     found: Mapping[str, Any] = document.get(*keys) if keys else document.value
     for key, value in found.items():

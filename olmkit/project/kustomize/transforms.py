@@ -43,7 +43,7 @@ def add_affixes(resources: Iterable[Resource], prefix: str, suffix: str, lists: 
     for resource in resources:
         for spec in lists.name_prefix:
             if prefix and spec.applies(resource.gvk):
-                fields.update(resource.value, spec, _prefixed(prefix))
+                fields.update(resource.value, spec, _add_prefix(prefix))
         if resource.gvk.kind in _UNPREFIXED:
             continue
         if prefix:
@@ -56,7 +56,7 @@ def add_affixes(resources: Iterable[Resource], prefix: str, suffix: str, lists: 
             resource.rename(name=resource.name + suffix)
 
 
-def _prefixed(prefix: str) -> Callable[[Any], Any]:
+def _add_prefix(prefix: str) -> Callable[[Any], Any]:
     return lambda value: prefix + value if isinstance(value, str) else None
 
 
@@ -105,7 +105,7 @@ def set_images(
 
     def change(value: Any) -> Any:
         if isinstance(value, str) and pattern.fullmatch(value):
-            return _changed_image(value, entry)
+            return _change_image_name(value, entry)
         return None
 
     for resource in resources:
@@ -116,7 +116,7 @@ def set_images(
                 fields.update(resource.value, spec, change)
 
 
-def _changed_image(image: str, entry: Mapping[str, Any]) -> str:
+def _change_image_name(image: str, entry: Mapping[str, Any]) -> str:
     name, tag, digest = split_image(image)
     new_tag, new_digest = entry.get("newTag"), entry.get("digest")
     name = objects.text(entry.get("newName")) or name

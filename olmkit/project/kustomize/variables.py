@@ -54,7 +54,7 @@ def substitute(
     def change(value: Any) -> Any:
         match value:
             case str():
-                return _replaced(value, values)
+                return _replace(value, values)
             case list():
                 return [change(item) for item in value]
             case dict():
@@ -89,7 +89,7 @@ def _steps(path: str) -> Iterator[str]:
         yield from indexed.groups() if indexed else (step,)
 
 
-def _replaced(text: str, values: Mapping[str, Any]) -> Any:
+def _replace(text: str, values: Mapping[str, Any]) -> Any:
     whole = _USE.fullmatch(text)
     if whole and not whole[1] and whole[2] in values:
         return values[whole[2]]

@@ -56,7 +56,7 @@ def create_api(request: ApiRequest, project: Project, present: Tree, templates: 
     Raises `ConfigurationError` for names that cannot be and for what is there already.
     """
     found = kinds.find(project, request.group, request.version, request.kind)
-    api = _wanted_api(request, project, found)
+    api = _requested_api(request, project, found)
     kinds.check_names(api)
     if api.kind in kinds.TAKEN_KINDS:
         raise ConfigurationError(
@@ -88,11 +88,11 @@ def create_api(request: ApiRequest, project: Project, present: Tree, templates: 
         data = draft.get(PROJECT_FILE) or b""
         draft.put(PROJECT_FILE, _write_plugin(data, project, api, request.deploy))
     if found is None:
-        _tell_of_conversion(draft, project, api)
+        _note_conversion(draft, project, api)
     return draft
 
 
-def _tell_of_conversion(draft: Draft, project: Project, api: Api) -> None:
+def _note_conversion(draft: Draft, project: Project, api: Api) -> None:
     """A new version of a kind whose versions are converted needs a conversion too."""
     for index, other in enumerate(project.apis):
         webhooks = project.document.get("resources", index, "webhooks", default={}) or {}
@@ -107,7 +107,7 @@ def _tell_of_conversion(draft: Draft, project: Project, api: Api) -> None:
             )
 
 
-def _wanted_api(request: ApiRequest, project: Project, found: int | None) -> Api:
+def _requested_api(request: ApiRequest, project: Project, found: int | None) -> Api:
     if found is not None and not request.resource:
         return project.apis[found]
     return Api(

@@ -40,18 +40,18 @@ def is_external_kind(request: KindRequest, project: Project) -> bool:
 
     A group that Kubernetes has too is the project's where it has the kind.
     """
-    if request.is_external or _recorded(request, project) is not None:
+    if request.is_external or _find_recorded(request, project) is not None:
         return True
     is_own = kinds.find(project, request.group, request.version, request.kind) is not None
     return not is_own and _core_group(request.group) in CORE_GROUPS
 
 
-def wanted_api(request: KindRequest, project: Project) -> Api:
+def requested_api(request: KindRequest, project: Project) -> Api:
     """Return the external kind that a request is about: as the project file has it, or as it will.
 
     Raises `ConfigurationError` for names that cannot be, and for one that is the project's own.
     """
-    recorded = _recorded(request, project)
+    recorded = _find_recorded(request, project)
     if recorded is not None and not request.is_external:
         api = recorded
     else:
@@ -87,7 +87,7 @@ def create_controller(
     Raises `ConfigurationError` for names that cannot be and for what is there already.
     """
     _check(request)
-    api = wanted_api(request, project)
+    api = requested_api(request, project)
     known = objects.is_cluster_scoped(GVK(api.qualified_group, api.version, api.kind))
     api = replace(api, is_namespaced=request.namespaced and not known)
     found = find(project, api)
@@ -109,7 +109,7 @@ def _core_group(group: str) -> str:
     return short if short in _DOMAIN_GROUPS else group
 
 
-def _recorded(request: KindRequest, project: Project) -> Api | None:
+def _find_recorded(request: KindRequest, project: Project) -> Api | None:
     """Return the external kind that the project file names so."""
     wanted = (_core_group(request.group), request.version, request.kind)
     for api in project.apis:

@@ -43,13 +43,13 @@ def set_image(draft: Draft, project: Project, image: str) -> None:
     found = images if isinstance(images, list) else []
     for index, one in enumerate(found):
         if isinstance(one, Mapping) and one.get("name") == "controller":
-            draft.put(MANAGER_OVERLAY, _replaced(data, index, entry))
+            draft.put(MANAGER_OVERLAY, _replace_image(data, index, entry))
             _follow(draft, project, str(one.get("newName", "")), image)
             return
     draft.add_item(MANAGER_OVERLAY, ("images",), entry)
 
 
-def _replaced(data: bytes, index: int, entry: Mapping[str, str]) -> bytes:
+def _replace_image(data: bytes, index: int, entry: Mapping[str, str]) -> bytes:
     for key in ("digest", "newName", "newTag"):
         keys = ("images", index, key)
         if key in entry:
@@ -70,12 +70,12 @@ def _follow(draft: Draft, project: Project, old_name: str, image: str) -> None:
     data = draft.get(MAKEFILE)
     if old_name and data is not None:
         text = data.decode("utf-8", "surrogateescape")
-        followed = in_makefile(text, old_name, image)
+        followed = update_makefile(text, old_name, image)
         if followed != text:
             draft.put(MAKEFILE, followed.encode("utf-8", "surrogateescape"))
 
 
-def in_makefile(text: str, old_name: str, image: str) -> str:
+def update_makefile(text: str, old_name: str, image: str) -> str:
     """Return a Makefile whose `IMG`, `VERSION` and names derived from the image follow a new image.
 
     Only lines with `?=` in the form of the scaffold change; what an author wrote there stays.

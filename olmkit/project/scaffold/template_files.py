@@ -24,20 +24,20 @@ def folder(templates: Tree, name: str, values: Mapping[str, str]) -> Tree:
     files: dict[str, File | bytes] = {}
     for path, content in templates.under(name).items():
         place = _PLACE.sub(lambda match: values.get(match[1], match[0]), path.removesuffix(SUFFIX))
-        files[place] = _filled(place, content.data, values)
+        files[place] = _fill(place, content.data, values)
     return Tree(files)
 
 
 def file(templates: Tree, name: str, values: Mapping[str, str]) -> bytes:
     """Return one template, filled in."""
-    return _filled(name, templates.data(name + SUFFIX), values)
+    return _fill(name, templates.data(name + SUFFIX), values)
 
 
-def _filled(path: str, data: bytes, values: Mapping[str, str]) -> bytes:
-    filled = substituted(data, values)
+def _fill(path: str, data: bytes, values: Mapping[str, str]) -> bytes:
+    filled = substitute(data, values)
     return python_shape.shaped(filled.decode()).encode() if path.endswith(".py") else filled
 
 
-def substituted(data: bytes, values: Mapping[str, str]) -> bytes:
+def substitute(data: bytes, values: Mapping[str, str]) -> bytes:
     """`KeyError` when a name has no value: a fault of the template."""
     return _NAME.sub(lambda match: values[match[1]], data.decode()).encode()

@@ -95,7 +95,7 @@ def _target(request: WebhookRequest, project: Project) -> tuple[Api, int | None]
         kinds.check_watched(project, project.apis[found])
         kinds.check_plural(project.apis[found], request.plural)
         return project.apis[found], found
-    api = external.wanted_api(request, project)
+    api = external.requested_api(request, project)
     if request.conversion:
         raise ConfigurationError(
             f"`{api.kind}` can be converted only by its owner",
@@ -301,7 +301,7 @@ def _add_spokes(
     """Add missing spokes to an existing hub."""
     path = f"{where.folder}/wiring.py"
     data = draft.get(path) or b""
-    called = _called(data, path, where, imports)
+    called = _import_names(data, path, where, imports)
     for version, spoke in zip(request.spokes, spokes, strict=True):
         text = spoke.format(**called)
         if text.splitlines()[2].strip().encode() in data:
@@ -362,7 +362,7 @@ def _wire(
     if data is None:
         draft.note(f"`{path}` does not exist, so nothing serves the webhooks", path)
         return True
-    called = _called(data, path, where, imports)
+    called = _import_names(data, path, where, imports)
     wired = python_edits.with_statement(
         data,
         path,
@@ -379,7 +379,7 @@ def _wire(
     return True
 
 
-def _called(
+def _import_names(
     data: bytes, path: str, where: Names, imports: Mapping[str, tuple[str, str]]
 ) -> dict[str, str]:
     """Return the local names of the imports in a file."""

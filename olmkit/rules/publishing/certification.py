@@ -143,14 +143,14 @@ def scc_several(bundle: Bundle) -> Iterator[Finding]:
     csv = bundle.csv
     names = {
         name: permission
-        for permission in permissions.of_csv(bundle)
+        for permission in permissions.csv_rules(bundle)
         if permission.allows("security.openshift.io", "securitycontextconstraints", _USE)
         for name in permission.names
     }
     if csv is not None and len(names) > 1:
         yield Finding(
             f"the CSV requests {len(names)} SecurityContextConstraints: "
-            + ", ".join(map(texts.shortened, sorted(names))),
+            + ", ".join(map(texts.shorten, sorted(names))),
             at=next(iter(names.values())).at,
             hint="request one",
         )

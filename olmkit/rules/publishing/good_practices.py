@@ -120,7 +120,7 @@ def crd_permission(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: put the CRDs into the bundle, and remove the permission.
     """
-    for permission in permissions.of_csv(bundle):
+    for permission in permissions.csv_rules(bundle):
         if permission.allows("apiextensions.k8s.io", "customresourcedefinitions", _CREATE):
             yield Finding(
                 "the CSV contains permissions to create CRDs",

@@ -216,7 +216,7 @@ def icon_media_type(bundle: Bundle) -> Iterator[Finding]:
     for entry in _icons(bundle)[:1]:
         media_type = kube.scalar_text(entry.get("mediatype"))
         if csv is not None and media_type and media_type not in MEDIA_TYPES:
-            detected = _detected(entry)
+            detected = _detect_type(entry)
             yield Finding(
                 f"icon media type `{media_type}` is not shown by catalogs",
                 at=csv.at("spec", "icon", 0, "mediatype"),
@@ -240,7 +240,7 @@ def icon_data(bundle: Bundle) -> Iterator[Finding]:
     csv = bundle.csv
     for entry in _icons(bundle)[:1]:
         data = kube.scalar_text(entry.get("base64data"))
-        if csv is not None and data and decoded(data) is None:
+        if csv is not None and data and decode(data) is None:
             yield Finding(
                 "the icon's `base64data` is not base64",
                 at=csv.at("spec", "icon", 0, "base64data"),
@@ -261,7 +261,7 @@ def icon_mismatch(bundle: Bundle) -> Iterator[Finding]:
     csv = bundle.csv
     for entry in _icons(bundle)[:1]:
         media_type = kube.scalar_text(entry.get("mediatype"))
-        detected = _detected(entry)
+        detected = _detect_type(entry)
         if csv is None or media_type not in MEDIA_TYPES or detected == media_type:
             continue
         if detected is not None:
@@ -304,7 +304,7 @@ def is_request_uri(text: str) -> bool:
     return not _BAD_ESCAPE.search(path)
 
 
-def decoded(text: str) -> bytes | None:
+def decode(text: str) -> bytes | None:
     """Decode base64 text, ignoring white space; return None if it is invalid."""
     try:
         return binascii.a2b_base64("".join(text.split()), strict_mode=True)
@@ -312,11 +312,11 @@ def decoded(text: str) -> bytes | None:
         return None
 
 
-def _detected(entry: Mapping[str, Any]) -> str | None:
+def _detect_type(entry: Mapping[str, Any]) -> str | None:
     """Return the media type of the image itself, empty if unknown; None if there is no data."""
     from olmkit.catalog.blobs import icons
 
-    data = decoded(kube.scalar_text(entry.get("base64data")))
+    data = decode(kube.scalar_text(entry.get("base64data")))
     return icons.detect(data) if data else None
 
 

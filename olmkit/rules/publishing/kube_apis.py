@@ -44,7 +44,7 @@ def removed_api(bundle: Bundle, facts: Facts) -> Iterator[Finding]:
     """
     target = targets.kube_minor(bundle, facts)
     for use in _uses(bundle):
-        end = lifecycle.of(use.gvk)
+        end = lifecycle.find(use.gvk)
         if end is not None and end.removed <= lifecycle.LATEST:
             gone = target is not None and target >= end.removed
             yield _finding(
@@ -62,7 +62,7 @@ def deprecated_api(bundle: Bundle) -> Iterator[Finding]:
     Fix: use the API version that replaces it.
     """
     for use in _uses(bundle):
-        end = lifecycle.of(use.gvk)
+        end = lifecycle.find(use.gvk)
         if end is not None and end.removed > lifecycle.LATEST:
             words = f"deprecated since v1.{end.deprecated} and will be removed in v1.{end.removed}"
             yield _finding(use, words, end, None)
@@ -104,7 +104,7 @@ def removed_api_described(bundle: Bundle) -> Iterator[Finding]:
     """
     csv = bundle.csv
     ends = {(gvk.version, gvk.kind): end for gvk, end in lifecycle.LIFECYCLES.items()}
-    for gvk, at in _described(bundle):
+    for gvk, at in _described_apis(bundle):
         end = ends.get((gvk.version, gvk.kind))
         if (
             csv is not None
@@ -138,12 +138,12 @@ def _uses(bundle: Bundle) -> Iterator[_Use]:
         if resource.kind in (model.CSV_KIND, model.CRD_KIND):
             continue
         yield _Use(resource.gvk, resource.name, resource.at("apiVersion"))
-    for gvk, at in _described(bundle):
+    for gvk, at in _described_apis(bundle):
         if gvk.group:
             yield _Use(gvk, "", at)
 
 
-def _described(bundle: Bundle) -> Iterator[tuple[GVK, Location]]:
+def _described_apis(bundle: Bundle) -> Iterator[tuple[GVK, Location]]:
     csv = bundle.csv
     for api in (*csv.owned_crds, *csv.required_crds) if csv else ():
         for index, item in enumerate(kube.sequence(api.value.get("resources"))):

@@ -83,11 +83,11 @@ def platform_missing(bundle: Bundle, facts: Facts) -> Iterator[Finding]:
     Fix: build the image for the platform, or remove the label
     `operatorframework.io/arch.<name>` or `operatorframework.io/os.<name>`.
     """
-    for platform in sorted(_promised(bundle)):
+    for platform in sorted(_promised_platforms(bundle)):
         lacking = {
             image: at
             for image, at in _images(bundle).every()
-            if _known(facts, image) and platform not in _known(facts, image)
+            if _known_platforms(facts, image) and platform not in _known_platforms(facts, image)
         }
         if lacking:
             listed = ", ".join(f"`{image}`" for image in lacking)
@@ -113,7 +113,7 @@ def platform_label_missing(bundle: Bundle, facts: Facts) -> Iterator[Finding]:
         provided = {platform.split("/")[part] for platform in managers}
         if csv is None or provided <= {default}:
             continue
-        for name in sorted(provided - _labelled(csv, prefix, default)):
+        for name in sorted(provided - _labeled_platforms(csv, prefix, default)):
             yield Finding(
                 f"the operator's image has `{name}`, and label `{prefix}{name}` is missing",
                 at=csv.at("metadata", "labels"),
@@ -130,11 +130,11 @@ def operand_platform_missing(bundle: Bundle, facts: Facts) -> Iterator[Finding]:
     Fix: build the image for the platform, unless it is only for other platforms.
     """
     images = _images(bundle)
-    wanted = _promised(bundle) | _union(facts, bundle)
+    wanted = _promised_platforms(bundle) | _union(facts, bundle)
     found = [(entry.image, entry.at) for entry in images.others] + list(images.related)
     own = {entry.image for entry in images.managers}
     for image, at in dict.fromkeys(found):
-        known = _known(facts, image)
+        known = _known_platforms(facts, image)
         for part, noun in ((1, "architecture"), (0, "operating system")):
             needed = {platform.split("/")[part] for platform in wanted}
             lacking = sorted(needed - {platform.split("/")[part] for platform in known})
@@ -158,7 +158,8 @@ def node_affinity_missing(bundle: Bundle, facts: Facts) -> Iterator[Finding]:
     """
     images = _images(bundle)
     for entry in dict.fromkeys(
-        (e.image, e.at, tuple(sorted(_bound(e.pod)))) for e in (*images.managers, *images.others)
+        (e.image, e.at, tuple(sorted(_required_platforms(e.pod))))
+        for e in (*images.managers, *images.others)
     ):
         image, at, bound = entry
         if facts.platforms is not None and not bound:
@@ -180,9 +181,10 @@ def node_affinity_platforms(bundle: Bundle, facts: Facts) -> Iterator[Finding]:
     """
     images = _images(bundle)
     for image, at, bound in dict.fromkeys(
-        (e.image, e.at, tuple(sorted(_bound(e.pod)))) for e in (*images.managers, *images.others)
+        (e.image, e.at, tuple(sorted(_required_platforms(e.pod))))
+        for e in (*images.managers, *images.others)
     ):
-        known = _known(facts, image)
+        known = _known_platforms(facts, image)
         if not known or not bound:
             continue
         for more, fewer, words in (
@@ -200,7 +202,7 @@ def image_references(bundle: Bundle) -> tuple[str, ...]:
     return tuple(sorted({image for image, _ in _images(bundle).every() if image}))
 
 
-def _known(facts: Facts, image: str) -> Platforms:
+def _known_platforms(facts: Facts, image: str) -> Platforms:
     return frozenset((facts.platforms or {}).get(image, ()))
 
 
@@ -208,22 +210,22 @@ def _union(facts: Facts, bundle: Bundle) -> Platforms:
     """Return the platforms of the operator's images."""
     found: Platforms = frozenset()
     for entry in _images(bundle).managers:
-        found |= _known(facts, entry.image)
+        found |= _known_platforms(facts, entry.image)
     return found
 
 
-def _promised(bundle: Bundle) -> Platforms:
+def _promised_platforms(bundle: Bundle) -> Platforms:
     csv = bundle.csv
     if csv is None:
         return frozenset()
     return frozenset(
         f"{system}/{architecture}"
-        for system in _labelled(csv, _OS_LABEL, "linux")
-        for architecture in _labelled(csv, _ARCH_LABEL, "amd64")
+        for system in _labeled_platforms(csv, _OS_LABEL, "linux")
+        for architecture in _labeled_platforms(csv, _ARCH_LABEL, "amd64")
     )
 
 
-def _labelled(csv: ClusterServiceVersion, prefix: str, default: str) -> Platforms:
+def _labeled_platforms(csv: ClusterServiceVersion, prefix: str, default: str) -> Platforms:
     named = {
         key.removeprefix(prefix)
         for key, value in csv.labels.items()
@@ -271,7 +273,7 @@ def _containers(csv: ClusterServiceVersion, index: int) -> Iterator[_Container]:
             )
 
 
-def _bound(pod: Mapping[str, Any]) -> Platforms:
+def _required_platforms(pod: Mapping[str, Any]) -> Platforms:
     """Return the OS and architecture labels in a required node affinity or node selector."""
     selector = kube.mapping(pod.get("nodeSelector"))
     fixed = {key: {kube.scalar_text(selector[key])} for key in (_OS, _ARCH) if key in selector}

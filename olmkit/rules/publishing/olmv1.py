@@ -215,7 +215,7 @@ def operator_condition(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: let the operator work without the object, and remove the permission.
     """
-    for permission in permissions.of_csv(bundle):
+    for permission in permissions.csv_rules(bundle):
         for resource, noun in (
             ("operatorconditions", "OperatorCondition"),
             ("clusterserviceversions", "ClusterServiceVersion"),

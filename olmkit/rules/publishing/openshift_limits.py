@@ -166,7 +166,7 @@ def _is_limited(bundle: Bundle) -> bool:
     """Return whether an object of the bundle is of an API that Kubernetes 1.22 removed."""
     used = [crd.gvk for crd in bundle.crds]
     used += [resource.gvk for resource in objects.resources(bundle)]
-    ends = [lifecycle.of(gvk) for gvk in used]
+    ends = [lifecycle.find(gvk) for gvk in used]
     return bundle.csv is not None and any(
         end is not None and end.removed == _REMOVAL for end in ends
     )

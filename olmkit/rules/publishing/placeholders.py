@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from olmkit.base.diagnostics import Severity
-from olmkit.base.texts import shortened
+from olmkit.base.texts import shorten
 from olmkit.bundle.model import Bundle, ClusterServiceVersion
 from olmkit.kube import objects as kube
 from olmkit.rules.engine import Finding, rule
@@ -58,14 +58,14 @@ def placeholder_text(bundle: Bundle) -> Iterator[Finding]:
         for path, pattern in _TEXTS
         if pattern.fullmatch(kube.scalar_text(csv.document.get(*path)))
     ]
-    places += _of_list(csv.spec.get("maintainers"), "maintainers", "name", _MAINTAINER)
-    places += _of_list(csv.spec.get("maintainers"), "maintainers", "email", _MAIL)
-    places += _of_list(csv.spec.get("links"), "links", "url", _LINK)
+    places += _find_in_list(csv.spec.get("maintainers"), "maintainers", "name", _MAINTAINER)
+    places += _find_in_list(csv.spec.get("maintainers"), "maintainers", "email", _MAIL)
+    places += _find_in_list(csv.spec.get("links"), "links", "url", _LINK)
     for path in places:
         text = " ".join(kube.scalar_text(csv.document.get(*path)).split())
         shown = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path)
         yield Finding(
-            f"`{shown[1:]}` is a placeholder: `{shortened(text, _MOST)}`",
+            f"`{shown[1:]}` is a placeholder: `{shorten(text, _MOST)}`",
             at=csv.at(*path),
             hint="write your own in the base CSV",
         )
@@ -92,13 +92,13 @@ def _placeholder_images(csv: ClusterServiceVersion) -> Iterator[Finding]:
             if _IMAGE.fullmatch(image):
                 place = ("template", "spec", "containers", number, "image")
                 yield Finding(
-                    f"the image `{shortened(image, _MOST)}` is a placeholder",
+                    f"the image `{shorten(image, _MOST)}` is a placeholder",
                     at=csv.at("spec", "install", "spec", "deployments", index, "spec", *place),
                     hint="name the operator's image and generate the bundle again",
                 )
 
 
-def _of_list(
+def _find_in_list(
     entries: object, name: str, key: str, pattern: re.Pattern[str]
 ) -> list[tuple[str | int, ...]]:
     return [

@@ -146,7 +146,7 @@ def replaces_itself(operator: Operator) -> Iterator[Finding]:
 
     Fix: write the previous version in `spec.replaces`.
     """
-    for version in _in_csv_graph(operator):
+    for version in _csv_graph_versions(operator):
         if version.replaces == version.name or _number(version.replaces) == version.number:
             yield Finding(
                 f"`{version.name}` replaces itself",
@@ -164,7 +164,7 @@ def replaces_missing(operator: Operator) -> Iterator[Finding]:
 
     Fix: correct `spec.replaces`, or rebase the branch.
     """
-    for version in _in_csv_graph(operator):
+    for version in _csv_graph_versions(operator):
         if graph.find(operator.versions, version.replaces) is None:
             newest = max(
                 (v for v in operator.versions if v.order < version.order),
@@ -190,7 +190,7 @@ def replaces_openshift(operator: Operator) -> Iterator[Finding]:
 
     Fix: give both the same `com.redhat.openshift.versions`.
     """
-    for version in _in_csv_graph(operator):
+    for version in _csv_graph_versions(operator):
         replaced = graph.find(operator.versions, version.replaces)
         if replaced is None or replaced is version or replaced.openshift == version.openshift:
             continue
@@ -238,7 +238,7 @@ def pruned_graph(operator: Operator) -> Iterator[Finding]:
         )
 
 
-def _in_csv_graph(operator: Operator) -> Iterator[VersionFolder]:
+def _csv_graph_versions(operator: Operator) -> Iterator[VersionFolder]:
     """Return the versions whose `replaces` counts: those without file-based catalogs."""
     if not operator.is_file_based:
         yield from (v for v in operator.versions if v.replaces)

@@ -140,5 +140,5 @@ def patched(request: web.Request, base: Manifest, patch: Any) -> Any:
     group = str(base.get("apiVersion", "")).rpartition("/")[0]
     if sort == "application/strategic-merge-patch+json" and patches.is_built_in(group):
         merged = patches.strategic_merge(base, patch)
-        return merged if merged is None else patches.in_server_order(merged, base, patch)
+        return merged if merged is None else patches.sort_like_server(merged, base, patch)
     raise refusals.unsupported_media(sort)

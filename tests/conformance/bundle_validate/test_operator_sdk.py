@@ -117,7 +117,7 @@ def test_the_verdict_on_every_vector_is_that_of_the_reference(
 def test_no_rule_stops_with_a_fault_of_ours(cases_of_rules: dict[str, Vector]) -> None:
     for case, vector in cases_of_rules.items():
         if vector.bundle is not None:
-            assert not engine.crashed(engine.run(vector.bundle, engine.rules())), case
+            assert not engine.has_crashed(engine.run(vector.bundle, engine.rules())), case
 
 
 def test_every_finding_about_a_vector_has_an_answer_of_the_same_meaning(

@@ -138,7 +138,7 @@ def generated(case: Path, run: Run) -> tuple[dict[str, bytes], bool]:
 
 
 def _files(project: Path, paths: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
-    for path in go_modules.own_files(project):
+    for path in go_modules.list_files(project):
         relative = path.relative_to(project).as_posix()
         if any(not wanted or relative.startswith(wanted + "/") for wanted in paths):
             yield relative, path.read_bytes()

@@ -94,7 +94,7 @@ def _rendered_back(blobs: Sequence[Blob], kind: Kind, form: fbc.Form) -> list[Bl
     bundles = [RenderedBundle.of(blob) for blob in blobs if blob.schema == wire.BUNDLE]
     known = {bundle.image: bundle for bundle in bundles}
     named = {image: known[image] for image, _ in template.images(read)}
-    return list(template.rendered(read, named))
+    return list(template.render_blobs(read, named))
 
 
 @pytest.mark.parametrize("form", ["yaml", "json"])

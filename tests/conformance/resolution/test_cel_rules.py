@@ -32,7 +32,7 @@ def _entry(properties: list[dict[str, Any]]) -> ResolverEntry:
 
 def _answer(rule: str, properties: list[dict[str, Any]]) -> str:
     try:
-        (found,) = requirements.of_entry(
+        (found,) = requirements.entry_requirements(
             _entry([{"type": "olm.constraint", "value": {"cel": {"rule": rule}}}])
         )
     except ResolutionError:

@@ -64,7 +64,7 @@ def test_explanations_agree_with_the_search_and_are_minimal(vectors: Path) -> No
                 fewer = [other for other in core if other != one]
                 assert is_possible(problem_of(found.problem, fewer)), world["id"]
         for entry in found.entries:
-            facts = report.against(found, entry)
+            facts = report.explain_conflict(found, entry)
             assert bool(facts) == bool(conflicts.explain(found.problem, (found.entries[entry],)))
             assert all(fact and not fact.endswith(".") for fact in facts)
     assert explained > 100

@@ -66,7 +66,7 @@ def sources(world: dict[str, Any]) -> Iterator[tuple[dict[str, Channel], Catalog
         }
         yield (
             channels,
-            CatalogEntries(key=KEY, entries=tuple(catalog_entries.of_catalog(catalog, KEY))),
+            CatalogEntries(key=KEY, entries=tuple(catalog_entries.catalog_entries(catalog, KEY))),
         )
 
 
@@ -108,7 +108,7 @@ def resolved(source: CatalogEntries, channel: Channel, start: str) -> list[str] 
         hops += [step.csv for step in answer.steps]
         if not start:
             return hops
-        scene = replace(solve.carried_out(scene, answer), subscriptions=scene.subscriptions)
+        scene = replace(solve.apply_result(scene, answer), subscriptions=scene.subscriptions)
         scene = replace(
             scene,
             subscriptions=[

@@ -107,7 +107,7 @@ def source_of(catalog: dict[str, Any]) -> CatalogEntries:
 def installed_of(csv: dict[str, Any]) -> Installed:
     listed = csv.get("properties")
     text = csv.get("propertiesText", None if listed is None else json.dumps({"properties": listed}))
-    properties, trouble = (None, "") if text is None else installed_entries.annotated(text)
+    properties, trouble = (None, "") if text is None else installed_entries.parse_annotation(text)
     return Installed(
         name=csv["name"],
         version=version_of(csv.get("version", "")),
@@ -237,7 +237,7 @@ def test_what_follows_is_what_follows_with_olm(vectors: Path) -> None:
         (result,) = resolver.resolve(inputs)
         for hop in answer["hops"]:
             assert isinstance(result, SolvedInstall)
-            inputs = resolver.carried_out(inputs, result)
+            inputs = resolver.apply_result(inputs, result)
             (result,) = resolver.resolve(inputs)
             assert said(result) == recorded(hop), world["id"]
             compared += 1

@@ -38,6 +38,6 @@ def catalog_of(world: dict[str, Any]) -> Catalog:
         kept = {key: bundle.get(key) for key in ("name", "package", "properties")}
         blobs.append(Blob.of({"schema": "olm.bundle", "image": "a/b:1", **kept}))
     old = world.get("deprecations", ())
-    return model.of_blobs(
+    return model.from_blobs(
         [*blobs, *(Blob.of({"schema": "olm.deprecations", **one}) for one in old)]
     )

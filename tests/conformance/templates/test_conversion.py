@@ -55,7 +55,7 @@ def rendered(text: bytes, blobs: Sequence[Blob]) -> list[Blob]:
     bundles = [RenderedBundle.of(blob) for blob in blobs if blob.schema == wire.BUNDLE]
     known = {bundle.image: bundle for bundle in bundles}
     named = {image: known[image] for image, _ in template.images(made)}
-    return list(template.rendered(made, named))
+    return list(template.render_blobs(made, named))
 
 
 @pytest.mark.parametrize("form", ["yaml", "json"])

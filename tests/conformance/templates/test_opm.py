@@ -68,7 +68,7 @@ def _render(vectors: Path, case: dict[str, Any]) -> list[Blob]:
     kind = Kind(words[0]) if words and level is Level.NONE else None
     read = source.read((vectors / case["file"]).read_bytes(), case["file"], kind)
     bundles = {image: _bundle(vectors, image) for image, _ in template.images(read)}
-    return list(template.rendered(read, bundles, level))
+    return list(template.render_blobs(read, bundles, level))
 
 
 def _cases(vectors: Path) -> Iterator[dict[str, Any]]:

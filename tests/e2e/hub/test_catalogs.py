@@ -29,7 +29,7 @@ def shipped(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("shipped")
     catalog = catalogs.read(str(root / "catalog"), valid=False)
     source = all_pages.Source(name="demo", catalog=catalog, where=installs.Where(name="demo"))
-    made = all_pages.of_catalogs([source], title="Demo")
+    made = all_pages.build_site([source], title="Demo")
     for path, page in made.pages.items():
         target = folder / (path if path and not path.endswith("/") else f"{path}index.html")
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -62,7 +62,7 @@ def printed(root: Path, cases: Path) -> list[tuple[str, Variant]]:
     for number, folder in enumerate(folders):
         catalog = catalogs.read(str(folder), valid=False)
         where = Where(name="shared", image=IMAGES[number % len(IMAGES)])
-        site = all_pages.of_catalogs([Source(name="shared", catalog=catalog, where=where)],
+        site = all_pages.build_site([Source(name="shared", catalog=catalog, where=where)],
                                      title="shared")  # fmt: skip
         made += list(variants(site.pages))
     bundles = sorted(one for one in (cases / "bundles").glob("*/*") if one.is_dir())
@@ -71,7 +71,7 @@ def printed(root: Path, cases: Path) -> list[tuple[str, Variant]]:
             (source,) = asyncio.run(sources.read([], SourceOptions(), Access(), bundle=folder))
         except Exception:  # noqa: S112 - many of these bundles are broken on purpose
             continue
-        made += list(variants(all_pages.of_catalogs([source], title="one").pages))
+        made += list(variants(all_pages.build_site([source], title="one").pages))
     return made
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from olmkit.apis import csv_markers
-from olmkit.apis.csv_markers import Owned
+from olmkit.apis.csv_markers import OwnedApi
 from olmkit.apis.findings import Findings
 from olmkit.kube.objects import GVK
 
@@ -18,7 +18,7 @@ KEY = GVK("example.com", "v1", "Thing")
 def describe(projects: Any, text: str) -> tuple[dict[str, Any], list[str], int]:
     made = projects.module(text)
     findings = Findings()
-    (owned,) = csv_markers.owned(made.sources, {KEY: None}, findings)
+    (owned,) = csv_markers.describe_apis(made.sources, {KEY: None}, findings)
     return owned.description, [found.rule for found in findings], owned.order
 
 
@@ -180,7 +180,7 @@ def test_incomplete_resource_is_a_finding(projects: Any) -> None:
 def test_api_without_a_type_is_a_finding(projects: Any) -> None:
     made = projects.module("")
     findings = Findings()
-    assert csv_markers.owned(made.sources, {KEY: None}, findings) == ()
+    assert csv_markers.describe_apis(made.sources, {KEY: None}, findings) == ()
     assert [found.rule for found in findings] == ["API020"]
 
 
@@ -188,8 +188,8 @@ def entry(kind: str, version: str = "v1", **more: Any) -> dict[str, Any]:
     return {"name": f"{kind.lower()}s.example.com", "kind": kind, "version": version, **more}
 
 
-def owned(kind: str, version: str = "v1", order: int = csv_markers.LAST) -> Owned:
-    return Owned(GVK("example.com", version, kind), order, entry(kind, version, new=True))
+def owned(kind: str, version: str = "v1", order: int = csv_markers.LAST) -> OwnedApi:
+    return OwnedApi(GVK("example.com", version, kind), order, entry(kind, version, new=True))
 
 
 @pytest.mark.parametrize(
@@ -205,16 +205,16 @@ def owned(kind: str, version: str = "v1", order: int = csv_markers.LAST) -> Owne
     ],
 )
 def test_generated_entries_are_put_among_those_written_by_hand(
-    base: list[Any], generated: list[Owned], expected: list[tuple[str, str]]
+    base: list[Any], generated: list[OwnedApi], expected: list[tuple[str, str]]
 ) -> None:
-    merged = csv_markers.merged(base, generated)
+    merged = csv_markers.merge(base, generated)
     assert [(one["kind"], one["version"]) for one in merged] == expected
     assert all("old" not in one for one in merged)
 
 
 def test_what_no_marker_can_say_is_kept() -> None:
     base = [entry("A", actionDescriptors=[{"path": "open"}]), "odd", None, {"name": 1}]
-    (odd, nothing, number, mine) = csv_markers.merged(base, [owned("A")])
+    (odd, nothing, number, mine) = csv_markers.merge(base, [owned("A")])
     assert (odd, nothing, number) == ("odd", None, {"name": 1})
     assert mine["actionDescriptors"] == [{"path": "open"}]
     assert mine["new"] is True
@@ -224,6 +224,6 @@ def test_a_go_field_without_a_tag_is_described_by_its_own_name(go_projects: Any)
     body = f"// +{CSV}:type=spec\nNoTag string\n// +{CSV}:type=spec\nhidden string\n"
     _, made = go_projects.spec(body)
 
-    (owned,) = csv_markers.owned(made.sources, {KEY: None}, Findings())
+    (owned,) = csv_markers.describe_apis(made.sources, {KEY: None}, Findings())
 
     assert [one["path"] for one in owned.description["specDescriptors"]] == ["NoTag"]

@@ -43,7 +43,7 @@ def test_docstring_loses_its_indentation() -> None:
     ],
 )
 def test_long_text_is_cut(text: str, limit: int, expected: str) -> None:
-    assert docs.shortened(text, limit) == expected
+    assert docs.shorten(text, limit) == expected
 
 
 def test_groups_of_comments_end_at_blank_lines_code_and_other_indentation() -> None:

@@ -44,4 +44,4 @@ def test_what_is_not_a_mapping_is_refused() -> None:
 
 
 def test_where_no_known_key_is_similar_all_are_named() -> None:
-    assert configuration.near("zzz", ["b", "a"]) == "known keys are `a`, `b`"
+    assert configuration.suggest_key("zzz", ["b", "a"]) == "known keys are `a`, `b`"

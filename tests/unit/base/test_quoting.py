@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from olmkit.base.quoting import quoted
+from olmkit.base.quoting import quote
 
 
 @pytest.mark.parametrize(
@@ -22,4 +22,4 @@ from olmkit.base.quoting import quoted
     ],
 )
 def test_what_cannot_be_seen_is_escaped(text: str, wanted: str) -> None:
-    assert quoted(text) == wanted
+    assert quote(text) == wanted

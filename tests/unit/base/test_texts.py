@@ -22,42 +22,42 @@ LONG = "x" * 5000
     ],
 )
 def test_a_message_repeats_little_of_a_long_value(message: str) -> None:
-    assert len(texts.bounded_message(message)) <= 600
-    assert "x" * (texts.MOST + 1) not in texts.bounded_message(message)
+    assert len(texts.limit_message(message)) <= 600
+    assert "x" * (texts.MOST + 1) not in texts.limit_message(message)
 
 
 def test_value_that_was_cut_before_its_closing_quote_is_cut() -> None:
-    shown = texts.bounded_message("`" + "a b " * 250)
+    shown = texts.limit_message("`" + "a b " * 250)
     assert len(shown) == texts.MOST + 2
 
 
 def test_what_surrounds_a_long_value_stays() -> None:
-    shown = texts.bounded_message(f"the name `{LONG}` is not valid")
+    shown = texts.limit_message(f"the name `{LONG}` is not valid")
     assert shown == f"the name `{'x' * (texts.MOST - 1)}…` is not valid"
 
 
 def test_short_values_in_a_long_message_stay() -> None:
     message = " ".join(f"`name-{number}`" for number in range(40))
-    assert texts.bounded_message(message) == message
+    assert texts.limit_message(message) == message
 
 
 def test_an_image_reference_with_its_digest_stays() -> None:
     image = f"registry.example.com/{'p' * 50}/operator@sha256:{'0' * 64}"
-    assert image in texts.bounded_message(f"the registry does not have `{image}` at this moment")
+    assert image in texts.limit_message(f"the registry does not have `{image}` at this moment")
 
 
 def test_digest_is_not_counted() -> None:
     digest = f"@sha256:{'0' * 64}"
-    assert texts.shortened("p" * 120 + digest) == "p" * 120 + digest
-    assert texts.shortened("p" * 130 + digest) == "p" * 119 + "…" + digest
+    assert texts.shorten("p" * 120 + digest) == "p" * 120 + digest
+    assert texts.shorten("p" * 130 + digest) == "p" * 119 + "…" + digest
 
 
 def test_path_keeps_both_ends() -> None:
-    shown = texts.shortened(f"/home/{'p' * 200}/config/manager.yaml")
+    shown = texts.shorten(f"/home/{'p' * 200}/config/manager.yaml")
     assert shown.startswith("/home/pp")
     assert shown.endswith("/config/manager.yaml")
     assert len(shown) == texts.MOST
-    assert texts.shortened(shown) == shown
+    assert texts.shorten(shown) == shown
 
 
 def test_reason_after_a_long_object_stays() -> None:
@@ -85,15 +85,15 @@ def test_short_braces_and_unbalanced_ones_stay() -> None:
 
 def test_value_with_escaped_quotes_is_cut() -> None:
     message = 'invalid name "' + r"a\" b" * 1000 + '": must be short'
-    assert len(texts.bounded_message(message)) < 160
+    assert len(texts.limit_message(message)) < 160
 
 
 def test_a_command_in_a_hint_stays_whole() -> None:
     hint = f"run `olmkit catalog add {'-v ' * 60}`"
-    assert texts.bounded_hint(hint) == hint
-    assert len(texts.bounded_hint(f"run `olmkit {LONG}`")) < 450
-    assert len(texts.bounded_hint(f"remove `{LONG}`")) < 180
-    assert len(texts.bounded_hint(f"write `{'a b ' * 900}`")) < 180
+    assert texts.limit_hint(hint) == hint
+    assert len(texts.limit_hint(f"run `olmkit {LONG}`")) < 450
+    assert len(texts.limit_hint(f"remove `{LONG}`")) < 180
+    assert len(texts.limit_hint(f"write `{'a b ' * 900}`")) < 180
 
 
 def test_every_text_of_a_finding_is_bounded() -> None:

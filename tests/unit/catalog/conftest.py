@@ -67,7 +67,7 @@ def build(*values: Value) -> tuple[Index, tuple[Diagnostic, ...], Pieces]:
     blobs = [Blob.of(value) for value in values]
     pieces = Pieces()
     index, findings = registry_build.build(
-        model.of_blobs(blobs), lambda place, _schema: place, pieces.append
+        model.from_blobs(blobs), lambda place, _schema: place, pieces.append
     )
     return index, findings, pieces
 

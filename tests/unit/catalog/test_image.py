@@ -28,7 +28,7 @@ def test_data_image_is_the_catalog_and_its_label() -> None:
 
 
 def test_opm_serves_with_its_own_words() -> None:
-    made = catalog_image.served_image(
+    made = catalog_image.catalog_image(
         CATALOG, base(User="1001", WorkingDir="/w"), catalog_image.opm_server()
     )
     assert made.config.run_options == {
@@ -48,7 +48,7 @@ def test_opm_serves_with_its_own_words() -> None:
 
 def test_our_server_comes_with_packages_and_probe_below_the_catalog() -> None:
     server = catalog_image.olmkit_server(PACKAGES, b"#!/bin/sh\n", "/opt/operator/lib")
-    made = catalog_image.served_image(
+    made = catalog_image.catalog_image(
         CATALOG, base(Env=["PATH=/bin", "PYTHONPATH=/else"]), server, created=7
     )
     assert made.manifest.layers[0].digest == PACKAGES.descriptor.digest
@@ -68,7 +68,7 @@ def test_catalog_without_files_is_refused() -> None:
     with pytest.raises(InputError, match="is empty"):
         catalog_image.image(Tree())
     with pytest.raises(InputError, match="is empty"):
-        catalog_image.served_image(Tree(), base(), catalog_image.opm_server())
+        catalog_image.catalog_image(Tree(), base(), catalog_image.opm_server())
 
 
 @pytest.mark.parametrize(

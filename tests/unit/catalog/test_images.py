@@ -18,7 +18,7 @@ def catalog_of(*bundles: Mapping[str, Any]) -> Catalog:
         {"schema": "olm.channel", "package": "cog", "name": "stable", "entries": names},
         *({"schema": "olm.bundle", "package": "cog", **bundle} for bundle in bundles),
     ]
-    return model.of_blobs(Blob.of(value) for value in values)
+    return model.from_blobs(Blob.of(value) for value in values)
 
 
 def test_an_image_that_several_bundles_need_is_listed_once() -> None:
@@ -28,7 +28,7 @@ def test_an_image_that_several_bundles_need_is_listed_once() -> None:
         {"name": "cog.v1", "image": "r.example/cog:1", "relatedImages": shared},
     )
 
-    found = images.of_catalog(catalog, {})
+    found = images.list_images(catalog, {})
 
     assert [image.image for image in found] == [
         "r.example/cog:1",
@@ -47,7 +47,7 @@ def test_the_image_of_a_bundle_among_its_related_images_is_not_another_role() ->
     own = {"name": "", "image": "r.example/cog:1"}
     catalog = catalog_of({"name": "cog.v1", "image": own["image"], "relatedImages": [own]})
 
-    (found,) = images.of_catalog(catalog, {})
+    (found,) = images.list_images(catalog, {})
 
     assert found.roles == (Role.BUNDLE,)
 
@@ -75,7 +75,7 @@ def test_containers_and_variables_of_a_known_csv_count() -> None:
     }
     catalog = catalog_of({"name": "cog.v1", "image": "r.example/cog:1"})
 
-    found = images.of_catalog(catalog, {("cog", "cog.v1"): csv})
+    found = images.list_images(catalog, {("cog", "cog.v1"): csv})
 
     assert {image.image: image.roles for image in found} == {
         "r.example/cog:1": (Role.BUNDLE,),
@@ -87,4 +87,4 @@ def test_containers_and_variables_of_a_known_csv_count() -> None:
 
 
 def test_a_bundle_without_an_image_brings_none() -> None:
-    assert images.of_catalog(catalog_of({"name": "cog.v1", "image": ""}), {}) == ()
+    assert images.list_images(catalog_of({"name": "cog.v1", "image": ""}), {}) == ()

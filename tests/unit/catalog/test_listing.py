@@ -34,7 +34,7 @@ def _catalog(*manifests: Any) -> Catalog:
         {"schema": "olm.bundle", "package": "cog", "name": "b", "image": "i"}
         | {"properties": objects},
     ]
-    return model.of_blobs(Blob.of(value) for value in values)
+    return model.from_blobs(Blob.of(value) for value in values)
 
 
 def test_rows_are_sorted() -> None:

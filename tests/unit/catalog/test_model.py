@@ -37,7 +37,7 @@ def _bundle(name: str, *versions: str, **fields: Any) -> dict[str, Any]:
 
 
 def _built(*values: dict[str, Any]) -> Catalog:
-    return model.of_blobs(Blob.of(value) for value in values)
+    return model.from_blobs(Blob.of(value) for value in values)
 
 
 def test_blobs_are_linked_in_any_order() -> None:

@@ -185,14 +185,14 @@ def test_pieces_are_gathered_before_the_first_is_given(
     monkeypatch: pytest.MonkeyPatch, in_memory: int
 ) -> None:
     monkeypatch.setattr(disk, "_IN_MEMORY", in_memory)
-    with disk.gathered(b"%d\n" % number for number in range(1000)) as stream:
+    with disk.spool(b"%d\n" % number for number in range(1000)) as stream:
         assert stream.read() == b"".join(b"%d\n" % number for number in range(1000))
 
     def broken() -> Iterator[bytes]:
         yield b"first"
         raise InputError("the second cannot be written")
 
-    with pytest.raises(InputError), disk.gathered(broken()):
+    with pytest.raises(InputError), disk.spool(broken()):
         pytest.fail("there was a stream")
 
 
@@ -201,5 +201,5 @@ def test_no_room_for_what_is_gathered_is_an_error_with_a_place() -> None:
         yield b"first"
         raise OSError(28, "No space left on device")
 
-    with pytest.raises(RemoteError, match="no space left"), disk.gathered(full()):
+    with pytest.raises(RemoteError, match="no space left"), disk.spool(full()):
         pytest.fail("there was a stream")

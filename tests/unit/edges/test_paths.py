@@ -14,7 +14,7 @@ def test_a_path_without_anything_there(tmp_path: Path) -> None:
     assert not paths.exists(missing)
     assert not paths.is_file(missing)
     assert not paths.is_folder(missing)
-    assert paths.matching(missing, "*") == []
+    assert paths.match_entries(missing, "*") == []
     assert paths.entries(missing) == []
 
 
@@ -23,7 +23,7 @@ def test_entries_are_sorted_and_chosen_by_pattern(tmp_path: Path) -> None:
         (tmp_path / name).write_text("")
 
     assert paths.entries(tmp_path) == [".c", "a.yaml", "b.yaml", "d.txt"]
-    assert paths.matching(tmp_path, "*.yaml") == [tmp_path / "a.yaml", tmp_path / "b.yaml"]
+    assert paths.match_entries(tmp_path, "*.yaml") == [tmp_path / "a.yaml", tmp_path / "b.yaml"]
 
 
 def test_links_are_followed(tmp_path: Path) -> None:
@@ -39,12 +39,12 @@ def test_links_are_followed(tmp_path: Path) -> None:
 
 
 def test_a_path_is_simplified_as_text() -> None:
-    assert paths.simplified(Path("a/./b/../c")) == Path("a/c")
+    assert paths.normalize(Path("a/./b/../c")) == Path("a/c")
 
 
 def test_home_is_expanded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/me")
-    assert paths.expanded("~/x") == Path("/home/me/x")
+    assert paths.expand("~/x") == Path("/home/me/x")
 
 
 def test_size_time_and_mode_of_a_file(tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_size_time_and_mode_of_a_file(tmp_path: Path) -> None:
     os.utime(file, ns=(5, 7))
     file.chmod(0o640)
 
-    assert paths.modified(file) == (4, 7)
+    assert paths.modification(file) == (4, 7)
     assert paths.mode(file) == 0o640
 
 

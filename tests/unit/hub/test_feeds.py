@@ -57,7 +57,7 @@ def files_of(
     sources = [
         Source(
             name=name,
-            catalog=model.of_blobs(Blob.of(one) for one in values),
+            catalog=model.from_blobs(Blob.of(one) for one in values),
             where=Where(name=name),
         )
         for name, values in catalogs
@@ -124,7 +124,7 @@ def test_a_feed_ends_after_its_newest_versions_and_escapes_what_it_shows() -> No
     entries = [
         Entry(title=f"<{n}>\x1b", href=f'p/x/"{n}"/', identity=(str(n),)) for n in range(150)
     ]
-    data = feeds.of_package("p/x/feed.xml", "demo", Feed(name="x", entries=tuple(entries)))
+    data = feeds.package_feed("p/x/feed.xml", "demo", Feed(name="x", entries=tuple(entries)))
     feed = ElementTree.fromstring(data)  # noqa: S314 - made by this test
     assert len(texts(feed, "summary")) == feeds.MAX_ENTRIES
     assert texts(feed, "title")[1].startswith("<0>")

@@ -64,9 +64,9 @@ def test_what_is_not_a_plain_svg_is_not_an_icon(text: bytes) -> None:
 
 def test_the_icon_of_the_package_comes_first_and_a_bad_one_is_passed_over() -> None:
     csv = {"spec": {"icon": [{"base64data": base64.b64encode(SVG).decode()}]}}
-    found = icons.of_package({"icon": {"base64data": "%%%"}}, csv)
+    found = icons.package_icon({"icon": {"base64data": "%%%"}}, csv)
     assert found is not None
     assert found[0].endswith(".svg")
     large = base64.b64encode(b"\x89PNG" + b"\0" * icons.MAX_ICON).decode()
-    assert icons.of_package({"icon": {"base64data": large}}, {}) is None
-    assert icons.of_package({}, {"spec": {"icon": None}}) is None
+    assert icons.package_icon({"icon": {"base64data": large}}, {}) is None
+    assert icons.package_icon({}, {"spec": {"icon": None}}) is None

@@ -15,7 +15,7 @@ from olmkit.hub.builds import all_pages
 from olmkit.hub.builds.all_pages import Source
 from olmkit.hub.package import package_pages, upgrades
 from olmkit.hub.package.installs import Where
-from olmkit.hub.package.package_pages import Data, Part, Wanted
+from olmkit.hub.package.package_pages import Data, PackageInput, Part
 from olmkit.hub.pages import GraphPage, OperatorPage
 
 
@@ -46,7 +46,7 @@ def test_heads_versions_icons_and_deprecations_equal_the_model(cases: Path) -> N
     assert packages >= 7
 
 
-def check(wanted: Wanted, where: str) -> None:
+def check(wanted: PackageInput, where: str) -> None:
     package = wanted.package
     parts = {part.path: part for part in package_pages.parts(wanted)}
     assert [part.failure for part in parts.values() if part.failure] == [], where
@@ -65,8 +65,8 @@ def check(wanted: Wanted, where: str) -> None:
     check_shown(package, first, where)
     check_channels(package, parts[f"{wanted.path}package.json"], where)
     check_rows(package, parts, where)
-    icon = icons.of_package(
-        records.package_fields(package), records.of_bundle(package.bundles[first.bundle]).csv
+    icon = icons.package_icon(
+        records.package_fields(package), records.read_record(package.bundles[first.bundle]).csv
     )
     assert first.icon == (icon[0] if icon else None), where
     if icon is not None:

@@ -93,7 +93,7 @@ def test_flags_of_all_kinds_and_of_the_operator_are_known() -> None:
         workers=operator.workers,
         period=None,
         add_flags=mixed.add_flags,
-        describe=mixed.described,
+        describe=mixed.build_operator,
         around=operator,
     )
     words = ["--helm=/bin/helm", "--run-timeout=1m", "--own=x", "--watches-file=w.yaml"]

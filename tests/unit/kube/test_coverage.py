@@ -31,6 +31,6 @@ def test_what_others_add_is_not_a_difference(found: Any, wanted: Any, covered: b
 def test_ports_keep_their_name_under_the_wanted_number() -> None:
     found = {"ports": [{"name": "a", "port": 1, "nodePort": 7}, {"name": "b", "port": 2}]}
     wanted = {"ports": [{"name": "a", "port": 3}]}
-    assert coverage.realigned(found, wanted) == {
+    assert coverage.realign_ports(found, wanted) == {
         "ports": [{"name": "a", "port": 3, "nodePort": 7}, {"name": "b", "port": 2}]
     }

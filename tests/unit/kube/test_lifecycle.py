@@ -22,7 +22,7 @@ from olmkit.kube.objects import GVK
     ],
 )
 def test_an_api_version_has_an_end(api_version: str, kind: str, removed: int) -> None:
-    end = lifecycle.of(GVK.parse(api_version, kind))
+    end = lifecycle.find(GVK.parse(api_version, kind))
 
     assert end is not None
     assert end.removed == removed
@@ -30,12 +30,12 @@ def test_an_api_version_has_an_end(api_version: str, kind: str, removed: int) ->
 
 
 def test_a_served_version_has_none() -> None:
-    assert lifecycle.of(GVK.parse("apps/v1", "Deployment")) is None
+    assert lifecycle.find(GVK.parse("apps/v1", "Deployment")) is None
 
 
 def test_a_replacement_does_not_end_earlier() -> None:
     for gvk, end in lifecycle.LIFECYCLES.items():
-        later = lifecycle.of(GVK.parse(end.replacement, gvk.kind))
+        later = lifecycle.find(GVK.parse(end.replacement, gvk.kind))
         assert later is None or later.removed > end.removed, gvk
 
 

@@ -27,7 +27,7 @@ def test_what_others_need_comes_first_and_what_blocks_last() -> None:
         made("Namespace"),
     ]
 
-    assert [one["kind"] for one in rollout.ordered(heap)] == [
+    assert [one["kind"] for one in rollout.sort_for_apply(heap)] == [
         "Namespace",
         "CustomResourceDefinition",
         "ServiceAccount",

@@ -56,7 +56,7 @@ def test_the_manifest_is_that_of_cosign() -> None:
 
 
 def test_a_layer_says_which_image_it_is_for() -> None:
-    found = signatures.of_layer(signatures.layer(PAYLOAD, b"x"), PAYLOAD)
+    found = signatures.read_layer(signatures.layer(PAYLOAD, b"x"), PAYLOAD)
 
     assert (found.signed, found.signature) == (PAYLOAD, b"x")
     assert found.claims.fits(DIGEST, {})
@@ -65,7 +65,7 @@ def test_a_layer_says_which_image_it_is_for() -> None:
 
 
 def test_a_bundle_says_which_image_it_is_for() -> None:
-    (found,) = signatures.of_bundle(bundle())
+    (found,) = signatures.read_bundle(bundle())
 
     assert found.signed.startswith(b"DSSEv1 28 application/vnd.in-toto+json ")
     assert found.claims.fits(DIGEST, {"a": "b"})
@@ -86,16 +86,16 @@ def test_a_bundle_says_which_image_it_is_for() -> None:
 )
 def test_what_is_not_the_signature_of_an_image_is_refused(text: bytes) -> None:
     with pytest.raises(InputError):
-        signatures.of_bundle(text)
+        signatures.read_bundle(text)
 
 
 @pytest.mark.parametrize("text", [b"{", b"{}", PAYLOAD.replace(b"cosign container", b"other")])
 def test_a_text_about_something_else_is_refused(text: bytes) -> None:
     with pytest.raises(InputError):
-        signatures.of_layer(signatures.layer(text, b"x"), text)
+        signatures.read_layer(signatures.layer(text, b"x"), text)
 
 
 def test_a_signature_that_is_not_base64_is_refused() -> None:
     wrong = replace(Descriptor.of(PAYLOAD, "x"), annotations={signatures.ANNOTATION: "?"})
     with pytest.raises(InputError, match="not base64"):
-        signatures.of_layer(wrong, PAYLOAD)
+        signatures.read_layer(wrong, PAYLOAD)

@@ -25,7 +25,9 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 
 async def collected(descriptor: Descriptor, data: bytes) -> bytes:
-    return b"".join([chunk async for chunk in store.checked(descriptor, store.chunks(data)(0))])
+    return b"".join(
+        [chunk async for chunk in store.check_content(descriptor, store.chunks(data)(0))]
+    )
 
 
 def test_content_is_checked_on_the_way() -> None:

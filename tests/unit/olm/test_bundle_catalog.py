@@ -19,7 +19,7 @@ BUNDLE = RenderedBundle(
 def test_it_is_a_whole_catalog() -> None:
     lines = bundle_catalog.blobs(BUNDLE, "stable")
 
-    catalog = model.of_blobs(fbc.load_stream(lines, "catalog.json", report=lambda _: None))
+    catalog = model.from_blobs(fbc.load_stream(lines, "catalog.json", report=lambda _: None))
 
     package = catalog.packages["cache"]
     assert package.default_channel == "stable"

@@ -68,7 +68,7 @@ def test_a_pod_drains_before_it_ends_and_no_pod_goes_before_another_is_ready() -
 def test_the_order_is_that_of_applying_and_all_is_ours() -> None:
     made = catalog_deployment.served_objects(WANTED)
     assert all(install_objects.is_ours(one) for one in made)
-    assert [one["kind"] for one in rollout.ordered(made)][-1] == "CatalogSource"
+    assert [one["kind"] for one in rollout.sort_for_apply(made)][-1] == "CatalogSource"
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ def test_what_is_written_is_read_again() -> None:
         logs={"apps/pod/manager": "last words\n"},
     )
 
-    assert cluster_state.of_objects(cluster_state.objects_of(seen), "apps") == seen
+    assert cluster_state.from_objects(cluster_state.objects_of(seen), "apps") == seen
 
 
 def test_catalogs_that_are_not_visible_here_are_left_out() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from olmkit.base.diagnostics import ConfigurationError, InputError
 from olmkit.olm import install_objects
-from olmkit.olm.install_objects import InstallRequest, Mode, Served, SubscribedCatalog
+from olmkit.olm.install_objects import InstallRequest, Mode, ServedCatalog, SubscribedCatalog
 
 CATALOG = SubscribedCatalog(name="shelf", namespace="apps", image="registry/catalog:v1")
 
@@ -81,7 +81,7 @@ def test_catalogs_of_each_form(catalog: SubscribedCatalog, spec: dict[str, Any])
 
 def test_a_catalog_of_other_content_has_another_name() -> None:
     def name(blobs: bytes, package: str = "cache") -> str:
-        return Served(namespace="apps", package=package, blobs=blobs, image="opm").name
+        return ServedCatalog(namespace="apps", package=package, blobs=blobs, image="opm").name
 
     assert name(b"a") == name(b"a")
     assert name(b"a") != name(b"b")
@@ -89,14 +89,16 @@ def test_a_catalog_of_other_content_has_another_name() -> None:
 
 
 def test_a_catalog_too_large_for_a_config_map_is_refused() -> None:
-    served = Served(namespace="apps", package="cache", blobs=bytes(900_000), image="opm")
+    served = ServedCatalog(namespace="apps", package="cache", blobs=bytes(900_000), image="opm")
 
     with pytest.raises(InputError, match="ConfigMap holds"):
         install_objects.served_objects(served)
 
 
 def test_the_pod_reads_the_config_map_and_the_service_finds_it() -> None:
-    served = Served(namespace="apps", package="cache", blobs=b"{}", image="opm", secrets=("s",))
+    served = ServedCatalog(
+        namespace="apps", package="cache", blobs=b"{}", image="opm", secrets=("s",)
+    )
 
     config, pod, service = install_objects.served_objects(served)
 

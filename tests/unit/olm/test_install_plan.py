@@ -39,8 +39,8 @@ def test_the_csv_of_an_unpacked_bundle_is_among_the_files_of_a_config_map() -> N
         "crd.yaml": packed(b"kind: CustomResourceDefinition\n"),
         "csv.yaml": packed(b"kind: ClusterServiceVersion\nmetadata:\n  name: cache.v2.0.0\n"),
     }
-    assert install_plan.unpacked({"binaryData": files}, "cache.v2.0.0") == CSV
-    assert install_plan.unpacked({"binaryData": files}, "cache.v3.0.0") == {}
+    assert install_plan.find_unpacked_csv({"binaryData": files}, "cache.v2.0.0") == CSV
+    assert install_plan.find_unpacked_csv({"binaryData": files}, "cache.v3.0.0") == {}
 
 
 def test_a_file_that_cannot_be_read_is_left_out_and_the_one_before_it_comes_once() -> None:
@@ -50,5 +50,5 @@ def test_a_file_that_cannot_be_read_is_left_out_and_the_one_before_it_comes_once
 
 def test_the_newest_plan_counts() -> None:
     older, newer = plan("", 1), plan("", 2)
-    assert install_plan.of_csv((newer, older), "cache.v2.0.0") is newer
-    assert install_plan.of_csv((newer, older), "cache.v3.0.0") is None
+    assert install_plan.find_for_csv((newer, older), "cache.v2.0.0") is newer
+    assert install_plan.find_for_csv((newer, older), "cache.v3.0.0") is None

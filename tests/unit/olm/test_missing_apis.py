@@ -31,7 +31,7 @@ from olmkit.olm import missing_apis
 def test_the_fix_depends_on_whose_api_it_is(
     api_version: str, kind: str, cause: str, why: str, hint: str
 ) -> None:
-    found = missing_apis.of(GVK.parse(api_version, kind))
+    found = missing_apis.explain(GVK.parse(api_version, kind))
 
     assert found.cause == cause
     assert why in found.why

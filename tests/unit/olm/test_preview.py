@@ -57,7 +57,7 @@ CSV: dict[str, Any] = {
 
 
 def test_a_csv_shows_what_it_brings() -> None:
-    found = preview.of_csv(CSV)
+    found = preview.preview_csv(CSV)
 
     assert found.modes == ("OwnNamespace", "AllNamespaces")
     assert found.images == ("i", "m:1")
@@ -69,14 +69,14 @@ def test_a_csv_shows_what_it_brings() -> None:
 
 
 def test_far_reaching_grants_stand_out() -> None:
-    text = "\n".join(preview.lines(preview.of_csv(CSV), ["apps"]))
+    text = "\n".join(preview.lines(preview.preview_csv(CSV), ["apps"]))
 
     assert "get: secrets  (far-reaching)" in text
     assert "permissions in `apps`:" in text
 
 
 def test_who_watches_all_namespaces_has_all_in_the_cluster() -> None:
-    text = "\n".join(preview.lines(preview.of_csv(CSV), [""]))
+    text = "\n".join(preview.lines(preview.preview_csv(CSV), [""]))
 
     assert "it has all of these in the whole cluster" in text
 
@@ -91,4 +91,4 @@ def test_paths_that_are_not_resources_are_shown_as_they_are() -> None:
 
 
 def test_an_empty_csv_shows_nothing() -> None:
-    assert preview.of_csv({}).grants == ()
+    assert preview.preview_csv({}).grants == ()

@@ -72,7 +72,7 @@ def test_watches_say_the_layout_where_the_project_file_cannot_be_right(
     layout: str, files: dict[str, bytes], language: str
 ) -> None:
     project = config.parse(f"version: '3'\nlayout: '{layout}'\nprojectName: a\n".encode())
-    assert config.seen_from_watches(project, files.get).language == language
+    assert config.find_plugins_from_watches(project, files.get).language == language
 
 
 def test_a_program_in_go_has_kinds_of_charts_too() -> None:
@@ -87,7 +87,7 @@ def test_a_program_in_go_has_kinds_of_charts_too() -> None:
         "watches.yaml": b"[{group: a.d.io, version: v1, kind: OfChart, chart: c},"
         b" {group: a.d.io, version: v1, kind: InGo, chart: c}, none, {chart: [1], kind: {}}]",
     }
-    seen = config.seen_from_watches(project, files.get)
+    seen = config.find_plugins_from_watches(project, files.get)
     assert seen.language == "go"
     assert [(api.kind, api.runner) for api in seen.apis] == [("InGo", ""), ("OfChart", "helm")]
 

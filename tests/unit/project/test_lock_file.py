@@ -36,10 +36,10 @@ mine @ https://example.com/mine.whl --hash=sha256:33
     ],
 )
 def test_required_package_without_a_line_is_lacking(requirement: str, is_locked: bool) -> None:
-    missing = lock_file.lacking([requirement], LOCK)
+    missing = lock_file.find_missing([requirement], LOCK)
     assert (missing == ()) is is_locked
 
 
 def test_a_package_is_named_once_as_the_project_writes_it() -> None:
     requirements = ["My_Package>=1", "my-package<3", "other"]
-    assert lock_file.lacking(requirements, b"") == ("my-package", "other")
+    assert lock_file.find_missing(requirements, b"") == ("my-package", "other")

@@ -31,7 +31,7 @@ def judged(changes: Mapping[str, Any]) -> tuple[Diagnostic, ...]:
         text = text.replace(old, new)
     text += changes.get("append", "")
     blobs = list(fbc.load_stream(text.encode(), "catalog.yaml"))
-    return engine.run(model.of_blobs(blobs), RULES.values())
+    return engine.run(model.from_blobs(blobs), RULES.values())
 
 
 def test_the_minimal_catalog_has_no_findings() -> None:
@@ -77,7 +77,7 @@ def test_codes_and_names_are_unique_and_families_known() -> None:
 
 def test_nothing_crashes_on_any_fixture() -> None:
     for code, changes in BREAKS.items():
-        assert not engine.crashed(judged(changes)), code
+        assert not engine.has_crashed(judged(changes)), code
 
 
 def test_a_fault_is_not_repeated_by_rules_that_follow_from_it() -> None:

@@ -59,7 +59,7 @@ def test_a_rule_that_crashes_becomes_a_finding_about_olmkit_and_hides_no_other()
 
     found = engine.run(None, rules)
 
-    assert engine.crashed(found)
+    assert engine.has_crashed(found)
     assert {finding.rule for finding in found} == {"TST001", "TST002", engine.CRASH}
     crash = next(finding for finding in found if finding.rule == engine.CRASH)
     assert "rule `TST001` stopped with KeyError" in crash.message

@@ -75,7 +75,7 @@ def _with(tree: Tree, path: str, *pairs: tuple[str, str]) -> Tree:
     ],
 )
 def test_a_fault_is_undone_to_the_byte(publishable: Tree, path: str, old: str, new: str) -> None:
-    done = fixing.fixed(_with(publishable, path, (old, new)), "kettle", _judge)
+    done = fixing.apply_fixes(_with(publishable, path, (old, new)), "kettle", _judge)
 
     assert done.tree.data(path).decode() == publishable.data(path).decode()
     assert done.fixes > 0
@@ -103,7 +103,7 @@ def test_a_fault_is_undone_to_the_byte(publishable: Tree, path: str, old: str, n
 def test_what_is_ambiguous_stays(publishable: Tree, path: str, old: str, new: str) -> None:
     broken = _with(publishable, path, (old, new))
 
-    assert fixing.fixed(broken, "kettle", _judge).tree == broken
+    assert fixing.apply_fixes(broken, "kettle", _judge).tree == broken
 
 
 def test_comments_and_layout_stay(publishable: Tree) -> None:
@@ -113,7 +113,7 @@ def test_comments_and_layout_stay(publishable: Tree) -> None:
         ("  minKubeVersion: 1.28.0", "  # the oldest\n  'minkubeversion':   'v1.28.0'   # tested"),
     )
 
-    text = fixing.fixed(broken, "kettle", _judge).tree.data(CSV).decode()
+    text = fixing.apply_fixes(broken, "kettle", _judge).tree.data(CSV).decode()
 
     assert "  # the oldest\n  'minKubeVersion':   '1.28.0'   # tested\n" in text
 
@@ -127,8 +127,8 @@ def test_fixing_twice_is_fixing_once_and_makes_no_new_error(
     tree = change(publishable, BREAKS[code])
     before = _judge(tree)
 
-    once = fixing.fixed(tree, "kettle", _judge)
-    twice = fixing.fixed(once.tree, "kettle", _judge)
+    once = fixing.apply_fixes(tree, "kettle", _judge)
+    twice = fixing.apply_fixes(once.tree, "kettle", _judge)
 
     assert twice.tree == once.tree
     assert twice.fixes == 0

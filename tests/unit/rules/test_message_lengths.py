@@ -41,7 +41,7 @@ def _repeated(found: Diagnostic) -> int:
 
 
 def _too_long(found: tuple[Diagnostic, ...]) -> list[tuple[str, int, str]]:
-    assert not engine.crashed(found)
+    assert not engine.has_crashed(found)
     return [
         (one.rule, _repeated(one), one.message[:200])
         for one in found
@@ -125,7 +125,7 @@ def _judged(text: str) -> tuple[Diagnostic, ...]:
         blobs = list(fbc.load_stream(text.encode(), "catalog.yaml"))
     except OlmkitError as error:
         return tuple(error.diagnostics)
-    return engine.run(model.of_blobs(blobs), RULES)
+    return engine.run(model.from_blobs(blobs), RULES)
 
 
 @pytest.mark.parametrize("code", [*sorted(CATALOG), ""])

@@ -37,7 +37,7 @@ def test_a_broken_bundle_is_judged_without_a_crash(minimal: Tree, part: int) -> 
         except OlmkitError:
             continue
         found = engine.run(bundle, engine.rules())
-        assert not engine.crashed(found), (
+        assert not engine.has_crashed(found), (
             seed,
             [f.message for f in found if f.rule == engine.CRASH],
         )

@@ -41,7 +41,7 @@ def catalog(channels: Channels, *, package: str = "cog", tag: str = "") -> Catal
         for version in versions
     ]
     blobs = fbc.load_stream("".join(lines).encode(), "catalog.yaml")
-    return model.of_blobs(list(blobs))
+    return model.from_blobs(list(blobs))
 
 
 def judged(new: Catalog, old: Catalog | None = None) -> tuple[Diagnostic, ...]:

@@ -88,10 +88,10 @@ def test_codes_and_names_are_unique_and_families_known() -> None:
 
 def test_nothing_crashes_on_any_fixture(judge: Judge, judge_publication: Judge) -> None:
     for code, changes in BREAKS.items():
-        assert not engine.crashed(judge(changes)), code
-        assert not engine.crashed(judge_publication(changes)), code
+        assert not engine.has_crashed(judge(changes)), code
+        assert not engine.has_crashed(judge_publication(changes)), code
     for code, changes in PUBLISHING.items():
-        assert not engine.crashed(judge_publication(changes)), code
+        assert not engine.has_crashed(judge_publication(changes)), code
 
 
 ROLE = "apiVersion: rbac.authorization.k8s.io/v1\nkind: {}\nmetadata: {{name: a}}\n"

@@ -70,5 +70,5 @@ def filter_(
         written = output.changes_text(changes, dry_run=False)
         app.terminal.result(app.told(written, is_result=False))
         return
-    with disk.gathered(fbc.pieces(found.blobs, form)) as text:
+    with disk.spool(fbc.pieces(found.blobs, form)) as text:
         app.terminal.result_stream(text)

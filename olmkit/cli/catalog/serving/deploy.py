@@ -49,9 +49,9 @@ def deploy(
                 lines = await job.changes(reader, wanted)
                 app.emit({"changes": list(lines)}, text="\n".join(lines))
                 return
-            with install_status.watching(app, "deploying") as report:
+            with install_status.show_progress(app, "deploying") as report:
                 found = await job.apply(reader, wanted, report=report, timeouts=timeouts)
             facts = {"image": image, "objects": [subject(one) for one in wanted]}
-            install_status.give(app, found, facts)
+            install_status.show(app, found, facts)
 
     app.run(run())

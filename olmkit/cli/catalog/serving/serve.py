@@ -166,7 +166,7 @@ def serve(
         _serve(app, offers, settings, access)
     except Exception as error:
         if termination_log is not None:
-            _leave(termination_log, error)
+            _write_termination_message(termination_log, error)
         raise
 
 
@@ -247,7 +247,7 @@ def _fill(app: App, offers: list[Offer], settings: ServeSettings, access: Access
         app.emit({**name, "cached": prepared.cached}, diagnostics=prepared.findings)
 
 
-def _leave(path: Path, error: Exception) -> None:
+def _write_termination_message(path: Path, error: Exception) -> None:
     """What ended the server, for Kubernetes: the sentence first, since the text may be cut."""
     from olmkit.edges import termination_log
 

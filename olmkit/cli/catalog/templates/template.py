@@ -282,9 +282,9 @@ def _render(
     result = app.run(job.render_template(reference, options, stdin=stdin))
     app.report(result.diagnostics)
     if form == "mermaid":
-        app.terminal.result(drawing.mermaid(model.of_blobs(result.blobs).chosen(), v0=True))
+        app.terminal.result(drawing.mermaid(model.from_blobs(result.blobs).chosen(), v0=True))
         return
-    with disk.gathered(fbc.pieces(result.blobs, form)) as text:
+    with disk.spool(fbc.pieces(result.blobs, form)) as text:
         app.terminal.result_stream(text)
 
 

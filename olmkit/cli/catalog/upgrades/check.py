@@ -58,21 +58,23 @@ def check(
     from olmkit.jobs.catalog.catalogs import ValidateOptions
     from olmkit.jobs.catalog.upgrades import check as job
     from olmkit.jobs.catalog.upgrades import crd_upgrades
-    from olmkit.jobs.catalog.upgrades.crd_upgrades import Compared
+    from olmkit.jobs.catalog.upgrades.crd_upgrades import ComparedCrds
 
     app.output = output
     if pull_bundles and against is None:
         raise click.UsageError("`--pull-bundles` needs `--against`.")
-    options = ValidateOptions(select=validation.words(select), ignore=validation.words(ignore))
+    options = ValidateOptions(
+        select=validation.split_codes(select), ignore=validation.split_codes(ignore)
+    )
     old = inputs.read(app, against, access, valid=False) if against else None
     catalog = inputs.read(app, reference, access, valid=False)
-    compared = Compared(blocked=())
+    compared = ComparedCrds(blocked=())
     if old is not None:
         compared = app.run(crd_upgrades.compare(catalog, old, access if pull_bundles else None))
         for note in compared.notes:
             app.terminal.note(f"note: {note}")
     found = job.check(reference, catalog, old, options, blocked=compared.blocked)
-    validation.give(
+    validation.show(
         app,
         ValidationReport(
             results=(found,),

@@ -35,7 +35,7 @@ from olmkit.oci.content import (
     parse_manifest,
 )
 from olmkit.oci.reference import Reference
-from olmkit.oci.store import ImageStore, Opener, RegistryError, checked, read, read_manifest
+from olmkit.oci.store import ImageStore, Opener, RegistryError, check_content, read, read_manifest
 
 _ACCEPT = ", ".join([*sorted(INDEX_TYPES), *sorted(MANIFEST_TYPES)])
 _MAX_TAG = 128  # characters of a tag: the OCI distribution specification
@@ -86,7 +86,7 @@ class RegistryStore:
         headers = {"Accept": descriptor.media_type} if descriptor.is_manifest else {}
 
         async def ask() -> bool:
-            async with self._look(f"{kind}/{descriptor.digest}", headers) as reply:
+            async with self._head(f"{kind}/{descriptor.digest}", headers) as reply:
                 if reply.status == 404:
                     return False
                 if reply.status not in (200, 206, 416):  # 416: it is there, and it is empty
@@ -121,7 +121,7 @@ class RegistryStore:
     async def push(self, descriptor: Descriptor, content: Opener) -> None:
         self._endpoint.pushing = True
         if descriptor.is_manifest:
-            data = b"".join([chunk async for chunk in checked(descriptor, content(0))])
+            data = b"".join([chunk async for chunk in check_content(descriptor, content(0))])
             self._remember(descriptor, data)
             await self._put_manifest(descriptor, data, str(descriptor.digest))
             self._pushed.add(descriptor.digest)
@@ -236,7 +236,7 @@ class RegistryStore:
 
     async def referrers(self, subject: Digest) -> tuple[Descriptor, ...]:
         """Return the referrers of `subject`, from the API or the fallback tag."""
-        listed = await self._listed_referrers(subject) if self._knows_referrers else None
+        listed = await self._list_referrers(subject) if self._knows_referrers else None
         if listed is None:
             self._knows_referrers = False
             found = await self._list_under_tag(subject)
@@ -250,7 +250,7 @@ class RegistryStore:
             return
         subject = manifest.subject.digest
         async with self._attaching:
-            if self._knows_referrers and await self._listed_referrers(subject) is not None:
+            if self._knows_referrers and await self._list_referrers(subject) is not None:
                 return  # the registry lists it itself
             self._knows_referrers = False
             found = await self._list_under_tag(subject)
@@ -260,10 +260,10 @@ class RegistryStore:
                 index = Descriptor.of(data, wanted.media_type)
                 await self._put_manifest(index, data, referrers.list_tag(subject))
 
-    async def _listed_referrers(self, subject: Digest) -> tuple[Descriptor, ...] | None:
+    async def _list_referrers(self, subject: Digest) -> tuple[Descriptor, ...] | None:
         """Return the referrers from the API; None if the registry does not support it."""
         url = await self._web.retry(lambda: self._endpoint.url(f"referrers/{subject}"))
-        found = await registry_lists.whole(
+        found = await registry_lists.read_all(
             url,
             self._referrers_page,
             host=self._endpoint.host,
@@ -305,14 +305,14 @@ class RegistryStore:
 
         async def ask() -> bool:
             headers = {"Accept": descriptor.media_type}
-            async with self._look(f"manifests/{tag}", headers) as reply:
+            async with self._head(f"manifests/{tag}", headers) as reply:
                 found = reply.headers.get("Docker-Content-Digest", "")
                 return reply.status == 200 and found == str(descriptor.digest)
 
         return await self._web.retry(ask)
 
     @contextlib.asynccontextmanager
-    async def _look(self, rest: str, headers: Mapping[str, str]) -> AsyncIterator[Reply]:
+    async def _head(self, rest: str, headers: Mapping[str, str]) -> AsyncIterator[Reply]:
         """The answer to HEAD, or to GET where the registry does not know HEAD.
 
         See https://github.com/containerd/containerd/pull/6684.
@@ -334,7 +334,7 @@ class RegistryStore:
 
     async def tags(self) -> tuple[str, ...]:
         url = await self._web.retry(lambda: self._endpoint.url("tags/list"))
-        found = await registry_lists.whole(
+        found = await registry_lists.read_all(
             url, self._tag_page, host=self._endpoint.host, what="tags", most=_MAX_TAGS
         )
         return tuple(sorted(found or ()))

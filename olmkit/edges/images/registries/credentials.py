@@ -60,7 +60,7 @@ async def find(
     return None
 
 
-def known_registries(
+def list_registries(
     *, environment: Mapping[str, str], authfile: str | None = None
 ) -> Iterator[tuple[Path, tuple[str, ...]]]:
     """Return the credential files, each with the registries in it.
@@ -118,7 +118,7 @@ async def _find_in(
         helper = value["credsStore"]
     if helper:
         server = _DOCKER_HUB_KEY if registry == "docker.io" else registry
-        found = await _ask_helper(helper, server, environment)
+        found = await _run_helper(helper, server, environment)
         if found is not None:
             return found
     auths = value.get("auths")
@@ -190,7 +190,7 @@ def _text(entry: Mapping[str, Any], key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-async def _ask_helper(
+async def _run_helper(
     helper: str, server: str, environment: Mapping[str, str]
 ) -> RegistryCredentials | None:
     program = f"docker-credential-{helper}"
@@ -227,7 +227,7 @@ async def _ask_helper(
     finally:
         if process.returncode is None:
             process.kill()
-            await processes.ended(process)
+            await processes.wait_for_end(process)
     if process.returncode != 0:
         if b"credentials not found" in output:
             return None

@@ -33,7 +33,7 @@ from olmkit.edges.network.web import (
 )
 from olmkit.oci.content import Descriptor
 from olmkit.oci.reference import Reference
-from olmkit.oci.store import Opener, RegistryError, checked
+from olmkit.oci.store import Opener, RegistryError, check_content
 
 _MAX_ERROR = 64 * 1024
 
@@ -54,7 +54,7 @@ class RegistryRequest:
             return self.body
         opener, descriptor, start, end = self.content
         if start == 0 and end == descriptor.size:
-            return checked(descriptor, opener(0))
+            return check_content(descriptor, opener(0))
         return _part(opener(start), end - start)
 
 
@@ -136,7 +136,7 @@ class RegistryEndpoint:
     async def send(self, request: RegistryRequest, *, mounting: str = "") -> AsyncIterator[Reply]:
         """One request with credentials, and once more with fresh ones when these are stale."""
         scope = self._scope(mounting)
-        url = _encrypted(request.url, self._base)
+        url = _with_base_scheme(request.url, self._base)
         ours = same_origin(url, self._base)
         header = await self._authenticator.header(scope) if ours else None
         for last in (False, True):
@@ -160,7 +160,7 @@ class RegistryEndpoint:
 
     async def cancel(self, location: str) -> None:
         """Let go of an upload in the registry; an upload that stays does no harm."""
-        if not same_origin(_encrypted(location, self._base), self._base):
+        if not same_origin(_with_base_scheme(location, self._base), self._base):
             return
         request = RegistryRequest(method="DELETE", url=location, headers={}, follow=False)
         with contextlib.suppress(RemoteError):
@@ -174,7 +174,7 @@ class RegistryEndpoint:
         be unencrypted when the registry is not, and another host must not lead back:
         otherwise it could choose where in the registry we write.
         """
-        url = _encrypted(reply.location, self._base)
+        url = _with_base_scheme(reply.location, self._base)
         if not url:
             return ""
         if not reply.is_from(self._base) and not same_origin(url, reply.full_url):
@@ -198,7 +198,7 @@ class RegistryEndpoint:
         target = next_link(reply.listed("Link"))
         if not target:
             return ""
-        url = _encrypted(reply.resolve(target), self._base)
+        url = _with_base_scheme(reply.resolve(target), self._base)
         if not reply.is_from(self._base) or not same_origin(url, self._base):
             raise RegistryError(
                 f"registry `{self.host}` continues its list on another host, `{redact(url)}`",
@@ -209,7 +209,7 @@ class RegistryEndpoint:
     async def refusal(self, reply: Reply, doing: str) -> RegistryError:
         """Return the error for an answer that is not what was hoped for."""
         codes, words = _parse_errors(await _read_error(reply))
-        words = _shown(self._authenticator.without_secrets(words))
+        words = _printable(self._authenticator.without_secrets(words))
         own = not self._base or reply.is_from(self._base)
         if own and (reply.status == 403 or "DENIED" in codes):
             return self._authenticator.denied(403, codes, reply.url)
@@ -237,7 +237,7 @@ class RegistryEndpoint:
             )
 
 
-def _encrypted(url: str, base: str) -> str:
+def _with_base_scheme(url: str, base: str) -> str:
     """`url` with the scheme of the registry: behind a proxy many forget that they are encrypted."""
     if base.startswith("https://") and url.startswith("http://"):
         secure = f"https://{url.removeprefix('http://')}"
@@ -275,7 +275,7 @@ def _parse_errors(data: bytes) -> tuple[tuple[str, ...], str]:
     return codes, "; ".join(words)
 
 
-def _shown(text: str) -> str:
+def _printable(text: str) -> str:
     return "".join(char for char in text if char.isprintable())[:300]
 
 

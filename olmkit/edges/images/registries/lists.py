@@ -21,7 +21,7 @@ WHOLE_LIST: Final = 300.0
 _IDLE: Final = 16  # pages in a row without anything new; registries that filter have some
 
 
-async def whole(
+async def read_all(
     first: str,
     page: Callable[[str], Awaitable[tuple[Sequence[T] | None, str]]],
     *,

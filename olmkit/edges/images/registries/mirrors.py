@@ -55,7 +55,7 @@ def _files(environment: Mapping[str, str]) -> Iterator[Path]:
             yield from sorted((folder / f"{_NAME}.d").glob("*.conf"))
 
 
-class Mirrored:
+class MirroredStore:
     """A `ImageStore` that is only read; the first place that has an image serves all of it."""
 
     def __init__(self, stores: Sequence[ImageStore], shown: str) -> None:
@@ -104,14 +104,14 @@ class Mirrored:
         raise self._read_only()
 
     async def tagged(self, tag: str) -> Descriptor | None:
-        for store in self._referring():
+        for store in self._referrer_stores():
             with contextlib.suppress(RemoteError):
                 if (found := await store.tagged(tag)) is not None:
                     return found
         return None
 
     async def referrers(self, subject: Digest) -> tuple[Descriptor, ...]:
-        for store in self._referring():
+        for store in self._referrer_stores():
             with contextlib.suppress(RemoteError):
                 if found := await store.referrers(subject):
                     return found
@@ -120,7 +120,7 @@ class Mirrored:
     async def attach(self, descriptor: Descriptor) -> None:  # noqa: ARG002
         raise self._read_only()
 
-    def _referring(self) -> list[Referring]:
+    def _referrer_stores(self) -> list[Referring]:
         return [store for store in self._stores if isinstance(store, Referring)]
 
     def _prefer(self, store: ImageStore) -> None:

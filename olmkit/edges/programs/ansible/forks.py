@@ -50,7 +50,7 @@ class ForkRunner:
         """As `Runner` says."""
         await asyncio.to_thread(self._prepare, run)
         request = {
-            "words": self._words(run),
+            "words": self._arguments(run),
             "environment": run.environment | self._variables(run) | {marks.VARIABLE: marks.new()},
             "folder": str(run.folder / "project"),
         }
@@ -62,9 +62,9 @@ class ForkRunner:
                         kept.write(data + b"\n")
                         take(data)
 
-                    code = await self._running().run(request, line)
+                    code = await self._start_server().run(request, line)
         except TimeoutError:
-            raise runs.too_late(run) from None
+            raise runs.time_out_error(run) from None
         runs.check_end(code)
 
     def close(self) -> None:
@@ -72,7 +72,7 @@ class ForkRunner:
         if self._server is not None:
             self._server.kill()
 
-    def _running(self) -> _Server:
+    def _start_server(self) -> _Server:
         """Return the process that forks; a new one where there is none."""
         if self._server is None or self._server.is_gone:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -101,8 +101,8 @@ class ForkRunner:
             }
             runs.write(_play(run), json.dumps([play]).encode())
 
-    def _words(self, run: Run) -> list[str]:
-        words = [*runs.trusted_words(run), "-i", str(run.folder / "inventory")]
+    def _arguments(self, run: Run) -> list[str]:
+        words = [*runs.first_arguments(run), "-i", str(run.folder / "inventory")]
         words += ["-e", f"@{run.folder / 'env' / 'extravars'}"]
         if run.verbosity:
             words.append("-" + "v" * run.verbosity)
@@ -220,7 +220,7 @@ class _Server:
                     await asyncio.sleep(_FULL)
                     continue
                 except OSError:
-                    raise self._lost() from None
+                    raise self._lost_server_error() from None
                 data, descriptors = data[sent:], ()
 
     def _read(self) -> None:
@@ -272,10 +272,10 @@ class _Server:
             return
         for future in (self._ready, *(one.ended for one in self._runs.values())):
             if not future.done():
-                future.set_exception(self._lost())
+                future.set_exception(self._lost_server_error())
                 future.exception()  # where nothing waits for it, nothing is lost
 
-    def _lost(self) -> RunError:
+    def _lost_server_error(self) -> RunError:
         said = ""
         with contextlib.suppress(OSError):
             said = self._log.read_text(errors="replace").strip()[-_TAIL:]

@@ -47,7 +47,7 @@ class AnsibleRunner:
                 await runs.read_lines(process.stdout, take)
                 code = await process.wait()
         except TimeoutError:
-            raise runs.too_late(run) from None
+            raise runs.time_out_error(run) from None
         finally:
             await asyncio.shield(_end(process, members))
             self._running.pop(process.pid, None)

@@ -139,14 +139,14 @@ def variables(environment: Mapping[str, str], program: str) -> dict[str, str]:
     return found
 
 
-def trusted_words(run: Run) -> list[str]:
+def first_arguments(run: Run) -> list[str]:
     """Return the arguments of ansible-playbook that come first."""
     return ["-e", f"@{run.folder / 'env' / 'trusted'}", *run.arguments]
 
 
 def command_line(run: Run) -> str:
     """Return the trusted arguments of a run as one command line."""
-    return shlex.join(trusted_words(run))
+    return shlex.join(first_arguments(run))
 
 
 def mask(run: Run, hide: Mapping[bytes, bytes]) -> None:
@@ -233,7 +233,7 @@ def check_end(code: int) -> None:
         raise RunError(f"the run was ended by the signal {signal.Signals(-code).name}")
 
 
-def too_late(run: Run) -> RunError:
+def time_out_error(run: Run) -> RunError:
     """Return the error of a run that reached its time limit."""
     return RunError(f"the run was ended after {run.timeout:g} s, its time limit")
 

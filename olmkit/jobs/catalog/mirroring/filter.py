@@ -14,7 +14,7 @@ from olmkit.base.version_constraints import VersionConstraint
 from olmkit.catalog import model
 from olmkit.catalog.blobs.blob import Blob
 from olmkit.catalog.changes import filter_configuration, filtering, include_file, inclusion
-from olmkit.catalog.changes.filtering import Wanted
+from olmkit.catalog.changes.filtering import PackageSelection
 from olmkit.catalog.changes.inclusion import Inclusion
 from olmkit.catalog.selection import Selection
 from olmkit.edges import disk
@@ -29,7 +29,7 @@ _VERSION = r"\d+(?:\.\d+){0,2}"
 _MIN_MAX = re.compile(rf"(?P<least>{_VERSION})?-(?P<most>{_VERSION})?")
 
 
-Requested = Sequence[Wanted] | Inclusion
+Requested = Sequence[PackageSelection] | Inclusion
 """The selected part of a catalog."""
 
 
@@ -42,16 +42,16 @@ class Filtered:
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
-def parse(words: Sequence[str], *, is_full: bool = False) -> tuple[Wanted, ...]:
+def parse(words: Sequence[str], *, is_full: bool = False) -> tuple[PackageSelection, ...]:
     """Parse `PACKAGE[:CHANNEL][@RANGE]`; selections of the same package are combined.
 
     A range is `MIN-MAX`, `MIN-`, `-MAX`, or any range of OLM v1. Raises `ConfigurationError`.
     """
-    found: dict[str, Wanted] = {}
+    found: dict[str, PackageSelection] = {}
     for request in map(Selection.parse, words):
         package, channel = request.package, request.channel
         range_ = _range(request.version) if request.version else None
-        before = found.get(package, Wanted(package=package, is_full=is_full))
+        before = found.get(package, PackageSelection(package=package, is_full=is_full))
         if channel:
             found[package] = replace(before, channels={**before.channels, channel: range_})
         else:
@@ -83,12 +83,12 @@ async def filter_catalog(reference: str, wanted: Requested, access: Access) -> F
     catalog.
     """
     rendered = await render.render_all([reference], RenderOptions(access=access))
-    catalog = model.of_blobs(rendered.blobs)
+    catalog = model.from_blobs(rendered.blobs)
     if isinstance(wanted, Inclusion):
         parts = inclusion.parts(catalog, wanted)
     else:
         parts = filtering.parts(catalog, wanted)
-    blobs = tuple(filtering.kept(rendered.blobs, parts))
+    blobs = tuple(filtering.filter_blobs(rendered.blobs, parts))
     _check(reference, blobs)
     return Filtered(
         blobs=blobs,
@@ -99,7 +99,7 @@ async def filter_catalog(reference: str, wanted: Requested, access: Access) -> F
 
 def _check(reference: str, blobs: Sequence[Blob]) -> None:
     """Raise `InputError` if the result is not a valid catalog, without places, which it lacks."""
-    found = engine.run(model.of_blobs(blobs), catalog_job.needed_rules())
+    found = engine.run(model.from_blobs(blobs), catalog_job.needed_rules())
     errors = [one._replace(at=None, related=()) for one in found if judgement.has_errors((one,))]
     if errors:
         raise InputError(

@@ -59,10 +59,10 @@ async def list_images(
     else:
         rendered = await render.render_all([reference], RenderOptions(access=access))
         blobs, notes = rendered.blobs, rendered.diagnostics
-    catalog = model.of_blobs(blobs)
+    catalog = model.from_blobs(blobs)
     csvs = await _csvs(catalog, access if pull_bundles else None)
     return CatalogImages(
-        images=images.of_catalog(catalog, csvs), blobs=blobs, extra=extra, diagnostics=notes
+        images=images.list_images(catalog, csvs), blobs=blobs, extra=extra, diagnostics=notes
     )
 
 

@@ -185,7 +185,7 @@ async def _catalogs(
         async with side.opened(name) as store:
             root = await store.resolve(transports.selector(name))
             try:
-                config = (await transports.look_at(store, root, Access())).config
+                config = (await transports.select_image(store, root, Access())).config
             except InputError:  # something else than an image that runs
                 continue
         folder = config.labels.get(catalog_image.CONFIGS_LABEL)

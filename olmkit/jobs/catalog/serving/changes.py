@@ -29,9 +29,9 @@ async def wait_for_change(reference: str, known: str, interval: float, access: A
 async def state(reference: str, access: Access) -> str:
     """Return an identifier of the catalog's state; empty if it cannot be read."""
     try:
-        path = paths.expanded(reference)
+        path = paths.expand(reference)
         if paths.is_file(path):
-            return "{} {}".format(*paths.modified(path))
+            return "{} {}".format(*paths.modification(path))
         source = transports.parse(reference)
         if isinstance(source, FolderReference):
             path = transports.local_path(source.folder)
@@ -43,6 +43,6 @@ async def state(reference: str, access: Access) -> str:
 
 
 def _is_image(reference: str) -> bool:
-    if paths.is_file(paths.expanded(reference)):
+    if paths.is_file(paths.expand(reference)):
         return False
     return not isinstance(transports.parse(reference), FolderReference)

@@ -98,7 +98,7 @@ async def read(
 
         found = await transports.read_catalog_tree(reference, access or transports.Access())
         tree = found.tree
-    return await _in_thread(prepare, reference, tree, cache_folder, with_lines)
+    return await _run_in_thread(prepare, reference, tree, cache_folder, with_lines)
 
 
 def default_name(reference: str) -> str:
@@ -108,7 +108,7 @@ def default_name(reference: str) -> str:
     """
     path = Path(reference)
     if paths.exists(path):
-        return paths.resolved(path).name
+        return paths.resolve(path).name
     source = references.parse_source(reference)
     return source.repository.rpartition("/")[2] if isinstance(source, Reference) else ""
 
@@ -125,12 +125,12 @@ def _folder(reference: str, cache_folder: Path | None) -> Tree | None:
     return local.tree(path)
 
 
-def _in_thread(work: Callable[..., T], *arguments: Any) -> asyncio.Future[T]:
+def _run_in_thread(work: Callable[..., T], *arguments: Any) -> asyncio.Future[T]:
     """Run `work` in a thread that does not delay the end of the program."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[T] = loop.create_future()
 
-    def tell(result: T | None, error: BaseException | None) -> None:
+    def report_result(result: T | None, error: BaseException | None) -> None:
         # The loop may already be closed.
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(settle, result, error)
@@ -147,9 +147,9 @@ def _in_thread(work: Callable[..., T], *arguments: Any) -> asyncio.Future[T]:
         try:
             result = work(*arguments)
         except BaseException as error:
-            tell(None, error)
+            report_result(None, error)
         else:
-            tell(result, None)
+            report_result(result, None)
 
     threading.Thread(target=run, daemon=True, name="olmkit-prepare").start()
     return future

@@ -71,7 +71,7 @@ async def serve(
     access = access or Access()
     # Preparing two at the same time would need the memory of both.
     turn = asyncio.Lock()
-    async with _listening(catalogs, settings) as services:
+    async with _open_servers(catalogs, settings) as services:
         work = [
             asyncio.ensure_future(
                 _answer(
@@ -174,7 +174,7 @@ class _Service:
 
 
 @contextlib.asynccontextmanager
-async def _listening(
+async def _open_servers(
     offers: Sequence[Offer], settings: ServeSettings
 ) -> AsyncIterator[list[_Service]]:
     edge = _grpc_edge()

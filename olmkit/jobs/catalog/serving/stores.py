@@ -32,7 +32,7 @@ _GZIP: Final = 31  # window bits of zlib that select the gzip format, here witho
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
+class BuiltStore:
     """An open store file, whether it is in the cache folder, and warnings about the catalog."""
 
     store: Store[Index]
@@ -40,18 +40,18 @@ class Made:
     findings: tuple[Diagnostic, ...]
 
 
-def build(reference: str, tree: Tree, cache_folder: Path | None) -> Made:
+def build(reference: str, tree: Tree, cache_folder: Path | None) -> BuiltStore:
     """Check the catalog in `tree` and write its store file.
 
     Raises `InputError` for an invalid catalog, with findings whose paths start with `reference`,
     and `CatalogChangedError`.
     """
     key = catalog_cache.key_of(tree)
-    with _unchanged(reference, tree, key):
+    with _detect_change(reference, tree, key):
         return _build(reference, tree, key, cache_folder)
 
 
-def _build(reference: str, tree: Tree, key: bytes, cache_folder: Path | None) -> Made:
+def _build(reference: str, tree: Tree, key: bytes, cache_folder: Path | None) -> BuiltStore:
     findings: list[Diagnostic] = []
     faults: list[Diagnostic] = []
     catalog = model.build(
@@ -80,7 +80,9 @@ def _build(reference: str, tree: Tree, key: bytes, cache_folder: Path | None) ->
         if catalog_cache.key_of(tree) != key:
             raise CatalogChangedError(reference)
         store = catalog_cache.open_written(file.stream, key, REGISTRY)
-    return Made(store=store, kept=file.kept, findings=judgement.below(reference, _sorted(findings)))
+    return BuiltStore(
+        store=store, kept=file.kept, findings=judgement.prefix_paths(reference, _sort(findings))
+    )
 
 
 def build_metas(reference: str, tree: Tree, cache_folder: Path | None) -> Store[Metas]:
@@ -92,7 +94,7 @@ def build_metas(reference: str, tree: Tree, cache_folder: Path | None) -> Store[
         return packer.compress(piece) if piece else packer.flush()
 
     with (
-        _unchanged(reference, tree, key),
+        _detect_change(reference, tree, key),
         catalog_cache.new_file(cache_folder, METAS.file_name) as file,
     ):
         writer = Writer(file.stream, key, METAS)
@@ -103,7 +105,7 @@ def build_metas(reference: str, tree: Tree, cache_folder: Path | None) -> Store[
 
 
 @contextlib.contextmanager
-def _unchanged(reference: str, tree: Tree, key: bytes) -> Iterator[None]:
+def _detect_change(reference: str, tree: Tree, key: bytes) -> Iterator[None]:
     """Raise `CatalogChangedError` instead of any error if the files have changed since `key`.
 
     Blobs are read from known positions, where a changed file has other bytes.
@@ -126,9 +128,9 @@ def _refuse(reference: str, findings: list[Diagnostic]) -> None:
     if judgement.has_errors(findings):
         raise InputError(
             f"the catalog `{reference}` is not valid, so it is not served",
-            diagnostics=judgement.below(reference, _sorted(findings)),
+            diagnostics=judgement.prefix_paths(reference, _sort(findings)),
         )
 
 
-def _sorted(findings: list[Diagnostic]) -> list[Diagnostic]:
+def _sort(findings: list[Diagnostic]) -> list[Diagnostic]:
     return sorted(findings, key=Diagnostic.sort_key)

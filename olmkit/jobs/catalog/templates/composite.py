@@ -76,7 +76,7 @@ async def render_composite(options: CompositeOptions, *, dry_run: bool = False) 
     notes: list[Diagnostic] = []
     made: dict[Component, bytes] = {}
     for component in components:
-        blobs, found = await _rendered(component, options)
+        blobs, found = await _render(component, options)
         notes += found
         made[component] = fbc.dump(blobs, options.form)
     if options.validate:
@@ -95,10 +95,10 @@ async def _catalogs(reference: str, access: Access) -> bytes:
     from olmkit.edges.network.web import Web
 
     async with Web(transports.web_options(access)) as web:
-        return await web.retry(lambda: _fetched(web, reference))
+        return await web.retry(lambda: _fetch(web, reference))
 
 
-async def _fetched(web: Web, url: str) -> bytes:
+async def _fetch(web: Web, url: str) -> bytes:
     async with web.send("GET", url) as reply:
         if reply.status != 200:
             raise RemoteError(f"`{reply.url}` answers with status {reply.status}")
@@ -121,7 +121,7 @@ def _check_commands(components: Iterable[Component]) -> None:
     )
 
 
-async def _rendered(
+async def _render(
     component: Component, options: CompositeOptions
 ) -> tuple[Sequence[Blob], Sequence[Diagnostic]]:
     if component.builder is Builder.CUSTOM:

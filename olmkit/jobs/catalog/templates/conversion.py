@@ -55,7 +55,7 @@ async def convert(
     else:
         options = RenderOptions(image=image, access=access)
         parts = await render.read_each(references, options)
-        read = _together(parts, references, kind, image)
+        read = _join_parts(parts, references, kind, image)
     return Converted(template=_template(read, kind, references), diagnostics=read.diagnostics)
 
 
@@ -65,7 +65,7 @@ def _template(read: Rendered, kind: Kind, references: Sequence[str]) -> bytes:
     except InputError as error:
         if len(references) == 1 and paths.is_folder(Path(references[0])):
             error.message = error.diagnostics[0].message
-            error.diagnostics = diagnostics.below(references[0], error.diagnostics)
+            error.diagnostics = diagnostics.prefix_paths(references[0], error.diagnostics)
         raise
 
 
@@ -80,7 +80,7 @@ def _stream(references: Sequence[str], stdin: bytes) -> Rendered:
     return Rendered(blobs=blobs, diagnostics=tuple(notes))
 
 
-def _together(
+def _join_parts(
     parts: Sequence[BundleRead | Rendered], references: Sequence[str], kind: Kind, image: str
 ) -> Rendered:
     """Return the blobs of catalogs, or the catalog that bundles form."""
@@ -107,7 +107,7 @@ def _together(
             hint="pass `--image registry/name:v{version}`",
         )
     render.check_own_images(image, sum(part.rendered.image == image for part in bundles))
-    made = assembly.of_bundles(
+    made = assembly.assemble_bundles(
         [Member(source=part.source, rendered=part.rendered) for part in bundles]
     )
     _check(made.blobs)
@@ -118,7 +118,7 @@ def _together(
 def _check(blobs: Sequence[Blob]) -> None:
     """Raise `InputError` if the catalog of bundles is not valid for OLM."""
     rules = engine.choose(engine.profile("operator-sdk"), subject=CATALOG)
-    found = engine.run(model.of_blobs(blobs), rules)
+    found = engine.run(model.from_blobs(blobs), rules)
     errors = [one for one in found if one.severity is Severity.ERROR]
     if errors:
         raise InputError(

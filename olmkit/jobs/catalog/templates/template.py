@@ -58,10 +58,10 @@ async def render_template(
     else:
         data, path = disk.read_file(Path(reference), limit=MAX_TEMPLATE), reference
     template = source.read(data, path, options.kind)
-    return await rendered_with(template, {}, options.level, options.access, options.release)
+    return await render_with_known(template, {}, options.level, options.access, options.release)
 
 
-async def rendered_with(
+async def render_with_known(
     template: Template,
     known: Mapping[str, RenderedBundle],
     level: Level,
@@ -76,9 +76,9 @@ async def rendered_with(
     for image, at in images(template):
         named.setdefault(image, at)
     missing = {image: at for image, at in named.items() if image not in known}
-    pulled, notes = await _pulled(missing, access)
+    pulled, notes = await _pull_images(missing, access)
     bundles = {image: known[image] if image in known else pulled[image] for image in named}
-    return Rendered(blobs=tuple(rendered(template, bundles, level, release)), diagnostics=notes)
+    return Rendered(blobs=tuple(render_blobs(template, bundles, level, release)), diagnostics=notes)
 
 
 def images(template: Template) -> Sequence[tuple[str, Location]]:
@@ -92,7 +92,7 @@ def images(template: Template) -> Sequence[tuple[str, Location]]:
             return list(substitutes.images(template))
 
 
-def rendered(
+def render_blobs(
     template: Template,
     bundles: Mapping[str, RenderedBundle],
     level: Level = Level.NONE,
@@ -111,11 +111,11 @@ def rendered(
 def _check(blobs: Sequence[Blob]) -> None:
     """Raise `InputError` if blobs are not a valid catalog for OLM."""
     rules = engine.choose(engine.profile("operator-sdk"), subject=CATALOG)
-    found = engine.run(model.of_blobs(blobs), rules)
+    found = engine.run(model.from_blobs(blobs), rules)
     refuse_all([one for one in found if one.severity is Severity.ERROR])
 
 
-async def _pulled(
+async def _pull_images(
     named: Mapping[str, Location], access: Access
 ) -> tuple[Mapping[str, RenderedBundle], tuple[Diagnostic, ...]]:
     """Return the bundle of each image, or raise `InputError` with all images without one."""

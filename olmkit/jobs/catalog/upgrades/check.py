@@ -44,7 +44,9 @@ def check(
         catalog, old, conflicts=MappingProxyType(_conflicts(catalog)), blocked=blocked
     )
     found = engine.run(release, rules)
-    return ValidationResult(reference=reference, diagnostics=judgement.below(reference, found))
+    return ValidationResult(
+        reference=reference, diagnostics=judgement.prefix_paths(reference, found)
+    )
 
 
 def _conflicts(catalog: Catalog) -> Mapping[tuple[str, str], InstallConflict]:
@@ -57,7 +59,7 @@ def _conflicts(catalog: Catalog) -> Mapping[tuple[str, str], InstallConflict]:
     ]
     if not needy:
         return {}
-    near = Surroundings(catalog_entries.of_catalog(catalog, _KEY))
+    near = Surroundings(catalog_entries.catalog_entries(catalog, _KEY))
     found: dict[tuple[str, str], InstallConflict] = {}
     for channel, head in needy:
         request = Subscription(

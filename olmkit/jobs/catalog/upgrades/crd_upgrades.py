@@ -34,14 +34,16 @@ _Contents = Mapping[_Key, tuple[Manifest, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
+class ComparedCrds:
     """The upgrades that CRDs block, and notes about bundles that could not be read."""
 
     blocked: tuple[BlockedUpgrade, ...]
     notes: tuple[str, ...] = ()
 
 
-async def compare(catalog: Catalog, old: Catalog | None, access: Access | None = None) -> Compared:
+async def compare(
+    catalog: Catalog, old: Catalog | None, access: Access | None = None
+) -> ComparedCrds:
     """Compare the CRDs of each upgrade that is not in `old`; `access` is for pulling images."""
     hops = first_hops.new(catalog, old)
     bundles: dict[_Key, Bundle] = {}
@@ -68,16 +70,16 @@ async def compare(catalog: Catalog, old: Catalog | None, access: Access | None =
         contents[key] = summary.manifests_of(found)
 
     await asyncio.gather(*(load(key, bundle) for key, bundle in bundles.items()))
-    blocked = tuple(found for hop in hops for found in _blocked(hop, contents))
-    return Compared(blocked=blocked, notes=tuple(sorted(notes)))
+    blocked = tuple(found for hop in hops for found in _blocked_upgrades(hop, contents))
+    return ComparedCrds(blocked=blocked, notes=tuple(sorted(notes)))
 
 
-def _blocked(hop: FirstHop, contents: _Contents) -> tuple[BlockedUpgrade, ...]:
+def _blocked_upgrades(hop: FirstHop, contents: _Contents) -> tuple[BlockedUpgrade, ...]:
     old, new = (contents.get((hop.package, name), ()) for name in (hop.before, hop.after))
     if not old or not new:
         return ()
     csv = next((one for one in old if objects.kind(one) == kinds.CSV[1]), None)
-    found = crds.of_manifests(old, new, owned=kinds.owned_versions(csv))
+    found = crds.compare_manifests(old, new, owned=kinds.owned_versions(csv))
     changes: dict[str, list[str]] = {}
     olm: dict[str, set[str]] = {}
     for one in for_generations(found, hop.olm):

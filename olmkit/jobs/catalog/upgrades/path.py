@@ -73,7 +73,7 @@ def path(catalog: Catalog, options: PathOptions) -> PathResult:
         upgrade_path = upgrades.upgrade_path(channels[0], start)
     found: tuple[Limit, ...] = ()
     if options.cluster is not None:
-        upgrade_path, found = _limited(package, upgrade_path, options.cluster, options)
+        upgrade_path, found = _limit_path(package, upgrade_path, options.cluster, options)
     if any(one.stops_v0 for one in found) and not options.is_v1:
         last = upgrade_path.last
         return PathResult(
@@ -100,7 +100,7 @@ def path(catalog: Catalog, options: PathOptions) -> PathResult:
     )
 
 
-def _limited(
+def _limit_path(
     package: Package, whole: UpgradePath, cluster: ClusterVersion, options: PathOptions
 ) -> tuple[UpgradePath, tuple[Limit, ...]]:
     """Return the path before a bundle that OLM v0 does not install on the cluster, and limits."""

@@ -23,7 +23,7 @@ from olmkit.olm.resolver import catalog_entries
 from olmkit.olm.resolver import reasons as resolver_reasons
 from olmkit.olm.resolver import solve as resolver
 from olmkit.olm.resolver import v1 as resolver_v1
-from olmkit.olm.resolver.reasons import Rejected
+from olmkit.olm.resolver.reasons import RejectedBundle
 from olmkit.olm.resolver.resolution import (
     CatalogEntries,
     CatalogKey,
@@ -52,7 +52,7 @@ class Resolution:
     answers: tuple[Answer, ...]
     rounds: tuple[SolvedInstall, ...] = ()
     goes_round: bool = False
-    rejected: tuple[Rejected, ...] = ()
+    rejected: tuple[RejectedBundle, ...] = ()
     conflict: tuple[str, ...] = ()
 
 
@@ -71,7 +71,7 @@ def resolve(
     goes_round = False
     while len(found) == 1 and isinstance(found[0], SolvedInstall) and found[0].moves:
         rounds.append(found[0])
-        now = resolver.carried_out(now, found[0])
+        now = resolver.apply_result(now, found[0])
         state = frozenset(one.name for one in now.installed)
         if state in seen or len(rounds) >= _MAX_ROUNDS:
             goes_round = True
@@ -82,7 +82,7 @@ def resolve(
         answers=answers,
         rounds=tuple(rounds),
         goes_round=goes_round,
-        rejected=() if goes_round else resolver_reasons.rejected(now),
+        rejected=() if goes_round else resolver_reasons.find_rejected(now),
         conflict=resolver_reasons.unsatisfiable(inputs)
         if any(isinstance(one, Unsatisfiable) for one in answers)
         else (),
@@ -119,7 +119,7 @@ def resolve_v1(
         ClusterCatalog(name=name, catalog=catalog, priority=settings.priorities.get(name, 0))
         for name, catalog in catalogs.items()
     ]
-    there = (_installed(catalogs, name) for name in installed)
+    there = (_find_installed(catalogs, name) for name in installed)
     starts = [
         upgrades.start_of({}, csv.name, csv.version)
         for package, csv in there
@@ -200,7 +200,7 @@ def limits(
 def _inputs(
     catalogs: Mapping[str, Catalog], requests: Sequence[Selection], installed: Sequence[str]
 ) -> ResolverInput:
-    there = {name: _installed(catalogs, name) for name in installed}
+    there = {name: _find_installed(catalogs, name) for name in installed}
     subscriptions = [_subscription(catalogs, request, there) for request in requests]
     asked = {request.package for request in requests}
     subscriptions += [
@@ -216,7 +216,7 @@ def _inputs(
             CatalogEntries(
                 key=keys[name],
                 priority=-number,
-                entries=tuple(catalog_entries.of_catalog(catalog, keys[name])),
+                entries=tuple(catalog_entries.catalog_entries(catalog, keys[name])),
             )
             for number, (name, catalog) in enumerate(catalogs.items())
         ],
@@ -225,7 +225,7 @@ def _inputs(
     )
 
 
-def _installed(catalogs: Mapping[str, Catalog], name: str) -> tuple[str, Installed]:
+def _find_installed(catalogs: Mapping[str, Catalog], name: str) -> tuple[str, Installed]:
     """Return the package and the CSV of this name; without a package if no catalog has it."""
     for catalog in catalogs.values():
         for package in catalog.packages.values():
@@ -234,7 +234,7 @@ def _installed(catalogs: Mapping[str, Catalog], name: str) -> tuple[str, Install
                 return package.name, Installed(
                     name=name,
                     version=catalog_entries.version_of(bundle),
-                    properties=catalog_entries.of_bundle(bundle),
+                    properties=catalog_entries.bundle_properties(bundle),
                 )
     named = kinds.package_named_in(name)
     version = Version.read(name.partition(".v")[2])
@@ -259,7 +259,7 @@ def _subscription(
         package=package.name,
         channel=request.channel or package.default_channel,
         catalog=CatalogKey(name, _NAMESPACE),
-        starting_csv=_starting(package, request.version) if request.version else "",
+        starting_csv=_find_starting_bundle(package, request.version) if request.version else "",
         installed_csv=installed,
         current_csv=installed,
     )
@@ -275,7 +275,7 @@ def _package(catalogs: Mapping[str, Catalog], request: Selection) -> tuple[str, 
     raise InputError(f"no catalog has package `{request.package}`")
 
 
-def _starting(package: Package, version: str) -> str:
+def _find_starting_bundle(package: Package, version: str) -> str:
     """Return the bundle with this name or version, or raise `InputError`."""
     found = package.bundle(version)
     if found is None:

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from olmkit.kube import objects
 from olmkit.kube.crds.changes import samples, schemas
-from olmkit.kube.crds.changes.schema_change import Keys, SchemaChange, shown
+from olmkit.kube.crds.changes.schema_change import Keys, SchemaChange, format_field
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 
 _SUBRESOURCES: Final = ("status", "scale")
@@ -67,13 +67,13 @@ class CrdChange:
     hint: str = ""
 
 
-def of_crds(old: Manifest, new: Manifest, *, examples: bool = True) -> tuple[CrdChange, ...]:
+def compare_crds(old: Manifest, new: Manifest, *, examples: bool = True) -> tuple[CrdChange, ...]:
     """Return all differences of two CRDs of the same name.
 
     `status.storedVersions` of the old one says in which versions objects are stored; without it
     that is the storage version. `examples`: find objects that show the changes.
     """
-    return tuple(_of_crds(old, new, examples=examples))
+    return tuple(_compare_crds(old, new, examples=examples))
 
 
 def versions(crd: Manifest) -> tuple[CrdVersion, ...]:
@@ -113,7 +113,7 @@ def stored_versions(crd: Manifest) -> tuple[str, ...]:
     return found or tuple(one.name for one in versions(crd) if one.is_stored)
 
 
-def lost_stored_versions(old: Manifest, new: Manifest) -> tuple[str, ...]:
+def removed_stored_versions(old: Manifest, new: Manifest) -> tuple[str, ...]:
     """Return the versions in which objects may be stored and that the new CRD does not have."""
     known = {one.name for one in versions(new)}
     return tuple(one for one in stored_versions(old) if one not in known)
@@ -129,20 +129,20 @@ def scope(crd: Manifest) -> str:
     return text(mapping(crd.get("spec")).get("scope")) or "Namespaced"
 
 
-def _of_crds(old: Manifest, new: Manifest, *, examples: bool) -> Iterator[CrdChange]:
+def _compare_crds(old: Manifest, new: Manifest, *, examples: bool) -> Iterator[CrdChange]:
     name = objects.name(new) or objects.name(old)
-    yield from _of_identity(name, old, new)
+    yield from _compare_names(name, old, new)
     olds = {one.name: one for one in versions(old)}
     news = {one.name: one for one in versions(new)}
-    yield from _of_versions(name, old, new)
+    yield from _compare_versions(name, old, new)
     for version, before in olds.items():
         if version in news:
-            yield from _of_version(name, before, news[version], new, examples=examples)
-    yield from _of_conversion(name, old, new)
-    yield from _of_served_pairs(name, old, new)
+            yield from _compare_version(name, before, news[version], new, examples=examples)
+    yield from _compare_conversion(name, old, new)
+    yield from _compare_served_pairs(name, old, new)
 
 
-def _of_identity(crd: str, old: Manifest, new: Manifest) -> Iterator[CrdChange]:
+def _compare_names(crd: str, old: Manifest, new: Manifest) -> Iterator[CrdChange]:
     before, after = scope(old), scope(new)
     if before != after:
         yield CrdChange(
@@ -200,10 +200,10 @@ def _of_identity(crd: str, old: Manifest, new: Manifest) -> Iterator[CrdChange]:
             yield CrdChange(crd=crd, rule="name-added", message=message, keys=keys, new=value)
 
 
-def _of_versions(crd: str, old: Manifest, new: Manifest) -> Iterator[CrdChange]:
+def _compare_versions(crd: str, old: Manifest, new: Manifest) -> Iterator[CrdChange]:
     olds = {one.name: one for one in versions(old)}
     news = {one.name: one for one in versions(new)}
-    lost = lost_stored_versions(old, new)
+    lost = removed_stored_versions(old, new)
     # A version can be stored though the old CRD no longer has it.
     for name in dict.fromkeys([*olds, *lost]):
         if name in news:
@@ -257,7 +257,7 @@ def _of_versions(crd: str, old: Manifest, new: Manifest) -> Iterator[CrdChange]:
                 crd=crd, rule="version-served", message=message, keys=keys, version=name
             )
         if after.is_stored and not before.is_stored:
-            yield _storage(crd, old, name, keys)
+            yield _compare_storage(crd, old, name, keys)
         if after.is_deprecated and not before.is_deprecated:
             message = f"the version `{name}` is deprecated"
             yield CrdChange(
@@ -265,10 +265,10 @@ def _of_versions(crd: str, old: Manifest, new: Manifest) -> Iterator[CrdChange]:
             )
     for name, after in news.items():
         if after.is_stored and name not in olds:
-            yield _storage(crd, old, name, ("spec", "versions", after.index))
+            yield _compare_storage(crd, old, name, ("spec", "versions", after.index))
 
 
-def _storage(crd: str, old: Manifest, name: str, keys: Keys) -> CrdChange:
+def _compare_storage(crd: str, old: Manifest, name: str, keys: Keys) -> CrdChange:
     before = next((one.name for one in versions(old) if one.is_stored), "")
     return CrdChange(
         crd=crd,
@@ -282,17 +282,17 @@ def _storage(crd: str, old: Manifest, name: str, keys: Keys) -> CrdChange:
     )
 
 
-def _of_version(
+def _compare_version(
     crd: str, before: CrdVersion, after: CrdVersion, new: Manifest, *, examples: bool
 ) -> Iterator[CrdChange]:
     count = 0
-    for one in schemas.of_schemas(before.schema, after.schema):
+    for one in schemas.compare_schemas(before.schema, after.schema):
         wants = examples and (one.refuses or one.refuses_stored) and count < _MAX_EXAMPLES
         count += wants
         example = _example(one, before, after, new) if wants else None
         base = before.keys if one.new is None and one.old is not None else after.keys
         yield replace(
-            _of_schema_change(crd, one),
+            _convert_schema_change(crd, one),
             keys=(*base, *one.keys),
             version=after.name,
             example=example,
@@ -301,11 +301,13 @@ def _of_version(
         was, now = before.subresources.get(key), after.subresources.get(key)
         if (was is None) == (now is None):
             if was != now:
-                yield _subresource(crd, after, key, "changed", "changes its paths", was, now)
+                yield _compare_subresource(
+                    crd, after, key, "changed", "changes its paths", was, now
+                )
         elif now is None:
-            yield _subresource(crd, after, key, "removed", "is gone", was, now)
+            yield _compare_subresource(crd, after, key, "removed", "is gone", was, now)
         else:
-            yield _subresource(crd, after, key, "added", "is new", was, now)
+            yield _compare_subresource(crd, after, key, "added", "is new", was, now)
     for name in before.columns:
         if name not in after.columns:
             yield CrdChange(
@@ -318,7 +320,7 @@ def _of_version(
             )
 
 
-def _subresource(
+def _compare_subresource(
     crd: str, version: CrdVersion, key: str, verb: str, words: str, was: Any, now: Any
 ) -> CrdChange:
     hints = {
@@ -340,7 +342,7 @@ def _subresource(
     )
 
 
-def _of_conversion(crd: str, old: Manifest, new: Manifest) -> Iterator[CrdChange]:
+def _compare_conversion(crd: str, old: Manifest, new: Manifest) -> Iterator[CrdChange]:
     before, after = _conversion(old), _conversion(new)
     was, now = (text(one.get("strategy")) or "None" for one in (before, after))
     keys: Keys = ("spec", "conversion", "strategy")
@@ -376,7 +378,7 @@ def _of_conversion(crd: str, old: Manifest, new: Manifest) -> Iterator[CrdChange
         )
 
 
-def _of_served_pairs(crd: str, old: Manifest, new: Manifest) -> Iterator[CrdChange]:
+def _compare_served_pairs(crd: str, old: Manifest, new: Manifest) -> Iterator[CrdChange]:
     """Versions that are served together and differ more than before, without a webhook.
 
     crdify compares each version with every later one; what the old CRD had already is accepted.
@@ -387,7 +389,7 @@ def _of_served_pairs(crd: str, old: Manifest, new: Manifest) -> Iterator[CrdChan
         (pair, one.field): _faults(found) for pair, found in _served_pairs(old) for one in found
     }
     for (older, newer), found in _served_pairs(new):
-        for place, group in _by_field(found).items():
+        for place, group in _group_by_field(found).items():
             faults = _faults(group)
             before = known.get(((older, newer), place), frozenset())
             left = [one for one in group if _fault(one) not in before]
@@ -396,11 +398,11 @@ def _of_served_pairs(crd: str, old: Manifest, new: Manifest) -> Iterator[CrdChan
             yield CrdChange(
                 crd=crd,
                 rule="served-versions-differ",
-                message=f"`{shown(place)}` differs between the served versions `{older}` and "
-                f"`{newer}`, and no webhook converts: {left[0].message}",
+                message=f"`{format_field(place)}` differs between the served versions `{older}` "
+                f"and `{newer}`, and no webhook converts: {left[0].message}",
                 keys=("spec", "versions"),
                 version=f"{older} -> {newer}",
-                field=shown(place),
+                field=format_field(place),
                 old=sorted(before) or None,
                 new=sorted(faults),
                 is_safe=False,
@@ -415,10 +417,10 @@ def _served_pairs(
     for index, older in enumerate(served):
         for newer in served[index + 1 :]:
             pair = (older.name, newer.name)
-            yield pair, schemas.of_served_pair(older.schema, newer.schema)
+            yield pair, schemas.compare_served_pair(older.schema, newer.schema)
 
 
-def _by_field(found: Iterable[SchemaChange]) -> dict[tuple[str, ...], list[SchemaChange]]:
+def _group_by_field(found: Iterable[SchemaChange]) -> dict[tuple[str, ...], list[SchemaChange]]:
     grouped: dict[tuple[str, ...], list[SchemaChange]] = {}
     for one in found:
         grouped.setdefault(one.field, []).append(one)
@@ -445,12 +447,12 @@ def _priority(version: CrdVersion) -> tuple[Any, ...]:
     return (1, {"alpha": 0, "beta": 1, None: 2}[stage], int(major), int(minor or 0), "")
 
 
-def _of_schema_change(crd: str, change: SchemaChange) -> CrdChange:
+def _convert_schema_change(crd: str, change: SchemaChange) -> CrdChange:
     return CrdChange(
         crd=crd,
         rule=change.rule,
         message=change.message,
-        field=shown(change.field),
+        field=format_field(change.field),
         old=change.old,
         new=change.new,
         is_safe=change.is_safe,

@@ -149,18 +149,18 @@ def kebab(keyword: str) -> str:
 
 def short(value: Any) -> str:
     """Return a value in backticks, for messages: at most 80 characters of it."""
-    words = value if isinstance(value, str) else text_of(value)
+    words = value if isinstance(value, str) else canonical_text(value)
     return f"`{words}`" if len(words) <= 80 else f"`{words[:77]}…`"
 
 
-def some(values: list[Any]) -> str:
+def list_first(values: list[Any]) -> str:
     """Return the first five values and the count of the rest, for messages."""
     shown_values = ", ".join(short(one) for one in values[:5])
     more = len(values) - 5
     return shown_values if more <= 0 else f"{shown_values} and {more} more"
 
 
-def text_of(value: Any) -> str:
+def canonical_text(value: Any) -> str:
     """Return a value as JSON; equal for equal values, and only for those."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)

@@ -62,8 +62,8 @@ def witness(old: Schema, new: Schema, change: SchemaChange) -> Any:
     # Without the field its default shows, so the object around it is what differs.
     field = change.field[:-1] if change.rule == "default-removed" else change.field
     breaks = _breaker(old, new, change)
-    for value in _candidates(_below(old, field), _below(new, field), change.rule):
-        whole = _around(old, field, value)
+    for value in _candidates(_field_schema(old, field), _field_schema(new, field), change.rule):
+        whole = _value_with_field(old, field, value)
         if whole is NONE:
             return NONE
         if fits(whole, old, is_object=True) and breaks(whole, value):
@@ -76,7 +76,7 @@ def _breaker(old: Schema, new: Schema, change: SchemaChange) -> Callable[[Any, A
     if change.rule == "rule-added":
         rule = _mapping(change.new).get("rule")
         return lambda _, value: _breaks_rule(rule, value)
-    mixed = _mixed(old, new, change)
+    mixed = _apply_change(old, new, change)
 
     def breaks(whole: Any, _: Any) -> bool:
         return not any(
@@ -96,9 +96,9 @@ _TOGETHER: Final = (
 )
 
 
-def _mixed(old: Schema, new: Schema, change: SchemaChange) -> Schema:
+def _apply_change(old: Schema, new: Schema, change: SchemaChange) -> Schema:
     """Return the old schema with this change and no other."""
-    node, after = _below(old, change.field), _below(new, change.field)
+    node, after = _field_schema(old, change.field), _field_schema(new, change.field)
     keyword = change.keys[-1] if change.keys else ""
     if change.rule == "type-changed":
         keyword = "type"
@@ -111,18 +111,18 @@ def _mixed(old: Schema, new: Schema, change: SchemaChange) -> Schema:
         keys = next((some for some in _TOGETHER if keyword in some), {str(keyword)})
         kept = {key: value for key, value in node.items() if key not in keys}
         node = {**kept, **{key: after[key] for key in keys if key in after}}
-    return _replaced(old, change.field, node)
+    return _replace_field(old, change.field, node)
 
 
-def _replaced(schema: Schema, field: tuple[str, ...], node: Schema) -> Schema:
+def _replace_field(schema: Schema, field: tuple[str, ...], node: Schema) -> Schema:
     """Return a schema with another one for a field."""
     if not field:
         return node
     name, rest = field[0], field[1:]
     if name == "[]":
-        return {**schema, "items": _replaced(_mapping(schema.get("items")), rest, node)}
+        return {**schema, "items": _replace_field(_mapping(schema.get("items")), rest, node)}
     fields = _mapping(schema.get("properties"))
-    inner = _replaced(_below(schema, (name,)), rest, node)
+    inner = _replace_field(_field_schema(schema, (name,)), rest, node)
     if name == "*":
         return {**schema, "additionalProperties": inner}
     return {**schema, "properties": {**fields, name: inner}}
@@ -153,11 +153,11 @@ def _candidates(old: Schema, new: Schema, rule: str) -> Iterator[Any]:
     """Values that may fit the old schema, those first that show the change best."""
     if rule == "nullable-removed":
         yield None
-    found = itertools.islice(several(old, new), _MOST)
+    found = itertools.islice(candidate_values(old, new), _MOST)
     yield from found
 
 
-def several(old: Schema, new: Schema) -> Iterator[Any]:
+def candidate_values(old: Schema, new: Schema) -> Iterator[Any]:
     """Different values near the limits of two schemas; not all of them fit the old one."""
     kinds = _kinds(old)
     least = _minimal(old, 0)
@@ -274,7 +274,7 @@ class _distinct:  # noqa: N801 - a function with a memory
         elif kinds:
             self._found += [
                 one
-                for one in itertools.islice(several(items, items), 60)
+                for one in itertools.islice(candidate_values(items, items), 60)
                 if one not in self._found and fits(one, items)
             ]
         self._least = least
@@ -292,7 +292,7 @@ class _distinct:  # noqa: N801 - a function with a memory
 def _variants(items: Schema, least: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for name in least:
         schema = _mapping(_mapping(items.get("properties")).get(name))
-        for value in itertools.islice(several(schema, schema), 40):
+        for value in itertools.islice(candidate_values(schema, schema), 40):
             if value != least[name] and fits(value, schema):
                 yield {**least, name: value}
 
@@ -362,14 +362,14 @@ def _minimal_list(schema: Schema, depth: int) -> Any:
     return _distinct(items, value)(size)
 
 
-def _around(schema: Schema, field: tuple[str, ...], value: Any) -> Any:
+def _value_with_field(schema: Schema, field: tuple[str, ...], value: Any) -> Any:
     """Return a smallest value that fits `schema` but for its `field`, which is `value`."""
     if not field:
         return value
     name, rest = field[0], field[1:]
     if name == "[]":
         items = _mapping(schema.get("items"))
-        inner = _around(items, rest, value)
+        inner = _value_with_field(items, rest, value)
         least = schema.get("minItems")
         size = max(1, least if isinstance(least, int) else 1)
         if inner is NONE or size > _MAX_SIZE:
@@ -377,15 +377,15 @@ def _around(schema: Schema, field: tuple[str, ...], value: Any) -> Any:
         other = _minimal(items, 0)
         more = _distinct(items, other)(size) if other is not NONE else [inner] * size
         return [inner, *(one for one in more if one != inner)][:size] if size > 1 else [inner]
-    inner_schema = _below(schema, (name,))
-    inner = _around(inner_schema, rest, value)
+    inner_schema = _field_schema(schema, (name,))
+    inner = _value_with_field(inner_schema, rest, value)
     base = _minimal(schema, 0)
     if inner is NONE or base is NONE or not isinstance(base, dict):
         return NONE
     return {**base, "example" if name == "*" else name: inner}
 
 
-def _below(schema: Schema, field: tuple[str, ...]) -> Schema:
+def _field_schema(schema: Schema, field: tuple[str, ...]) -> Schema:
     """Return the schema of a field; an empty one where there is none."""
     for name in field:
         if name == "[]":

@@ -43,7 +43,7 @@ class SchemaChange:
         return self.refuses or self.refuses_stored or self.prunes
 
 
-def shown(field: tuple[str, ...]) -> str:
+def format_field(field: tuple[str, ...]) -> str:
     """Return a field as people write it: `spec.ports[].name`; the root is `.`."""
     words = ""
     for part in field:

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from olmkit.kube.crds.changes import keywords
 from olmkit.kube.crds.changes.keywords import Schema
-from olmkit.kube.crds.changes.schema_change import Keys, SchemaChange, shown
+from olmkit.kube.crds.changes.schema_change import Keys, SchemaChange, format_field
 from olmkit.kube.objects import mapping, sequence
 
 _EMBEDDED: Final = "x-kubernetes-embedded-resource"
@@ -38,16 +38,16 @@ _OTHER: Final = frozenset(
 _MAX_DEPTH: Final = 100
 
 
-def of_schemas(old: Schema, new: Schema) -> tuple[SchemaChange, ...]:
+def compare_schemas(old: Schema, new: Schema) -> tuple[SchemaChange, ...]:
     """Return all changes from one schema of a kind to the next, in the order of the old fields."""
     walk = _Walk()
     walk.node(old, new, _At(is_object=True))
     return tuple(walk.found)
 
 
-def of_served_pair(older: Schema, newer: Schema) -> tuple[SchemaChange, ...]:
+def compare_served_pair(older: Schema, newer: Schema) -> tuple[SchemaChange, ...]:
     """Return the differences between two served versions of a CRD that crdify rejects."""
-    return tuple(one for one in of_schemas(older, newer) if not one.is_safe)
+    return tuple(one for one in compare_schemas(older, newer) if not one.is_safe)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +82,7 @@ class _At:
 
     @property
     def name(self) -> str:
-        return f"`{shown(self.field)}`"
+        return f"`{format_field(self.field)}`"
 
 
 class _Walk:
@@ -97,21 +97,21 @@ class _Walk:
         old, new = mapping(old), mapping(new)
         at = replace(at, is_guarded=at.is_guarded or keywords.has_conditions(new))
         before, after = keywords.kinds(old), keywords.kinds(new)
-        self._types(old, new, at)
+        self._compare_types(old, new, at)
         if before is not None and after is not None and not before & after:
             return
-        self._nullable(old, new, at)
-        self._default(old, new, at)
-        self._enum(old, new, at)
-        self._bounds(old, new, at, before)
-        self._texts(old, new, at, before)
-        self._required(old, new, at)
-        self._members(old, new, at, before)
-        self._items(old, new, at)
-        self._list_type(old, new, at)
-        self._junctors(old, new, at)
-        self._rules(old, new, at)
-        self._rest(old, new, at)
+        self._compare_nullable(old, new, at)
+        self._compare_default(old, new, at)
+        self._compare_enum(old, new, at)
+        self._compare_bounds(old, new, at, before)
+        self._compare_string_keywords(old, new, at, before)
+        self._compare_required(old, new, at)
+        self._compare_properties(old, new, at, before)
+        self._compare_items(old, new, at)
+        self._compare_list_type(old, new, at)
+        self._compare_junctors(old, new, at)
+        self._compare_rules(old, new, at)
+        self._compare_other_keywords(old, new, at)
 
     def _add(
         self,
@@ -144,7 +144,7 @@ class _Walk:
             )
         )
 
-    def _types(self, old: Schema, new: Schema, at: _At) -> None:
+    def _compare_types(self, old: Schema, new: Schema, at: _At) -> None:
         before, after = keywords.kinds(old), keywords.kinds(new)
         if old.get("type") != new.get("type") or bool(old.get(keywords.EITHER)) != bool(
             new.get(keywords.EITHER)
@@ -173,7 +173,7 @@ class _Walk:
                 prunes=not is_new,
             )
 
-    def _nullable(self, old: Schema, new: Schema, at: _At) -> None:
+    def _compare_nullable(self, old: Schema, new: Schema, at: _At) -> None:
         before, after = bool(old.get("nullable")), bool(new.get("nullable"))
         if before == after:
             return
@@ -190,10 +190,11 @@ class _Walk:
             refuses_stored=is_gone,
         )
 
-    def _default(self, old: Schema, new: Schema, at: _At) -> None:
+    def _compare_default(self, old: Schema, new: Schema, at: _At) -> None:
         before, after = "default" in old, "default" in new
         if (
-            keywords.text_of(old.get("default")) == keywords.text_of(new.get("default"))
+            keywords.canonical_text(old.get("default"))
+            == keywords.canonical_text(new.get("default"))
             and before == after
         ):
             return
@@ -230,22 +231,22 @@ class _Walk:
                 defaults=True,
             )
 
-    def _enum(self, old: Schema, new: Schema, at: _At) -> None:
+    def _compare_enum(self, old: Schema, new: Schema, at: _At) -> None:
         before, after = sequence(old.get("enum")), sequence(new.get("enum"))
         known, allowed = (
-            {keywords.text_of(one) for one in before},
-            {keywords.text_of(one) for one in after},
+            {keywords.canonical_text(one) for one in before},
+            {keywords.canonical_text(one) for one in after},
         )
         if known == allowed:
             return
-        gone = [one for one in before if keywords.text_of(one) not in allowed]
-        more = [one for one in after if keywords.text_of(one) not in known]
+        gone = [one for one in before if keywords.canonical_text(one) not in allowed]
+        more = [one for one in after if keywords.canonical_text(one) not in known]
         if not before:
             self._add(
                 at,
                 "enum-added",
                 "enum",
-                f"{at.name} is now limited to {keywords.some(after)}",
+                f"{at.name} is now limited to {keywords.list_first(after)}",
                 (None, after),
                 refuses=True,
                 refuses_stored=True,
@@ -256,9 +257,9 @@ class _Walk:
                 at,
                 "enum-value-removed" if left else "enum-removed",
                 "enum",
-                f"{at.name} no longer accepts {keywords.some(gone)}"
+                f"{at.name} no longer accepts {keywords.list_first(gone)}"
                 if left
-                else f"{at.name} is no longer limited to {keywords.some(before)}",
+                else f"{at.name} is no longer limited to {keywords.list_first(before)}",
                 (before, after or None),
                 refuses=left,
                 refuses_stored=left,
@@ -268,15 +269,19 @@ class _Walk:
                 at,
                 "enum-value-added",
                 "enum",
-                f"{at.name} now accepts {keywords.some(more)}, too",
+                f"{at.name} now accepts {keywords.list_first(more)}, too",
                 (before, after),
                 is_safe=True,
             )
 
-    def _bounds(self, old: Schema, new: Schema, at: _At, before: frozenset[str] | None) -> None:
+    def _compare_bounds(
+        self, old: Schema, new: Schema, at: _At, before: frozenset[str] | None
+    ) -> None:
         for table, sign in ((keywords.LOWER, 1), (keywords.UPPER, -1)):
             for keyword, kind in table.items():
-                self._bound(old, new, at, keyword, sign, applies=keywords.applies(before, kind))
+                self._compare_bound(
+                    old, new, at, keyword, sign, applies=keywords.applies(before, kind)
+                )
         for keyword, bound, sign in (
             ("exclusiveMinimum", "minimum", 1),
             ("exclusiveMaximum", "maximum", -1),
@@ -298,9 +303,9 @@ class _Walk:
                     refuses=applies,
                     refuses_stored=applies,
                 )
-        self._multiple(old, new, at, before)
+        self._compare_multiple(old, new, at, before)
 
-    def _bound(
+    def _compare_bound(
         self, old: Schema, new: Schema, at: _At, keyword: str, sign: int, *, applies: bool
     ) -> None:
         before, after = keywords.number(old.get(keyword)), keywords.number(new.get(keyword))
@@ -334,7 +339,9 @@ class _Walk:
             refuses_stored=tightens and applies,
         )
 
-    def _multiple(self, old: Schema, new: Schema, at: _At, before: frozenset[str] | None) -> None:
+    def _compare_multiple(
+        self, old: Schema, new: Schema, at: _At, before: frozenset[str] | None
+    ) -> None:
         was, now = keywords.number(old.get("multipleOf")), keywords.number(new.get("multipleOf"))
         if was == now:
             return
@@ -353,7 +360,9 @@ class _Walk:
             refuses_stored=refuses,
         )
 
-    def _texts(self, old: Schema, new: Schema, at: _At, before: frozenset[str] | None) -> None:
+    def _compare_string_keywords(
+        self, old: Schema, new: Schema, at: _At, before: frozenset[str] | None
+    ) -> None:
         was, now = old.get("pattern") or None, new.get("pattern") or None
         if was != now:
             refuses = bool(now) and keywords.applies(before, "string") and now not in (".*", "^.*$")
@@ -385,7 +394,7 @@ class _Walk:
                 refuses_stored=refuses,
             )
 
-    def _required(self, old: Schema, new: Schema, at: _At) -> None:
+    def _compare_required(self, old: Schema, new: Schema, at: _At) -> None:
         before, after = keywords.names(old.get("required")), keywords.names(new.get("required"))
         fields, old_fields = mapping(new.get("properties")), mapping(old.get("properties"))
         for name in sorted(after - before):
@@ -410,7 +419,9 @@ class _Walk:
         if before == after and sequence(old.get("required")) != sequence(new.get("required")):
             self._order(at, "required")
 
-    def _members(self, old: Schema, new: Schema, at: _At, before: frozenset[str] | None) -> None:
+    def _compare_properties(
+        self, old: Schema, new: Schema, at: _At, before: frozenset[str] | None
+    ) -> None:
         after = keywords.kinds(new)
         if any(kinds is not None and "object" not in kinds for kinds in (before, after)):
             return
@@ -430,7 +441,7 @@ class _Walk:
             if name in news:
                 self.node(schema, news[name], inner)
             else:
-                self._removed(schema, new, inner, new_rest, is_object=is_object)
+                self._compare_removed_property(schema, new, inner, new_rest, is_object=is_object)
         for name, schema in news.items():
             if name not in olds:
                 inner = at.below(
@@ -440,10 +451,10 @@ class _Walk:
                     is_limited=is_limited,
                 )
                 known = _OBJECT_FIELDS.get(name) if is_object else None
-                self._added(known if rest is None else rest, schema, inner)
-        self._unnamed(old, new, at, rest, new_rest)
+                self._compare_added_property(known if rest is None else rest, schema, inner)
+        self._compare_additional_properties(old, new, at, rest, new_rest)
 
-    def _removed(
+    def _compare_removed_property(
         self, schema: Any, new: Schema, inner: _At, rest: Schema | None, *, is_object: bool
     ) -> None:
         name = inner.field[-1]
@@ -464,7 +475,7 @@ class _Walk:
         if rest is not None and not keywords.is_any(rest):
             self.node(schema, rest, replace(inner, is_virtual=True))
 
-    def _added(self, before: Schema | None, schema: Any, inner: _At) -> None:
+    def _compare_added_property(self, before: Schema | None, schema: Any, inner: _At) -> None:
         has_default = "default" in mapping(schema)
         self._add(
             inner,
@@ -492,7 +503,7 @@ class _Walk:
             return
         self.node(before, schema, replace(inner, is_virtual=True))
 
-    def _unnamed(
+    def _compare_additional_properties(
         self, old: Schema, new: Schema, at: _At, rest: Schema | None, new_rest: Schema | None
     ) -> None:
         """The fields without a declared schema: unknown ones, and values of maps."""
@@ -548,12 +559,12 @@ class _Walk:
             prunes=is_gone,
         )
 
-    def _items(self, old: Schema, new: Schema, at: _At) -> None:
+    def _compare_items(self, old: Schema, new: Schema, at: _At) -> None:
         before, after = old.get("items"), new.get("items")
         if isinstance(before, Mapping) and isinstance(after, Mapping):
             self.node(before, after, at.below(("items",), "[]"))
 
-    def _list_type(self, old: Schema, new: Schema, at: _At) -> None:
+    def _compare_list_type(self, old: Schema, new: Schema, at: _At) -> None:
         was, now = old.get(_LIST_TYPE) or "atomic", new.get(_LIST_TYPE) or "atomic"
         keys, new_keys = sequence(old.get(_LIST_KEYS)), sequence(new.get(_LIST_KEYS))
         if was != now or old.get(_LIST_TYPE) != new.get(_LIST_TYPE):
@@ -578,7 +589,7 @@ class _Walk:
                 refuses=now == "map" and (is_coarser or was != "map"),
             )
 
-    def _junctors(self, old: Schema, new: Schema, at: _At) -> None:
+    def _compare_junctors(self, old: Schema, new: Schema, at: _At) -> None:
         for keyword in keywords.JUNCTORS:
             before, after = old.get(keyword), new.get(keyword)
             if (before or None) == (after or None):
@@ -595,7 +606,7 @@ class _Walk:
                 refuses_stored=refuses,
             )
 
-    def _rules(self, old: Schema, new: Schema, at: _At) -> None:
+    def _compare_rules(self, old: Schema, new: Schema, at: _At) -> None:
         before, after = sequence(old.get(keywords.RULES)), sequence(new.get(keywords.RULES))
         if before == after:
             return
@@ -625,7 +636,7 @@ class _Walk:
             message = f"the messages of the rules of {at.name} change"
             self._add(at, "rule-message-changed", keywords.RULES, message, (before, after))
 
-    def _rest(self, old: Schema, new: Schema, at: _At) -> None:
+    def _compare_other_keywords(self, old: Schema, new: Schema, at: _At) -> None:
         if old.get("description") != new.get("description"):
             message = f"the description of {at.name} changes"
             self._add(at, "description-changed", "description", message, is_safe=True)
@@ -646,8 +657,8 @@ class _Walk:
                 values = (old.get(keyword), new.get(keyword))
                 self._add(at, "keyword-changed", keyword, message, values)
         enums = sequence(old.get("enum")), sequence(new.get("enum"))
-        if enums[0] != enums[1] and sorted(map(keywords.text_of, enums[0])) == sorted(
-            map(keywords.text_of, enums[1])
+        if enums[0] != enums[1] and sorted(map(keywords.canonical_text, enums[0])) == sorted(
+            map(keywords.canonical_text, enums[1])
         ):
             self._order(at, "enum")
 

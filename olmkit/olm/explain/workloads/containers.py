@@ -38,25 +38,25 @@ _SIGNALS = {6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV",
             15: "SIGTERM"}  # fmt: skip
 
 
-def of_container(
+def explain_container(
     snapshot: ClusterState, pod: Manifest, status: Mapping[str, Any], template: TemplatePlace
 ) -> Diagnosis | None:
     """Return why the container does not run or is not ready; None if it does, or only starts."""
     waiting = mapping(mapping(status.get("state")).get("waiting"))
     reason = text(waiting.get("reason"))
     if reason in images.REASONS:
-        return images.of_container(snapshot, pod, status, template)
+        return images.explain_image(snapshot, pod, status, template)
     if reason in _CONFIG:
-        return _cannot_start(pod, status, text(waiting.get("message")), template)
+        return _explain_failed_start(pod, status, text(waiting.get("message")), template)
     ended = last_run(pod, status)
     if ended is not None and not _has_recovered(snapshot, status, ended):
-        return _ended(snapshot, pod, status, ended, template)
+        return _explain_last_run(snapshot, pod, status, ended, template)
     if "running" in mapping(status.get("state")) and status.get("ready") is not True:
-        return _not_ready(snapshot, pod, status, template)
+        return _explain_not_ready(snapshot, pod, status, template)
     return None
 
 
-def flapping(
+def explain_restarts(
     snapshot: ClusterState, pod: Manifest, status: Mapping[str, Any], template: TemplatePlace
 ) -> Diagnosis | None:
     """Return why a container that is ready now restarts repeatedly; None if it does not.
@@ -68,7 +68,7 @@ def flapping(
         return None
     if _has_recovered(snapshot, status, ended):
         return None
-    return _ended(snapshot, pod, status, ended, template)
+    return _explain_last_run(snapshot, pod, status, ended, template)
 
 
 def last_run(pod: Manifest, status: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -90,14 +90,14 @@ def last_run(pod: Manifest, status: Mapping[str, Any]) -> Mapping[str, Any] | No
     return found if runs_on and always else None
 
 
-def log_wanted(pod: Manifest, status: Mapping[str, Any]) -> bool | None:
+def needs_previous_log(pod: Manifest, status: Mapping[str, Any]) -> bool | None:
     """Return whether the run before the current one has the useful log; None if neither has."""
     if last_run(pod, status) is None:
         return None
     return "terminated" not in mapping(status.get("state"))
 
 
-def _ended(
+def _explain_last_run(
     snapshot: ClusterState,
     pod: Manifest,
     status: Mapping[str, Any],
@@ -107,22 +107,22 @@ def _ended(
     name = text(status.get("name"))
     said = text(ended.get("message"))
     if ended.get("reason") in _STARTS or (_EXEC.search(said) and ended.get("exitCode") == 128):
-        return _cannot_start(pod, status, said, template)
+        return _explain_failed_start(pod, status, said, template)
     if ended.get("reason") == "OOMKilled":
-        return _out_of_memory(snapshot, pod, status, template)
-    kind = probes.killer(snapshot, pod, name, ended)
+        return _explain_out_of_memory(snapshot, pod, status, template)
+    kind = probes.find_killing_probe(snapshot, pod, name, ended)
     if kind:
-        return _killed(snapshot, pod, status, kind, template)
-    return _crashed(snapshot, pod, status, ended)
+        return _explain_killed(snapshot, pod, status, kind, template)
+    return _explain_crash(snapshot, pod, status, ended)
 
 
-def _cannot_start(
+def _explain_failed_start(
     pod: Manifest, status: Mapping[str, Any], words: str, template: TemplatePlace
 ) -> Diagnosis:
     name, namespace = text(status.get("name")), objects.namespace(pod)
     place = f"container `{name}` of pod `{objects.name(pod)}`"
     link = explanation.link(pod, _state(status))
-    lacking = missing.in_environment(words, pod, name)
+    lacking = missing.find_in_environment(words, pod, name)
     if lacking is not None:
         return Diagnosis(
             cause="container-cannot-start",
@@ -132,7 +132,7 @@ def _cannot_start(
         )
     root = _ROOT.search(words)
     if root is not None:
-        return _as_root(pod, status, root["user"] or "", link, template)
+        return _explain_root_user(pod, status, root["user"] or "", link, template)
     program = _EXEC.search(words)
     if program is not None:
         why = program["why"].removesuffix(": unknown")
@@ -158,7 +158,7 @@ def _cannot_start(
     )
 
 
-def _as_root(
+def _explain_root_user(
     pod: Manifest,
     status: Mapping[str, Any],
     user: str,
@@ -183,7 +183,7 @@ def _as_root(
     )  # fmt: skip
 
 
-def _out_of_memory(
+def _explain_out_of_memory(
     snapshot: ClusterState, pod: Manifest, status: Mapping[str, Any], template: TemplatePlace
 ) -> Diagnosis:
     name = text(status.get("name"))
@@ -210,7 +210,7 @@ def _out_of_memory(
     )
 
 
-def _killed(
+def _explain_killed(
     snapshot: ClusterState,
     pod: Manifest,
     status: Mapping[str, Any],
@@ -219,9 +219,9 @@ def _killed(
 ) -> Diagnosis:
     """Return a container that the kubelet restarts, since its liveness or startup probe fails."""
     name = text(status.get("name"))
-    answer = probes.answer_of(snapshot, pod, name, kind)
-    what = probes.described(pod, name, kind)
-    why = probes.explained(pod, name, kind, answer)
+    answer = probes.find_answer(snapshot, pod, name, kind)
+    what = probes.describe_probe(pod, name, kind)
+    why = probes.explain_answer(pod, name, kind, answer)
     said = ": ".join(part for part in (what, why) if part)
     return Diagnosis(
         cause="probe-fails",
@@ -234,12 +234,12 @@ def _killed(
     )
 
 
-def _crashed(
+def _explain_crash(
     snapshot: ClusterState, pod: Manifest, status: Mapping[str, Any], ended: Mapping[str, Any]
 ) -> Diagnosis:
     name, code = text(status.get("name")), ended.get("exitCode")
     log = _log(snapshot, pod, name)
-    said = _last_words(pod, name, text(ended.get("message")), log)
+    said = _find_cause_line(pod, name, text(ended.get("message")), log)
     signal = _SIGNALS.get(code - 128) if isinstance(code, int) else None
     how = f"with exit code {code}" + (f" ({signal})" if signal else "")
     if code == 0:
@@ -258,16 +258,16 @@ def _crashed(
     )
 
 
-def _not_ready(
+def _explain_not_ready(
     snapshot: ClusterState, pod: Manifest, status: Mapping[str, Any], template: TemplatePlace
 ) -> Diagnosis | None:
     """Return why a container that runs is not ready: the probe that fails, when one has failed."""
     name = text(status.get("name"))
-    kind, answer = probes.failing(snapshot, pod, name)
+    kind, answer = probes.find_failed_probe(snapshot, pod, name)
     if not kind:
         return None
-    what = probes.described(pod, name, kind)
-    why = probes.explained(pod, name, kind, answer)
+    what = probes.describe_probe(pod, name, kind)
+    why = probes.explain_answer(pod, name, kind, answer)
     said = ": ".join(part for part in (what, why) if part)
     return Diagnosis(
         cause="probe-fails",
@@ -284,7 +284,7 @@ def _has_recovered(
     """Return whether the current run has lasted longer than one that is about to end, too."""
     running = mapping(mapping(status.get("state")).get("running"))
     start = explanation.moment(running.get("startedAt"))
-    now = explanation.moment(snapshot.moment) or _latest(snapshot)
+    now = explanation.moment(snapshot.moment) or _newest_event_time(snapshot)
     if start is None or now is None:
         return False
     begin, end = (
@@ -295,7 +295,7 @@ def _has_recovered(
     return (now - start).total_seconds() > min(max(2 * lasted, 60.0), _RESET)
 
 
-def _latest(snapshot: ClusterState) -> datetime | None:
+def _newest_event_time(snapshot: ClusterState) -> datetime | None:
     """Return the time of the newest event, for a snapshot that does not know its own."""
     times = (explanation.moment(event.get("lastTimestamp")) for event in snapshot.events)
     return max((one for one in times if one is not None), default=None)
@@ -317,7 +317,7 @@ def _state(status: Mapping[str, Any]) -> str:
     return f"container `{text(status.get('name'))}`: {reason}, {restarts} restart{plural}"
 
 
-def _last_words(pod: Manifest, name: str, message: str, log: str) -> str:
+def _find_cause_line(pod: Manifest, name: str, message: str, log: str) -> str:
     """Return the line that says most of why a container ended: of its message, or else of its log.
 
     A program writes its message itself, the cause first; with `FallbackToLogsOnError` it is the

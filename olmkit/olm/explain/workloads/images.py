@@ -29,7 +29,7 @@ _INVALID = re.compile(r'Failed to apply default image tag "[^"]*": (?P<why>.*)')
 _PARSED = re.compile(r"couldn't parse image (?:reference|name) \"[^\"]*\": ")
 
 
-def of_container(
+def explain_image(
     snapshot: ClusterState,
     pod: Manifest,
     status: Mapping[str, Any],
@@ -63,9 +63,9 @@ def of_container(
             links=(link,),
             origin=FaultOrigin.WORLD,
         )
-    words = _words(snapshot, pod, image, waiting).removeprefix(f"{image}: ")
+    words = _find_message(snapshot, pod, image, waiting).removeprefix(f"{image}: ")
     secrets = missing_secrets(snapshot, pod)
-    lacking = _lists(secrets)
+    lacking = _list_names(secrets)
     also = (
         f"; {lacking} of `imagePullSecrets` {'does' if len(secrets) == 1 else 'do'} not exist"
         f" in namespace `{objects.namespace(pod)}`"
@@ -101,11 +101,13 @@ def hint(words: str, image: str, namespace: str, secrets: tuple[str, ...] = ()) 
     if "no match for platform" in words or "no matching manifest" in words:
         return "publish the image for the architecture of the nodes, or choose nodes that fit it"
     if "toomanyrequests" in words or "429" in words:
-        return "wait until the registry's limit is over, or log in: " + _create(
+        return "wait until the registry's limit is over, or log in: " + _create_secret_command(
             secrets, host, namespace
         )
     if secrets or any(part in words for part in _LOGIN):
-        return "give the registry's login to the pod: " + _create(secrets, host, namespace)
+        return "give the registry's login to the pod: " + _create_secret_command(
+            secrets, host, namespace
+        )
     if any(part in words for part in ("no such host", "server misbehaving", "Temporary failure")):
         return f"correct the host `{host}` in the image's name, or let the nodes' DNS resolve it"
     if "x509" in words or "certificate" in words:
@@ -122,12 +124,12 @@ def hint(words: str, image: str, namespace: str, secrets: tuple[str, ...] = ()) 
     return f"check that the nodes reach `{host}`, and trust it"
 
 
-def for_catalog(found: Diagnosis) -> Diagnosis:
+def use_catalog_secrets(found: Diagnosis) -> Diagnosis:
     """Return the missing pull secrets of an image that OLM pulls for a CatalogSource."""
     return replace(found, hint=found.hint.replace(POD_SECRETS, CATALOG_SECRETS))
 
 
-def of_gone_pods(
+def explain_deleted_pods(
     snapshot: ClusterState, namespace: str, prefix: str, image: str
 ) -> tuple[str, str] | None:
     """Return why pods that are gone could not pull their image, and what to do: message and hint.
@@ -138,16 +140,16 @@ def of_gone_pods(
         about, words = mapping(event.get("involvedObject")), text(event.get("message"))
         is_pod = (about.get("kind"), about.get("namespace")) == ("Pod", namespace)
         if is_pod and text(about.get("name")).startswith(prefix) and words.startswith(_FAILED):
-            said = _last_words(words)
+            said = _last_reason(words)
             return said, hint(said, image, namespace)
     return None
 
 
-def _last_words(words: str) -> str:
+def _last_reason(words: str) -> str:
     return explanation.first_line(words.rpartition('": ')[2] or words or "no reason was given")
 
 
-def _create(secrets: tuple[str, ...], host: str, namespace: str) -> str:
+def _create_secret_command(secrets: tuple[str, ...], host: str, namespace: str) -> str:
     name = secrets[0] if secrets else "registry-login"
     command = (
         f"`kubectl create secret docker-registry {name} -n {namespace} --docker-server={host} "
@@ -158,7 +160,9 @@ def _create(secrets: tuple[str, ...], host: str, namespace: str) -> str:
     return f"{command}, and name it in {POD_SECRETS}"
 
 
-def _words(snapshot: ClusterState, pod: Manifest, image: str, waiting: Mapping[str, Any]) -> str:
+def _find_message(
+    snapshot: ClusterState, pod: Manifest, image: str, waiting: Mapping[str, Any]
+) -> str:
     """Return the registry's message: an event has it in full, the state only the first time."""
     said = [
         text(event.get("message"))
@@ -167,7 +171,7 @@ def _words(snapshot: ClusterState, pod: Manifest, image: str, waiting: Mapping[s
     ]
     fitting = [one for one in said if f'image "{image}"' in one] or said
     words = fitting[-1] if fitting else text(waiting.get("message"))
-    return _last_words(words)
+    return _last_reason(words)
 
 
 def _host(image: str) -> str:
@@ -176,6 +180,6 @@ def _host(image: str) -> str:
     return first if is_host else "docker.io"
 
 
-def _lists(names: tuple[str, ...]) -> str:
+def _list_names(names: tuple[str, ...]) -> str:
     listed = ", ".join(f"`{name}`" for name in names)
     return f"Secret{'' if len(names) == 1 else 's'} {listed}"

@@ -72,7 +72,7 @@ class MissingObject:
         )
 
 
-def in_environment(words: str, pod: Manifest, container: str) -> MissingObject | None:
+def find_in_environment(words: str, pod: Manifest, container: str) -> MissingObject | None:
     """Return what the message of `CreateContainerConfigError` names as missing."""
     found = _KEY.search(words)
     if found is not None:
@@ -85,7 +85,7 @@ def in_environment(words: str, pod: Manifest, container: str) -> MissingObject |
     return MissingObject(kind, found["name"], "", _variable(pod, container, found["name"], ""))
 
 
-def in_volume(words: str, pod: Manifest) -> MissingObject | None:
+def find_in_volume(words: str, pod: Manifest) -> MissingObject | None:
     """Return what the message of `FailedMount` names as missing."""
     place = _VOLUME.search(words)
     volume = place["volume"] if place else ""

@@ -23,7 +23,7 @@ _NOWHERE = TemplatePlace()
 _BAD_EVENTS = ("FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox", "Unhealthy")
 
 
-def of_deployment(snapshot: ClusterState, name: str) -> Diagnosis | None:
+def explain_deployment(snapshot: ClusterState, name: str) -> Diagnosis | None:
     """Return why the Deployment is not available; None if it is."""
     found = snapshot.deployment(name)
     if found is None:
@@ -33,23 +33,23 @@ def of_deployment(snapshot: ClusterState, name: str) -> Diagnosis | None:
             readiness=Readiness.WAITING,
         )
     wanted, ready = _replicas(found)
-    template = templates.of_deployment(snapshot, found)
+    template = templates.find_template(snapshot, found)
     labels = mapping(mapping(kinds.spec(found).get("selector")).get("matchLabels"))
     its_pods = list(snapshot.pods_of(snapshot.namespace, labels))
     top = explanation.link(found, f"{ready} of {wanted} pods are available")
     if kinds.condition(found, "Available") is not None and _is_rolled_out(found):
-        unsteady = _flapping(snapshot, its_pods, template)
+        unsteady = _explain_restarts(snapshot, its_pods, template)
         return None if unsteady is None else unsteady.under(top)
     failure = kinds.condition(found, "ReplicaFailure")
     below = (
-        worst(snapshot, its_pods, template)
+        explain_worst_pod(snapshot, its_pods, template)
         if failure is None
-        else _refused(
+        else _explain_refusal(
             f"Deployment `{name}`", text(failure.get("message")), snapshot.namespace, template
         )
     )
     if below is not None:
-        return _after_deadline(found, below).under(top)
+        return _add_deadline_hint(found, below).under(top)
     return Diagnosis(
         cause="deployment-not-available",
         message=f"the Deployment `{name}` has {ready} of {wanted} pods available"
@@ -60,7 +60,7 @@ def of_deployment(snapshot: ClusterState, name: str) -> Diagnosis | None:
     )
 
 
-def _after_deadline(deployment: Manifest, found: Diagnosis) -> Diagnosis:
+def _add_deadline_hint(deployment: Manifest, found: Diagnosis) -> Diagnosis:
     """Return the finding with what makes OLM try again, when it has given up on the Deployment.
 
     OLM v0 does not change a Deployment that has exceeded its `progressDeadlineSeconds`, not even
@@ -80,18 +80,20 @@ def _after_deadline(deployment: Manifest, found: Diagnosis) -> Diagnosis:
     )
 
 
-def refused(snapshot: ClusterState, owner: Manifest) -> Diagnosis | None:
+def explain_refused_pods(snapshot: ClusterState, owner: Manifest) -> Diagnosis | None:
     """Return why the owner of pods, such as a Job, gets none; None if its events have no reason."""
     events = [one for one in snapshot.events_of(owner) if one.get("reason") == "FailedCreate"]
     if not events:
         return None
     name = f"{objects.kind(owner)} `{objects.name(owner)}`"
-    return _refused(name, text(events[-1].get("message")), objects.namespace(owner), _NOWHERE)
+    return _explain_refusal(
+        name, text(events[-1].get("message")), objects.namespace(owner), _NOWHERE
+    )
 
 
-def _refused(owner: str, words: str, namespace: str, template: TemplatePlace) -> Diagnosis:
+def _explain_refusal(owner: str, words: str, namespace: str, template: TemplatePlace) -> Diagnosis:
     context = refusals.Context(namespace=namespace, template=template)
-    found = refusals.explained(words, context)
+    found = refusals.explain_refusal(words, context)
     return Diagnosis(
         cause="pods-refused",
         message=f"the API server refuses the pods of {owner}: {found.message}",
@@ -101,24 +103,26 @@ def _refused(owner: str, words: str, namespace: str, template: TemplatePlace) ->
     )
 
 
-def refused_hint(words: str, namespace: str) -> str:
+def refusal_hint(words: str, namespace: str) -> str:
     """Return what to do about the API server's refusal of a pod; empty if that is not known."""
-    return refusals.explained(words, refusals.Context(namespace=namespace)).hint
+    return refusals.explain_refusal(words, refusals.Context(namespace=namespace)).hint
 
 
-def worst(
+def explain_worst_pod(
     snapshot: ClusterState, pods: Iterable[Manifest], template: TemplatePlace = _NOWHERE
 ) -> Diagnosis | None:
     """Return the most severe problem of the pods; None if all are healthy.
 
     `template` is where what they are made of is changed.
     """
-    found = [finding for pod in pods if (finding := of_pod(snapshot, pod, template)) is not None]
+    found = [
+        finding for pod in pods if (finding := explain_pod(snapshot, pod, template)) is not None
+    ]
     order = {Readiness.BLOCKED: 0, Readiness.STUCK: 1, Readiness.WAITING: 2, Readiness.READY: 3}
     return min(found, key=lambda one: order[one.readiness], default=None)
 
 
-def of_pod(
+def explain_pod(
     snapshot: ClusterState, pod: Manifest, template: TemplatePlace = _NOWHERE
 ) -> Diagnosis | None:
     """Return why the pod is not ready; None if it is, or has done its work."""
@@ -127,16 +131,16 @@ def of_pod(
     if kinds.condition(pod, "Ready") is not None:
         return None
     for container in _containers(pod):
-        finding = containers.of_container(snapshot, pod, container, template)
+        finding = containers.explain_container(snapshot, pod, container, template)
         if finding is not None:
             return finding
-    unscheduled = scheduling.of_pod(snapshot, pod, template)
+    unscheduled = scheduling.explain_scheduling(snapshot, pod, template)
     if unscheduled is not None:
         return unscheduled
     bad = [event for event in snapshot.events_of(pod) if event.get("reason") in _BAD_EVENTS]
     if bad:
-        return _of_event(pod, bad[-1], template)
-    return _gated(pod) or Diagnosis(
+        return _explain_event(pod, bad[-1], template)
+    return _explain_readiness_gate(pod) or Diagnosis(
         cause="pod-not-ready",
         message=f"the pod `{objects.name(pod)}` is not ready yet",
         links=(explanation.link(pod, kinds.phase(pod) or "Pending"),),
@@ -144,7 +148,7 @@ def of_pod(
     )
 
 
-def logs_wanted(snapshot: ClusterState) -> Iterator[tuple[str, str, str, bool]]:
+def find_needed_logs(snapshot: ClusterState) -> Iterator[tuple[str, str, str, bool]]:
     """Namespace, pod, container and whether its last run is meant, where a log would help."""
     for pod in snapshot.pods:
         if kinds.phase(pod) == "Succeeded":
@@ -153,24 +157,24 @@ def logs_wanted(snapshot: ClusterState) -> Iterator[tuple[str, str, str, bool]]:
             is_well = kinds.condition(pod, "Ready") is not None
             if is_well and kinds.number(container.get("restartCount")) < 2:
                 continue
-            previous = containers.log_wanted(pod, container)
+            previous = containers.needs_previous_log(pod, container)
             if previous is not None:
                 yield _log_key(pod, container, previous=previous)
 
 
-def _flapping(
+def _explain_restarts(
     snapshot: ClusterState, pods: Iterable[Manifest], template: TemplatePlace
 ) -> Diagnosis | None:
     """Return a container that ends again and again, though all pods are ready at this moment."""
     for pod in pods:
         for container in _containers(pod):
-            found = containers.flapping(snapshot, pod, container, template)
+            found = containers.explain_restarts(snapshot, pod, container, template)
             if found is not None:
                 return found
     return None
 
 
-def _gated(pod: Manifest) -> Diagnosis | None:
+def _explain_readiness_gate(pod: Manifest) -> Diagnosis | None:
     """Explain a pod with ready containers whose readiness gate is not met."""
     if kinds.condition(pod, "ContainersReady") is None:
         return None
@@ -186,7 +190,7 @@ def _gated(pod: Manifest) -> Diagnosis | None:
     return None
 
 
-def _of_event(pod: Manifest, event: Manifest, template: TemplatePlace) -> Diagnosis:
+def _explain_event(pod: Manifest, event: Manifest, template: TemplatePlace) -> Diagnosis:
     reason, words = text(event.get("reason")), text(event.get("message"))
     name, namespace = objects.name(pod), objects.namespace(pod)
     if reason == "Unhealthy":
@@ -196,7 +200,7 @@ def _of_event(pod: Manifest, event: Manifest, template: TemplatePlace) -> Diagno
             f"{explanation.first_line(words)}",
             links=(explanation.link(pod, f"{kinds.phase(pod)}, not ready"),),
         )
-    lacking = missing.in_volume(words, pod)
+    lacking = missing.find_in_volume(words, pod)
     return Diagnosis(
         cause="pod-cannot-start",
         message=f"the pod `{name}` cannot start: "

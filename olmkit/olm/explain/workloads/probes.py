@@ -29,7 +29,7 @@ _STOPPED = (0, 137, 143)  # after SIGTERM: by itself, by SIGKILL, by SIGTERM
 _TIMES_OUT = ("context deadline exceeded", "i/o timeout", "Client.Timeout exceeded", "timed out")
 
 
-def failing(snapshot: ClusterState, pod: Manifest, container: str) -> tuple[str, str]:
+def find_failed_probe(snapshot: ClusterState, pod: Manifest, container: str) -> tuple[str, str]:
     """Return the kind of the last failed probe, such as `readiness`, and its response.
 
     Two empty strings when no probe of the container has failed.
@@ -43,7 +43,9 @@ def failing(snapshot: ClusterState, pod: Manifest, container: str) -> tuple[str,
     return "", ""
 
 
-def killer(snapshot: ClusterState, pod: Manifest, container: str, ended: Mapping[str, Any]) -> str:
+def find_killing_probe(
+    snapshot: ClusterState, pod: Manifest, container: str, ended: Mapping[str, Any]
+) -> str:
     """`liveness` or `startup` when such a probe ended this run of a container, else empty.
 
     `ended` is the state `terminated` of the run. The kubelet limits its events, so that the last
@@ -56,11 +58,11 @@ def killer(snapshot: ClusterState, pod: Manifest, container: str, ended: Mapping
             continue
         if is_stopped or event_time(event) >= started:
             return found["kind"]
-    kind, _ = failing(snapshot, pod, container)
+    kind, _ = find_failed_probe(snapshot, pod, container)
     return kind if is_stopped and kind in ("liveness", "startup") else ""
 
 
-def answer_of(snapshot: ClusterState, pod: Manifest, container: str, kind: str) -> str:
+def find_answer(snapshot: ClusterState, pod: Manifest, container: str, kind: str) -> str:
     """Return the last answer to a probe of that kind; empty if no event has it."""
     for event in reversed(list(snapshot.events_of(pod))):
         found = _UNHEALTHY.match(text(event.get("message")))
@@ -74,7 +76,7 @@ def answer_of(snapshot: ClusterState, pod: Manifest, container: str, kind: str) 
     return ""
 
 
-def described(pod: Manifest, container: str, kind: str) -> str:
+def describe_probe(pod: Manifest, container: str, kind: str) -> str:
     """Return a description of the probe, such as `GET /healthz on port 8081`, or empty."""
     spec = templates.container(pod, container)
     probe = mapping(spec.get(f"{kind}Probe"))
@@ -93,7 +95,7 @@ def described(pod: Manifest, container: str, kind: str) -> str:
     return f"the command `{explanation.first_line(shlex.join(command), 80)}`" if command else ""
 
 
-def explained(pod: Manifest, container: str, kind: str, answer: str) -> str:
+def explain_answer(pod: Manifest, container: str, kind: str, answer: str) -> str:
     """Return the answer to a probe in one clause."""
     spec = templates.container(pod, container)
     probe = mapping(spec.get(f"{kind}Probe"))

@@ -46,15 +46,17 @@ class Reason:
         return "; or ".join(part for part in parts if part)
 
 
-def of_pod(snapshot: ClusterState, pod: Manifest, template: TemplatePlace) -> Diagnosis | None:
+def explain_scheduling(
+    snapshot: ClusterState, pod: Manifest, template: TemplatePlace
+) -> Diagnosis | None:
     """Return why no node takes the pod; None if one does, or the scheduler has not tried."""
     scheduled = kinds.condition(pod, "PodScheduled", value="False")
     if scheduled is None:
-        return _of_scheduler(pod, template)
+        return _explain_missing_scheduler(pod, template)
     name, words = objects.name(pod), text(scheduled.get("message"))
     link = explanation.link(pod, "Pending, not scheduled")
     if scheduled.get("reason") == "SchedulingGated":
-        gates = ", ".join(f"`{gate}`" for gate in _gates(pod))
+        gates = ", ".join(f"`{gate}`" for gate in _explain_gates(pod))
         return Diagnosis(
             cause="pod-not-scheduled",
             message=f"the pod `{name}` waits until its scheduling gates are removed: {gates}",
@@ -76,7 +78,7 @@ def of_pod(snapshot: ClusterState, pod: Manifest, template: TemplatePlace) -> Di
     )
 
 
-def _of_scheduler(pod: Manifest, template: TemplatePlace) -> Diagnosis | None:
+def _explain_missing_scheduler(pod: Manifest, template: TemplatePlace) -> Diagnosis | None:
     """Return a pod that no scheduler has looked at, since it names one that does not run."""
     scheduler = text(objects.pod_spec(pod).get("schedulerName"))
     is_untouched = kinds.phase(pod) in ("", "Pending") and not list(kinds.conditions(pod))
@@ -93,7 +95,7 @@ def _of_scheduler(pod: Manifest, template: TemplatePlace) -> Diagnosis | None:
     )  # fmt: skip
 
 
-def _gates(pod: Manifest) -> Iterator[str]:
+def _explain_gates(pod: Manifest) -> Iterator[str]:
     for one in sequence(objects.pod_spec(pod).get("schedulingGates")):
         yield text(mapping(one).get("name"))
 
@@ -163,7 +165,7 @@ def _reason(nodes: Objects, pod: Manifest, why: str) -> Reason:
     return Reason(f"`{words}`")
 
 
-def _selector(_: Objects, pod: Manifest, __: str) -> Reason:
+def _explain_selector(_: Objects, pod: Manifest, __: str) -> Reason:
     spec = objects.pod_spec(pod)
     labels = [
         f"{key}={objects.scalar_text(value)}"
@@ -203,13 +205,13 @@ def _terms(spec: Mapping[str, Any]) -> Iterator[str]:
             yield f"`{' and '.join(rules)}`"
 
 
-def _taint(nodes: Objects, pod: Manifest, why: str) -> Reason:
+def _explain_taint(nodes: Objects, pod: Manifest, why: str) -> Reason:
     """Return the taint of the nodes, which newer schedulers do not report."""
     found = _TAINT.search(why)
     key = (found["key"] or "") if found else ""
     value = (found["value"] or "").strip() if found else ""
     if not key:
-        key, value = next(_untolerated(nodes, pod), ("", ""))
+        key, value = next(_find_untolerated_taints(nodes, pod), ("", ""))
     if key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"):
         return Reason(f"it is not ready (taint `{key}`)", "run `kubectl describe nodes` to see why")
     if key.endswith("-pressure"):
@@ -238,7 +240,7 @@ def _cordoned(nodes: Objects, pod: Manifest, _: str) -> Reason:
     cordoned = tuple(one for one in nodes if kinds.spec(one).get("unschedulable") is True)
     name = objects.name(cordoned[0]) if len(cordoned) == 1 else "NODE"
     why, hint = "it is cordoned", f"uncordon it: `kubectl uncordon {name}`"
-    others = (one for one in _untolerated(cordoned, pod) if one[0] != _CORDON)
+    others = (one for one in _find_untolerated_taints(cordoned, pod) if one[0] != _CORDON)
     key, value = next(others, ("", ""))
     if key:
         taint = f"{key}={value}" if value else key
@@ -247,7 +249,7 @@ def _cordoned(nodes: Objects, pod: Manifest, _: str) -> Reason:
     return Reason(why, hint)
 
 
-def _untolerated(nodes: Objects, pod: Manifest) -> Iterator[tuple[str, str]]:
+def _find_untolerated_taints(nodes: Objects, pod: Manifest) -> Iterator[tuple[str, str]]:
     """Return key and value of the taints that the pod does not tolerate."""
     tolerations = [mapping(one) for one in sequence(objects.pod_spec(pod).get("tolerations"))]
     for node in nodes:
@@ -269,7 +271,7 @@ def _tolerates(toleration: Mapping[str, Any], taint: Mapping[str, Any]) -> bool:
     return bool(key) and text(toleration.get("value")) == text(taint.get("value"))
 
 
-def _offered(nodes: Objects, resource: str) -> str:
+def _list_capacities(nodes: Objects, resource: str) -> str:
     """Return the distinct capacities of the nodes for a resource."""
     values = [
         objects.scalar_text(mapping(kinds.status(node).get("allocatable")).get(resource))
@@ -278,10 +280,10 @@ def _offered(nodes: Objects, resource: str) -> str:
     return ", ".join(dict.fromkeys(value for value in values if value))
 
 
-def _insufficient(nodes: Objects, pod: Manifest, why: str) -> Reason:
+def _explain_insufficient_resource(nodes: Objects, pod: Manifest, why: str) -> Reason:
     resource = why.split("Insufficient ", 1)[1].split(",")[0].rstrip(". ")
-    total = _requested(pod, resource)
-    offered = _offered(nodes, resource)
+    total = _find_request(pod, resource)
+    offered = _list_capacities(nodes, resource)
     wanted = f": the pod requests {total}" if total else ""
     wanted += f", and the nodes have {offered}" if total and offered else ""
     if resource in ("cpu", "memory", "ephemeral-storage"):
@@ -299,7 +301,7 @@ def _insufficient(nodes: Objects, pod: Manifest, why: str) -> Reason:
     )
 
 
-def _requested(pod: Manifest, resource: str) -> str:
+def _find_request(pod: Manifest, resource: str) -> str:
     """Return the request of a pod for a resource, as written or as a sum."""
     values = []
     for one in sequence(objects.pod_spec(pod).get("containers")):
@@ -312,7 +314,7 @@ def _requested(pod: Manifest, resource: str) -> str:
     return " + ".join(value for value in values if value)
 
 
-def _ports(_: Objects, pod: Manifest, __: str) -> Reason:
+def _explain_ports(_: Objects, pod: Manifest, __: str) -> Reason:
     ports = [
         objects.scalar_text(mapping(port).get("hostPort"))
         for container in templates.containers(pod)
@@ -326,7 +328,7 @@ def _ports(_: Objects, pod: Manifest, __: str) -> Reason:
     )
 
 
-def _fixed(reason: Reason) -> Callable[[Objects, Manifest, str], Reason]:
+def _always(reason: Reason) -> Callable[[Objects, Manifest, str], Reason]:
     return lambda _, __, ___: reason
 
 
@@ -335,23 +337,23 @@ _CORDON = "node.kubernetes.io/unschedulable"
 
 Explain = Callable[[Objects, Manifest, str], Reason]
 _FRAGMENTS: tuple[tuple[str, Explain], ...] = (
-    ("didn't match Pod's node affinity/selector", _selector),
-    ("untolerated taint", _taint),
-    ("Insufficient ", _insufficient),
-    ("didn't have free ports", _ports),
-    ("Too many pods", _fixed(Reason("it runs as many pods as it may", "add a node"))),
+    ("didn't match Pod's node affinity/selector", _explain_selector),
+    ("untolerated taint", _explain_taint),
+    ("Insufficient ", _explain_insufficient_resource),
+    ("didn't have free ports", _explain_ports),
+    ("Too many pods", _always(Reason("it runs as many pods as it may", "add a node"))),
     ("were unschedulable", _cordoned),
-    ("anti-affinity", _fixed(Reason("it runs pods that this pod must not run next to",
+    ("anti-affinity", _always(Reason("it runs pods that this pod must not run next to",
                                     "add a node", "correct `podAntiAffinity`", "affinity"))),
-    ("pod affinity rules", _fixed(Reason("it does not run the pods that this pod must run next to",
+    ("pod affinity rules", _always(Reason("it does not run the pods that this pod must run next to",
                                          "", "correct `podAffinity`", "affinity"))),
-    ("topology spread", _fixed(Reason("the pods would not be spread as required", "add a node",
+    ("topology spread", _always(Reason("the pods would not be spread as required", "add a node",
                                       "correct `topologySpreadConstraints`"))),
-    ("volume node affinity conflict", _fixed(Reason(
+    ("volume node affinity conflict", _always(Reason(
         "a volume of the pod is bound to another node",
         "make the node of the volume fit the pod: `kubectl get persistentvolumes`"))),
-    ("didn't find available persistent volumes", _fixed(Reason(
+    ("didn't find available persistent volumes", _always(Reason(
         "no PersistentVolume fits the pod's claim",
         "create one that fits, or a StorageClass with a provisioner"))),
-    ("exceed max volume count", _fixed(Reason("it has as many volumes as it may", "add a node"))),
+    ("exceed max volume count", _always(Reason("it has as many volumes as it may", "add a node"))),
 )  # fmt: skip

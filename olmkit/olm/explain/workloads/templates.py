@@ -40,7 +40,7 @@ class TemplatePlace:
         return found
 
 
-def of_deployment(snapshot: ClusterState, deployment: Manifest) -> TemplatePlace:
+def find_template(snapshot: ClusterState, deployment: Manifest) -> TemplatePlace:
     """Return the template of the pods of a Deployment."""
     labels = objects.labels_of(deployment)
     if is_of_olm(deployment):

@@ -188,14 +188,14 @@ def _add_watch(draft: Draft, api: Api, content: Mapping[str, str]) -> None:
         "kind": api.kind,
         **content,
     }
-    draft.put(WATCHES_FILE, _before(data, _WATCH_MARKER, documents.dump([entry])))
+    draft.put(WATCHES_FILE, _insert_before(data, _WATCH_MARKER, documents.dump([entry])))
 
 
 def _add_crd(draft: Draft, request: WatchedRequest, api: Api) -> None:
     plural = scaffold.plural_of(api)
     chart = request.chart
     spec = (
-        chart_schema.of_spec(chart.schema, chart.values)
+        chart_schema.spec_schema(chart.schema, chart.values)
         if chart is not None
         else chart_schema.open_object(f"desired state of the {api.kind}")
     )
@@ -292,15 +292,15 @@ def _add_rules(draft: Draft, request: WatchedRequest, api: Api) -> None:
     title = f"# {api.kind}: its objects, and what the operator makes of them.\n".encode()
     if title in data:
         return
-    wanted = rules.for_primary(api.qualified_group, scaffold.plural_of(api))
-    wanted = title + wanted + rules.for_kinds(kinds)
+    wanted = rules.format_primary_rule(api.qualified_group, scaffold.plural_of(api))
+    wanted = title + wanted + rules.format_kind_rules(kinds)
     shared = mixed.rules_of(api.runner)
     if shared not in data:
         wanted = shared + wanted
-    draft.put(role_file, _before(data, _RULES_MARKER, wanted))
+    draft.put(role_file, _insert_before(data, _RULES_MARKER, wanted))
 
 
-def _before(data: bytes, marker: bytes, text: bytes) -> bytes:
+def _insert_before(data: bytes, marker: bytes, text: bytes) -> bytes:
     """Return the text with lines before a marker, or at the end where that is missing."""
     if marker not in data:
         return data.rstrip(b"\n") + b"\n" + text

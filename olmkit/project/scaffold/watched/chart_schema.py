@@ -30,7 +30,7 @@ _PLAIN = (
 _DEEPEST = 32
 
 
-def of_spec(schema: Any, values: Mapping[str, Any]) -> dict[str, Any]:
+def spec_schema(schema: Any, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the schema of `spec`; an open object where the chart has none."""
     found = _structural(schema, values, schema, _DEEPEST) if isinstance(schema, Mapping) else {}
     if found.get("type") != "object":
@@ -44,7 +44,7 @@ def open_object(description: str) -> dict[str, Any]:
 
 
 def _structural(schema: Any, value: Any, root: Any, depth: int) -> dict[str, Any]:
-    schema = _resolved(schema, root)
+    schema = _resolve(schema, root)
     if not isinstance(schema, Mapping) or depth == 0:
         return {_OPEN: True}
     found: dict[str, Any] = {}
@@ -93,7 +93,7 @@ def _object(schema: Mapping[str, Any], value: Any, root: Any, depth: int) -> dic
     return found
 
 
-def _resolved(schema: Any, root: Any) -> Any:
+def _resolve(schema: Any, root: Any) -> Any:
     """Return the schema that `$ref` names, if it is in the same document."""
     seen = 0
     while isinstance(schema, Mapping) and isinstance(schema.get("$ref"), str):

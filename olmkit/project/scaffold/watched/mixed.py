@@ -62,7 +62,7 @@ def prepare(
         draft.make(path, template_files.file(templates, f"watched_ansible/{path}", values))
     _require(draft, runner)
     _start_watches(draft, project)
-    _give_room(draft, runner)
+    _set_limits(draft, runner)
     _copy_into_image(draft, runner, folders, templates)
 
 
@@ -139,7 +139,7 @@ def _require(draft: Draft, runner: str) -> None:
     draft.put(PYPROJECT_FILE, changed.encode("utf-8", "surrogateescape"))
 
 
-def _give_room(draft: Draft, runner: str) -> None:
+def _set_limits(draft: Draft, runner: str) -> None:
     """Memory for the programs, and a folder where they may write."""
     data = draft.get(scaffold.MANAGER_FILE)
     if data is None:

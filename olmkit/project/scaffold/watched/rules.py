@@ -14,7 +14,7 @@ _RBAC = "rbac.authorization.k8s.io"
 _GIVING = ("bind", "escalate")
 
 
-def for_kinds(kinds: Iterable[GVK]) -> bytes:
+def format_kind_rules(kinds: Iterable[GVK]) -> bytes:
     """Return a rule for each group and one for cluster-scoped kinds, as list items."""
     groups: dict[tuple[str, bool], set[str]] = {}
     for one in kinds:
@@ -27,7 +27,7 @@ def for_kinds(kinds: Iterable[GVK]) -> bytes:
     return _text(found)
 
 
-def for_primary(group: str, plural: str) -> bytes:
+def format_primary_rule(group: str, plural: str) -> bytes:
     """Return the RBAC rule for the objects of the operator's kind."""
     resources = {plural, f"{plural}/status", f"{plural}/finalizers"}
     return _text([_rule(group, resources, _VERBS)])

@@ -215,7 +215,7 @@ async def _walk_one(
     there: Manifest | None = None
     for step in world.steps[package]:
         request = {"packageName": package, **step}
-        ours = _our_answer(shelves, package, request, v1.installed(there or {}))
+        ours = _our_answer(shelves, package, request, v1.installed_bundle(there or {}))
         made = _extension(package, namespace, request)
         if there is None:
             there = await reader.create(made)
@@ -224,7 +224,7 @@ async def _walk_one(
             made["metadata"]["resourceVersion"] = version
             resource = await reader.cluster.resource(*v1.CLUSTER_EXTENSION)
             there = await reader.cluster.replace(resource, made)
-        before = v1.installed(there)
+        before = v1.installed_bundle(there)
         there = await _settled(reader, package, there["metadata"]["generation"])
         found.append((f"{before} {json.dumps(request)}", ours, _their_answer(there)))
     return found
@@ -250,7 +250,7 @@ def _our_answer(
     installed: tuple[str, str],
 ) -> str:
     """The name of the bundle, or the message."""
-    read = cluster_catalogs.read_by([made for made, _ in shelves], request)
+    read = cluster_catalogs.selected_catalogs([made for made, _ in shelves], request)
     chosen = [
         ClusterCatalog(
             name=made["metadata"]["name"], priority=made["spec"]["priority"], catalog=catalog
@@ -289,5 +289,5 @@ async def _settled(reader: ClusterObjects, name: str, generation: int) -> Manife
 def _their_answer(there: Manifest) -> str:
     condition = kinds.any_condition(there, "Progressing")
     if condition.get("reason") == "Succeeded":
-        return v1.installed(there)[0]
+        return v1.installed_bundle(there)[0]
     return str(condition.get("message"))

@@ -57,6 +57,6 @@ def test_what_is_not_a_go_mod_has_no_module() -> None:
 
 
 def test_capital_letters_are_escaped_as_in_the_cache() -> None:
-    assert go_modfile.escaped("github.com/VictoriaMetrics/VM") == (
+    assert go_modfile.escape("github.com/VictoriaMetrics/VM") == (
         "github.com/!victoria!metrics/!v!m"
     )

@@ -80,7 +80,7 @@ def test_damaged_go_sources_give_findings_and_never_a_fault(
             GVK(key.group, versions[0].name, key.kind): Location(path="PROJECT")
             for key, versions in manifests.versions(sources, Findings()).items()
         }
-        csv_markers.owned(sources, wanted, findings)
+        csv_markers.describe_apis(sources, wanted, findings)
         for crd in crds.values():
             documents.dump(crd)
         assert all(found.at and found.at.path for found in findings)

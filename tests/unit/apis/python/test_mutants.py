@@ -68,5 +68,5 @@ def test_damaged_sources_give_findings_and_never_a_fault(
             for p in sources.packages
             for k in p.kinds()
         }
-        csv_markers.owned(sources, keys, findings)
+        csv_markers.describe_apis(sources, keys, findings)
         assert all(found.at is not None and found.message for found in findings)

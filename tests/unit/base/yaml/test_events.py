@@ -55,6 +55,6 @@ def test_other_escapes_and_too_many_of_them_are_refused(text: bytes) -> None:
 
 
 def test_characters_are_counted_as_by_the_parser() -> None:
-    assert yaml_events.decoded(b"\xef\xbb\xbfa") == "a"
-    assert yaml_events.decoded("é".encode("utf-16")) == "é"
-    assert yaml_events.decoded(b"\xff") == "�"
+    assert yaml_events.decode(b"\xef\xbb\xbfa") == "a"
+    assert yaml_events.decode("é".encode("utf-16")) == "é"
+    assert yaml_events.decode(b"\xff") == "�"

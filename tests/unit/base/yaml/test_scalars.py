@@ -72,7 +72,7 @@ def test_a_plain_scalar_is_what_go_makes_of_it(text: str, value: Any) -> None:
     ],
 )
 def test_a_tag_decides_the_type(tag: str | None, text: str, value: Any) -> None:
-    assert yaml_scalars.tagged(tag, text) == value
+    assert yaml_scalars.parse_tagged(tag, text) == value
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_tag_decides_the_type(tag: str | None, text: str, value: Any) -> None:
 )
 def test_a_tag_that_does_not_fit_is_refused(tag: str, text: str, message: str) -> None:
     with pytest.raises(ScalarError, match=message):
-        yaml_scalars.tagged(tag, text)
+        yaml_scalars.parse_tagged(tag, text)
 
 
 @pytest.mark.parametrize(

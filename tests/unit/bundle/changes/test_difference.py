@@ -125,7 +125,7 @@ def changes(
         old(before)
     change(after)
     generations = (olm,) if olm else ("v0", "v1")
-    found = difference.of_bundles(before.bundle(), after.bundle(), olm=generations)
+    found = difference.compare_bundles(before.bundle(), after.bundle(), olm=generations)
     return [one for one in found.changes if one.rule != "upgrade-edge"]
 
 

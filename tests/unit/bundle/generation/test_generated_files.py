@@ -16,20 +16,20 @@ def test_only_untouched_files_of_earlier_runs_are_stale() -> None:
             generated_files.FILE: generated_files.text(files),
         }
     )
-    untouched, changed = generated_files.stale(found, ["manifests/c.yaml"])
+    untouched, changed = generated_files.find_stale(found, ["manifests/c.yaml"])
     assert untouched == {"manifests/a.yaml"}
     assert changed == {"manifests/b.yaml"}
 
 
 def test_without_a_record_nothing_is_stale() -> None:
-    assert generated_files.stale(Tree({"a": b"a"}), []) == (frozenset(), frozenset())
+    assert generated_files.find_stale(Tree({"a": b"a"}), []) == (frozenset(), frozenset())
 
 
 def test_a_broken_record_names_nothing() -> None:
     found = Tree({"a": b"a", generated_files.FILE: b"\xff\n\nno digest  a\n" + b"0" * 64 + b" a\n"})
-    assert generated_files.stale(found, []) == (frozenset(), frozenset())
+    assert generated_files.find_stale(found, []) == (frozenset(), frozenset())
 
 
 def test_a_record_cannot_name_what_is_not_there() -> None:
     found = Tree({generated_files.FILE: b"0" * 64 + b"  ../../etc/passwd\n"})
-    assert generated_files.stale(found, []) == (frozenset(), frozenset())
+    assert generated_files.find_stale(found, []) == (frozenset(), frozenset())

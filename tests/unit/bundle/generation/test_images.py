@@ -45,7 +45,7 @@ def related(*deployments: dict[str, Any]) -> tuple[list[tuple[str, str]], list[D
     notes: list[Diagnostic] = []
     text = b"---\n".join(documents.dump(item) for item in deployments)
     collection = collect.collect(documents.load_all(text, "in"))
-    found = images.related(collection.deployments, notes.append)
+    found = images.find_related(collection.deployments, notes.append)
     return [(item.name, item.image) for item in found], notes
 
 

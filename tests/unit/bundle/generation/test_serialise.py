@@ -121,7 +121,7 @@ def test_examples_are_written_as_go_writes_json() -> None:
     ("text", "count"), [("[]", 0), ('[{"a": 1}, 3]', 1), ("no json", 0), ("{}", 0), ("", 0)]
 )
 def test_odd_examples_hold_no_objects(text: str, count: int) -> None:
-    assert len(serialise.parsed_examples(text)) == count
+    assert len(serialise.parse_examples(text)) == count
 
 
 def test_a_crd_is_written_without_what_is_empty_in_its_type() -> None:

@@ -18,7 +18,7 @@ def csv(*rules: dict[str, Any], part: str = "clusterPermissions") -> dict[str, A
 
 
 def atoms(*rules: dict[str, Any], part: str = "clusterPermissions") -> grants.Atoms:
-    return grants.atoms(grants.of_csv(csv(*rules, part=part)))
+    return grants.atoms(grants.csv_grants(csv(*rules, part=part)))
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def atoms(*rules: dict[str, Any], part: str = "clusterPermissions") -> grants.At
 def test_permissions_are_said_in_words(found: dict[str, Any], words: str) -> None:
     ((target, verbs),) = atoms(found).items()
 
-    assert f"{grants.in_words(verbs)} {target}" == words
+    assert f"{grants.describe_verbs(verbs)} {target}" == words
 
 
 def test_permissions_of_namespaces_are_for_those_that_are_watched() -> None:
@@ -69,7 +69,7 @@ def test_permissions_of_namespaces_are_for_those_that_are_watched() -> None:
 def test_what_is_beyond_is_what_no_other_rule_covers(
     wanted: dict[str, Any], known: dict[str, Any], left: list[str]
 ) -> None:
-    found = grants.beyond(atoms(wanted), atoms(known))
+    found = grants.find_uncovered(atoms(wanted), atoms(known))
 
     assert sorted(verb for verbs in found.values() for verb in verbs) == left
 
@@ -78,8 +78,8 @@ def test_a_role_of_the_cluster_covers_that_of_namespaces_and_not_the_other_way_r
     pods = rule([""], ["pods"], ["get"])
     everywhere, near = atoms(pods), atoms(pods, part="permissions")
 
-    assert grants.beyond(near, everywhere) == {}
-    assert grants.beyond(everywhere, near) == everywhere
+    assert grants.find_uncovered(near, everywhere) == {}
+    assert grants.find_uncovered(everywhere, near) == everywhere
 
 
 def test_roles_of_the_bundle_count_when_they_are_bound() -> None:
@@ -95,8 +95,8 @@ def test_roles_of_the_bundle_count_when_they_are_bound() -> None:
         "subjects": [{"kind": "ServiceAccount", "name": "manager"}],
     }
 
-    assert list(grants.of_roles([role])) == []
-    (found,) = grants.of_roles([role, binding])
+    assert list(grants.role_grants([role])) == []
+    (found,) = grants.role_grants([role, binding])
     assert found.account == "manager"
     assert found.scope == "cluster"
 
@@ -115,5 +115,5 @@ def test_secrets_of_all_namespaces_are_far_reaching() -> None:
 
 @pytest.mark.parametrize("value", [{}, {"spec": 3}, csv({"verbs": "get", "resources": 3})])
 def test_broken_permissions_are_read_without_a_fault(value: Any) -> None:
-    assert all(isinstance(one, Grant) for one in grants.of_csv(value))
-    grants.atoms(grants.of_csv(value))
+    assert all(isinstance(one, Grant) for one in grants.csv_grants(value))
+    grants.atoms(grants.csv_grants(value))

@@ -65,7 +65,7 @@ FILES = {
 
 
 def test_a_bundle_is_told_in_short() -> None:
-    found = summary.of_bundle(layout.read(Tree(FILES), "bundle"))
+    found = summary.summarize(layout.read(Tree(FILES), "bundle"))
 
     assert (found.name, found.package, found.version) == ("pot.v1.0.0", "pot", "1.0.0")
     assert found.channels == ("a", "b")
@@ -87,7 +87,7 @@ def test_a_bundle_without_a_csv_has_no_summary() -> None:
     files = {**FILES, "manifests/csv.json": b'{"kind": "Other"}'}
 
     with pytest.raises(InputError, match="has no ClusterServiceVersion"):
-        summary.of_bundle(layout.read(Tree(files), "bundle"))
+        summary.summarize(layout.read(Tree(files), "bundle"))
 
 
 @pytest.mark.parametrize("spec", [None, 3, [], {"install": 3}, {"webhookdefinitions": [3]}])
@@ -95,4 +95,4 @@ def test_a_broken_csv_is_told_without_a_fault(spec: object) -> None:
     csv = {**CSV, "spec": spec}
     files = {**FILES, "manifests/csv.json": json.dumps(csv).encode()}
 
-    assert summary.of_bundle(layout.read(Tree(files), "bundle")).name == "pot.v1.0.0"
+    assert summary.summarize(layout.read(Tree(files), "bundle")).name == "pot.v1.0.0"

@@ -120,7 +120,7 @@ def test_blobs_are_written_in_the_order_of_the_reference() -> None:
         {"schema": "a", "name": "second"},
     )
 
-    written = [(blob.schema, blob.name or blob.package) for blob in fbc.ordered(blobs)]
+    written = [(blob.schema, blob.name or blob.package) for blob in fbc.sort_for_writing(blobs)]
 
     assert written == [
         ("olm.package", "a"),
@@ -196,9 +196,9 @@ def test_what_was_written_is_read_again(values: list[dict[str, Any]], form: Form
     again = list(fbc.load_stream(text, "c"))
 
     assert fbc.dump(again, form) == text
-    assert again == [_as_written(blob) for blob in fbc.ordered(_blobs(*values))]
+    assert again == [_as_written(blob) for blob in fbc.sort_for_writing(_blobs(*values))]
 
 
 def _as_written(blob: Blob) -> Blob:
     shape = wire.SHAPES.get(blob.schema)
-    return Blob.of(shapes.written(shape, blob.fields)) if shape else blob
+    return Blob.of(shapes.dump(shape, blob.fields)) if shape else blob

@@ -39,4 +39,4 @@ def test_hostile_text_costs_little() -> None:
 
 
 def test_an_icon_keeps_what_is_reported_of_it_and_what_it_is() -> None:
-    assert icons.of_data(SVG, "image/png") == icons.Icon("image/png", icons.SVG, len(SVG))
+    assert icons.from_data(SVG, "image/png") == icons.Icon("image/png", icons.SVG, len(SVG))

@@ -32,7 +32,7 @@ def test_a_package_keeps_what_its_icon_is() -> None:
         }
     )
 
-    assert outline.of_blob(blob) == PackageOutline(
+    assert outline.outline_blob(blob) == PackageOutline(
         name="cog", default_channel="", icon=Icon("image/png", "image/png", 8), place=blob
     )
 
@@ -41,7 +41,7 @@ def test_a_channel_has_its_entries() -> None:
     entries = [{"name": "a", "replaces": "b", "skips": ["c"], "skipRange": "<1.0.0"}, None]
     blob = Blob.of({"schema": "olm.channel", "name": "s", "package": "p", "entries": entries})
 
-    found = outline.of_blob(blob)
+    found = outline.outline_blob(blob)
 
     assert isinstance(found, ChannelOutline)
     assert found.entries == (
@@ -62,7 +62,7 @@ def test_a_bundle_has_its_properties_and_images() -> None:
         }
     )
 
-    found = outline.of_blob(blob)
+    found = outline.outline_blob(blob)
 
     assert isinstance(found, BundleOutline)
     assert found.properties.objects == 1
@@ -75,7 +75,7 @@ def test_deprecations_and_custom_blobs_are_short() -> None:
     deprecations = Blob.of({"schema": "olm.deprecations", "package": "p", "entries": entries})
     custom = Blob.of({"schema": "v", "package": "p", "name": "n", "x": [1]})
 
-    assert list(outline.of_blobs([deprecations, custom])) == [
+    assert list(outline.outline_blobs([deprecations, custom])) == [
         DeprecationsOutline(
             package="p",
             entries=(DeprecationOutline(schema="olm.bundle", name="a", message="m"),),
@@ -89,7 +89,7 @@ def test_a_field_of_a_wrong_type_is_refused() -> None:
     blob = Blob.of({"schema": "olm.package", "name": "a", "icon": 5})
 
     with pytest.raises(InputError, match="parse package: json: cannot unmarshal number"):
-        outline.of_blob(blob)
+        outline.outline_blob(blob)
 
 
 def test_a_place_in_a_file_is_found_again() -> None:

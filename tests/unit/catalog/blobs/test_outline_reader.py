@@ -51,7 +51,7 @@ def _read(data: bytes) -> tuple[Sequence[Outline], list[Diagnostic]]:
 
 
 def _exactly(data: bytes) -> list[Outline]:
-    return list(outline.of_blobs(fbc.load_stream(data, "c.json")))
+    return list(outline.outline_blobs(fbc.load_stream(data, "c.json")))
 
 
 def _placeless(outlines: Sequence[Outline]) -> list[Outline]:

@@ -6,7 +6,7 @@ import pytest
 from olmkit.catalog.blobs import shapes
 from olmkit.catalog.blobs.shapes import (
     ABSENT,
-    Anything,
+    AnyValue,
     Bytes,
     Field,
     ListOf,
@@ -27,7 +27,7 @@ SHAPE = Object(
         ),
         Field("list", ListOf(INNER, "[]pkg.Inner")),
         Field("words", ListOf(Text(), "[]string"), omit=True),
-        Field("any", Anything(), omit=True),
+        Field("any", AnyValue(), omit=True),
     ),
 )
 EMPTY = {
@@ -104,7 +104,7 @@ def test_a_value_that_is_not_an_object_is_an_error() -> None:
 def test_empty_optional_fields_are_not_written() -> None:
     state = shapes.read(SHAPE, {"kind": "a", "words": [], "icon": {}})
 
-    assert list(shapes.written(SHAPE, state).items()) == [
+    assert list(shapes.dump(SHAPE, state).items()) == [
         ("kind", "a"),
         ("inner", {"name": "", "data": None}),
         ("icon", {"x": ""}),
@@ -141,9 +141,9 @@ def test_what_is_not_base64_has_a_place(text: str, offset: int) -> None:
 
 def test_unknown_fields_are_found_and_put_back() -> None:
     value = {"b": 1, "kind": "a", "List": [{"x": 1}, {"name": "n"}], "any": {"free": 1}, "a": 2}
-    written = shapes.written(SHAPE, shapes.read(SHAPE, value))
+    written = shapes.dump(SHAPE, shapes.read(SHAPE, value))
 
     assert list(shapes.unknown(SHAPE, value)) == [("b",), ("List", 0, "x"), ("a",)]
-    restored = shapes.restored(SHAPE, value, written)
+    restored = shapes.restore(SHAPE, value, written)
     assert list(restored)[-2:] == ["a", "b"]
     assert restored["list"][0] == {"name": "", "data": None, "x": 1}

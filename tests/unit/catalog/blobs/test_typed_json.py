@@ -22,13 +22,13 @@ def test_fields_match_without_regard_to_case_and_keep_their_text() -> None:
     ],
 )
 def test_texts_of_an_object(text: bytes, texts: dict[str, str]) -> None:
-    assert typed_json.texts((text,), ("group", "kind")) == texts
+    assert typed_json.read_texts((text,), ("group", "kind")) == texts
 
 
 @pytest.mark.parametrize("text", [b'{"group":1}', b'{"Group":1,"group":"a"}', b"[]", b'"a"', b"{"])
 def test_a_misfit_ends_the_reading(text: bytes) -> None:
     with pytest.raises(MisfitError):
-        typed_json.texts((text,), ("group",))
+        typed_json.read_texts((text,), ("group",))
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_a_misfit_ends_the_reading(text: bytes) -> None:
     ],
 )
 def test_yaml_scalars_pass_for_text(text: bytes, read: str) -> None:
-    assert typed_json.text_of((text,), lenient=True) == read
+    assert typed_json.read_text((text,), lenient=True) == read
 
 
 def test_entries_keep_the_text_of_their_values() -> None:

@@ -262,7 +262,7 @@ def test_a_bundle_of_a_catalog_is_arranged_as_a_rendered_one() -> None:
         }
     )
 
-    arranged = render.arranged(RenderedBundle.of(blob))
+    arranged = render.sort_properties(RenderedBundle.of(blob))
 
     assert [item.type for item in arranged.properties] == [
         "z",

@@ -26,7 +26,7 @@ def member(version: str, spec: str = "", channels: str = "stable", default: str 
     return Member(source=source, rendered=render.render(source)[0])
 
 
-def entries(made: assembly.Assembled) -> dict[str, list[str]]:
+def entries(made: assembly.AssembledCatalog) -> dict[str, list[str]]:
     return {
         blob.name: [entry["name"] for entry in blob.fields["entries"]]
         for blob in made.blobs
@@ -35,7 +35,7 @@ def entries(made: assembly.Assembled) -> dict[str, list[str]]:
 
 
 def test_the_newest_bundle_that_names_a_default_channel_decides() -> None:
-    made = assembly.of_bundles(
+    made = assembly.assemble_bundles(
         [
             member("1.10.0", ", replaces: v1.9.0", default="stable"),
             member("1.9.0", channels="stable,fast", default="fast"),
@@ -53,7 +53,7 @@ def test_the_newest_bundle_that_names_a_default_channel_decides() -> None:
 
 
 def test_a_head_brings_what_it_replaces_and_skips_and_the_rest_is_named() -> None:
-    made = assembly.of_heads(
+    made = assembly.assemble_heads(
         "cog",
         "stable",
         {"stable": "v3.0.0", "old": "v1.0.0"},
@@ -77,6 +77,6 @@ def test_a_head_brings_what_it_replaces_and_skips_and_the_rest_is_named() -> Non
 
 def test_bundles_without_an_order_or_a_head_are_refused() -> None:
     with pytest.raises(InputError, match="no version that can be compared"):
-        assembly.of_bundles([member("'1.0'")])
+        assembly.assemble_bundles([member("'1.0'")])
     with pytest.raises(InputError, match="no bundle `v9`"):
-        assembly.of_heads("cog", "stable", {"stable": "v9"}, [member("1.0.0")])
+        assembly.assemble_heads("cog", "stable", {"stable": "v9"}, [member("1.0.0")])

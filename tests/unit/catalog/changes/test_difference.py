@@ -22,11 +22,11 @@ BLOBS = (PACKAGE, CHANNEL, BUNDLE | {"name": "cog.v1"}, BUNDLE | {"name": "cog.v
 
 
 def catalog(*blobs: dict[str, Any]) -> Catalog:
-    return model.of_blobs([Blob.of(blob) for blob in blobs])
+    return model.from_blobs([Blob.of(blob) for blob in blobs])
 
 
 def differences(*now: dict[str, Any]) -> list[Difference]:
-    return list(difference.of_catalogs(catalog(*BLOBS), catalog(*now)))
+    return list(difference.compare_catalogs(catalog(*BLOBS), catalog(*now)))
 
 
 def test_the_same_differs_in_nothing() -> None:

@@ -22,7 +22,7 @@ def with_entry(data: bytes, path: str = "x.yaml", new: tuple[Blob, ...] = ()) ->
             value["entries"] = [*(value.get("entries") or ()), ENTRY]
             changed = Blob.of(value)
         old.append((blob, changed))
-    return edit.written(data, path, old, new)
+    return edit.edit_file(data, path, old, new)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_a_file_as_we_write_it_is_written_again(form: fbc.Form) -> None:
 def test_new_blobs_stand_at_the_end_of_any_other_file() -> None:
     new = Blob.of({"schema": "olm.bundle", "name": "a", "package": "p", "image": ""})
 
-    written = edit.written(
+    written = edit.edit_file(
         b"schema: w # kept",
         "x.yaml",
         [(blob, None) for blob in fbc.load_stream(b"schema: w # kept", "x.yaml")],
@@ -114,5 +114,7 @@ def test_a_channel_that_cannot_be_changed_is_left_alone() -> None:
     new = Blob.of({**old.value, "entries": [{"name": "b"}, ENTRY], "name": "other"})
 
     with pytest.raises(InputError, match="cannot be changed"):
-        edit.written(data, "x.yaml", [(old, Blob(schema="x", package="", name="", data=b"{}"))], ())
-    assert b"other" in edit.written(data, "x.yaml", [(old, new)], ())
+        edit.edit_file(
+            data, "x.yaml", [(old, Blob(schema="x", package="", name="", data=b"{}"))], ()
+        )
+    assert b"other" in edit.edit_file(data, "x.yaml", [(old, new)], ())

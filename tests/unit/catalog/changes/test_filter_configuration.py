@@ -8,7 +8,7 @@ from olmkit.base import documents
 from olmkit.base.diagnostics import InputError
 from olmkit.base.versions import Version
 from olmkit.catalog.changes import filter_configuration
-from olmkit.catalog.changes.filtering import Wanted
+from olmkit.catalog.changes.filtering import PackageSelection
 
 FILTER = """\
 kind: FilterConfiguration
@@ -36,7 +36,7 @@ mirror:
 """
 
 
-def read(text: str, reference: str = "one") -> tuple[Wanted, ...]:
+def read(text: str, reference: str = "one") -> tuple[PackageSelection, ...]:
     return filter_configuration.read(documents.load(text.encode(), "file.yaml"), reference)
 
 
@@ -58,7 +58,7 @@ def test_an_image_set_has_catalogs_with_lowest_and_highest_versions() -> None:
     assert Version.parse("0.9.0") not in a.range
     assert a.channels == {"stable": None}
 
-    assert read(IMAGE_SET, "two") == (Wanted(package="b", is_full=True),)
+    assert read(IMAGE_SET, "two") == (PackageSelection(package="b", is_full=True),)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_keys_count_in_any_case_as_in_oc_mirror() -> None:
 def test_an_image_set_without_packages_is_for_all_of_the_catalog() -> None:
     text = "kind: ImageSetConfiguration\nmirror: {operators: [{catalog: one}]}"
 
-    assert read(text) == (Wanted(package=""),)
+    assert read(text) == (PackageSelection(package=""),)
 
 
 @pytest.mark.parametrize("text", [FILTER, IMAGE_SET], ids=["filter", "image-set"])

@@ -11,7 +11,7 @@ from olmkit.base.version_constraints import VersionConstraint
 from olmkit.catalog import model
 from olmkit.catalog.blobs.blob import Blob
 from olmkit.catalog.changes import filtering
-from olmkit.catalog.changes.filtering import Wanted
+from olmkit.catalog.changes.filtering import PackageSelection
 
 BUNDLES = [
     Blob.of({
@@ -57,11 +57,11 @@ OTHER = Blob.of({"schema": "olm.package", "name": "pot", "defaultChannel": "stab
 BLOBS = [PACKAGE, STABLE, FAST, *BUNDLES, OLD, NOTE, OTHER]
 
 
-def kept(wanted: Wanted) -> list[Blob]:
-    return list(filtering.kept(BLOBS, filtering.parts(model.of_blobs(BLOBS), [wanted])))
+def kept(wanted: PackageSelection) -> list[Blob]:
+    return list(filtering.filter_blobs(BLOBS, filtering.parts(model.from_blobs(BLOBS), [wanted])))
 
 
-def entries(wanted: Wanted, name: str = "stable") -> list[int]:
+def entries(wanted: PackageSelection, name: str = "stable") -> list[int]:
     """The versions that are kept of a channel."""
     for blob in kept(wanted):
         if (blob.schema, blob.name) == ("olm.channel", name):
@@ -69,8 +69,10 @@ def entries(wanted: Wanted, name: str = "stable") -> list[int]:
     return []
 
 
-def cog(text: str = "", **fields: Any) -> Wanted:
-    return Wanted(package="cog", range=VersionConstraint.parse(text) if text else None, **fields)
+def cog(text: str = "", **fields: Any) -> PackageSelection:
+    return PackageSelection(
+        package="cog", range=VersionConstraint.parse(text) if text else None, **fields
+    )
 
 
 @pytest.mark.parametrize(
@@ -87,13 +89,13 @@ def cog(text: str = "", **fields: Any) -> Wanted:
     ids=str,
 )
 def test_of_a_channel_the_head_is_kept_or_a_range_with_what_is_between(
-    wanted: Wanted, versions: list[int]
+    wanted: PackageSelection, versions: list[int]
 ) -> None:
     assert entries(wanted) == versions
 
 
 def test_what_is_between_and_is_not_in_the_range_is_reported() -> None:
-    found = filtering.parts(model.of_blobs(BLOBS), [cog("2.0.0 || 6.0.0")])
+    found = filtering.parts(model.from_blobs(BLOBS), [cog("2.0.0 || 6.0.0")])
     assert found["cog"].extra == ("cog.v5", "cog.v3")
 
 
@@ -119,13 +121,13 @@ def test_a_default_channel_that_is_gone_needs_another() -> None:
 @pytest.mark.parametrize(
     ("wanted", "words"),
     [
-        (Wanted(package="pott"), "package `pott` not found"),
+        (PackageSelection(package="pott"), "package `pott` not found"),
         (cog(channels={"slow": None}), "no channel `slow`"),
         (cog(bundles=("cog.v9",)), "no bundle `cog.v9`"),
         (cog(">=9.0.0"), "was filtered out"),
     ],
 )
-def test_what_is_not_there_cannot_be_kept(wanted: Wanted, words: str) -> None:
+def test_what_is_not_there_cannot_be_kept(wanted: PackageSelection, words: str) -> None:
     with pytest.raises(InputError, match=words):
         kept(wanted)
 
@@ -139,4 +141,4 @@ def test_what_is_not_there_cannot_be_kept(wanted: Wanted, words: str) -> None:
 )
 def test_a_channel_without_order_has_no_range(broken: Blob, words: str) -> None:
     with pytest.raises(InputError, match=words):
-        filtering.parts(model.of_blobs([PACKAGE, broken, *BUNDLES]), [cog(">=1.0.0")])
+        filtering.parts(model.from_blobs([PACKAGE, broken, *BUNDLES]), [cog(">=1.0.0")])

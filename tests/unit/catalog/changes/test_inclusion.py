@@ -38,7 +38,7 @@ def catalog(*values: dict[str, Any]) -> Catalog:
     packages = [
         {"schema": "olm.package", "name": name, "defaultChannel": "stable"} for name in names
     ]
-    return model.of_blobs(Blob.of(value) for value in (*packages, *values))
+    return model.from_blobs(Blob.of(value) for value in (*packages, *values))
 
 
 def taken(found: Catalog, text: str) -> dict[str, dict[str, Sequence[str]]]:

@@ -12,7 +12,7 @@ import pytest
 from olmkit.base.diagnostics import InputError
 from olmkit.catalog.blobs import fbc
 from olmkit.catalog.database import conversion
-from olmkit.catalog.database.conversion import Converted
+from olmkit.catalog.database.conversion import ConvertedDatabase
 from olmkit.edges import index_database
 from tests import index_databases
 from tests.index_databases import cog, csv, entry
@@ -20,22 +20,22 @@ from tests.index_databases import cog, csv, entry
 Rows = dict[str, list[dict[str, Any]]]
 
 
-def convert(folder: Path, rows: Rows) -> Converted:
+def convert(folder: Path, rows: Rows) -> ConvertedDatabase:
     path = index_databases.write(folder / "index.db", rows)
     return conversion.convert(index_database.read(path, "index.db"), "index.db")
 
 
-def bundle(made: Converted, name: str) -> dict[str, Any]:
+def bundle(made: ConvertedDatabase, name: str) -> dict[str, Any]:
     found = next(one for one in made.bundles if one.name == name)
     value: dict[str, Any] = json.loads(found.text())
     return value
 
 
-def package(made: Converted) -> dict[str, Any]:
+def package(made: ConvertedDatabase) -> dict[str, Any]:
     return next(blob.value for blob in made.blobs if blob.schema == "olm.package")
 
 
-def channel(made: Converted) -> dict[str, Any]:
+def channel(made: ConvertedDatabase) -> dict[str, Any]:
     return next(blob.value for blob in made.blobs if blob.schema == "olm.channel")
 
 

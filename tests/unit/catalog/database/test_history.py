@@ -28,7 +28,7 @@ def test_every_form_has_the_facts_of_the_newest(tmp_path: Path, form: int) -> No
         index_databases.write(tmp_path / "old.db", rows(), form=form), "old.db"
     )
 
-    found = history.completed(older)
+    found = history.complete(older)
 
     expected = newest.bundles
     if form < 2:
@@ -52,7 +52,7 @@ def test_a_csv_that_cannot_be_read_leaves_its_bundle_without_these_facts() -> No
         for name, csv in [("a", None), ("b", "{"), ("c", "[]"), ("d", '{"spec": {"install": 1}}')]
     )
 
-    found = history.completed(
+    found = history.complete(
         IndexTables(
             bundles=bundles,
             related_images=None,

@@ -21,7 +21,7 @@ def _packages() -> tuple[Package, ...]:
         },
         {"schema": "olm.channel", "package": "cog", "name": "empty", "entries": []},
     ]
-    return model.of_blobs(Blob.of(value) for value in values).chosen()
+    return model.from_blobs(Blob.of(value) for value in values).chosen()
 
 
 def test_names_are_quoted_as_each_language_wants_it() -> None:

@@ -39,7 +39,7 @@ def _channel(*entries: dict[str, Any]) -> Channel:
             for number, entry in enumerate(entries)
         ),
     ]
-    return model.of_blobs(blobs).packages["cog"].channels["stable"]
+    return model.from_blobs(blobs).packages["cog"].channels["stable"]
 
 
 def _entry(name: str, replaces: str = "", *skips: str, skip_range: str = "") -> dict[str, Any]:
@@ -53,7 +53,7 @@ def test_the_head_is_what_nothing_replaces_or_skips() -> None:
     head = graph.head(channel)
     assert head is not None
     assert graph.chain(channel, head) == Chain(("c", "b", "a", ""))
-    assert graph.stranded(channel, graph.chain(channel, head)) == ()
+    assert graph.stranded_entries(channel, graph.chain(channel, head)) == ()
 
 
 def test_skip_ranges_make_no_head_and_no_chain() -> None:
@@ -80,7 +80,7 @@ def test_a_chain_ends_before_what_is_skipped() -> None:
     reached = graph.chain(channel, channel.entries["c"])
 
     assert reached == Chain(("c",))
-    assert graph.stranded(channel, reached) == ("a",)
+    assert graph.stranded_entries(channel, reached) == ("a",)
 
 
 def test_a_cycle_is_reported_from_its_first_name_back_to_it() -> None:
@@ -116,7 +116,7 @@ def test_a_skip_range_that_does_not_read_gives_no_edge() -> None:
 def test_entries_come_from_the_newest_to_the_oldest() -> None:
     channel = _channel(_entry("z"), _entry("m"), _entry("a"))
 
-    ordered = [entry.name for entry in graph.by_descending_version(channel.entries)]
+    ordered = [entry.name for entry in graph.sort_by_version(channel.entries)]
 
     assert ordered == ["a", "m", "z"]
 
@@ -149,9 +149,9 @@ def test_of_a_sound_channel_every_entry_is_reached_or_skipped(
 
     assert reached.names[0] == head.name
     assert len(set(reached.names)) == len(reached.names)
-    lost = graph.stranded(channel, reached)
+    lost = graph.stranded_entries(channel, reached)
     assert set(channel.entries) == (
-        set(channel.entries) & (set(reached.names) | graph.skipped(channel)) | set(lost)
+        set(channel.entries) & (set(reached.names) | graph.skipped_names(channel)) | set(lost)
     )
     if reached.cycle:
         assert reached.cycle[0] == reached.cycle[-1]

@@ -14,7 +14,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def drawn(*values: dict[str, Any]) -> tuple[str, ElementTree.Element]:
-    catalog = model.build(outline.of_blobs(Blob.of(value) for value in values))
+    catalog = model.build(outline.outline_blobs(Blob.of(value) for value in values))
     text = picture.svg(list(catalog.packages.values()))
     return text, ElementTree.fromstring(text)  # noqa: S314 - our own text
 
@@ -163,7 +163,7 @@ def test_many_skips_are_one_bracket_and_named_bundles_one_row() -> None:
 
 def test_an_inline_picture_folds_the_older_patch_versions() -> None:
     versions = [f"1.{minor}.{patch}" for minor in range(20) for patch in range(5)]
-    catalog = model.build(outline.of_blobs(Blob.of(value) for value in _chain(*versions)))
+    catalog = model.build(outline.outline_blobs(Blob.of(value) for value in _chain(*versions)))
     found = catalog.packages["cog"]
     text = picture.inline(found)
     assert picture.is_folded(found)
@@ -179,7 +179,7 @@ def test_a_head_is_not_folded() -> None:
     versions = [f"1.0.{patch}" for patch in range(70)]
     other = channel("slow", {"name": "cog.v1.0.30"})
     values = (*_chain(*versions), other)
-    catalog = model.build(outline.of_blobs(Blob.of(value) for value in values))
+    catalog = model.build(outline.outline_blobs(Blob.of(value) for value in values))
     text = picture.inline(catalog.packages["cog"])
     assert "cog.v1.0.30 in channel slow, its head" in text
     assert "38 older: 1.0.68 to 1.0.31" in text

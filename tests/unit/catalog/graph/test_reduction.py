@@ -39,7 +39,7 @@ def _packages() -> tuple[Package, ...]:
         ),
         {"schema": "olm.package", "name": "b"},
     ]
-    return model.of_blobs(Blob.of(value) for value in values).chosen()
+    return model.from_blobs(Blob.of(value) for value in values).chosen()
 
 
 def test_edges_from_below_the_bundle_are_gone() -> None:

@@ -31,7 +31,7 @@ def channel(*entries: dict[str, Any], hidden: str = "") -> Channel:
             "schema": "olm.bundle", "package": "cog", "name": one["name"], "image": "a/b:1",
             "properties": properties,
         }))  # fmt: skip
-    return model.of_blobs(blobs).packages["cog"].channels["c"]
+    return model.from_blobs(blobs).packages["cog"].channels["c"]
 
 
 def shadowed(found: Channel) -> dict[str, tuple[str, ...]]:
@@ -39,7 +39,7 @@ def shadowed(found: Channel) -> dict[str, tuple[str, ...]]:
     starts = [upgrades.start_of(found.entries, name) for name in found.entries]
     return {
         one.entry.name: (*one.by, *one.kinds)
-        for one in shadows.of_channel(found, upgrades.upgrade_paths(found, starts))
+        for one in shadows.find_shadows(found, upgrades.upgrade_paths(found, starts))
     }
 
 
@@ -83,4 +83,4 @@ def test_what_olm_never_selects_is_not_in_a_shadow() -> None:
 
 
 def test_a_channel_without_entries_has_no_shadows() -> None:
-    assert shadows.of_channel(channel(entry("v1")), ()) == ()
+    assert shadows.find_shadows(channel(entry("v1")), ()) == ()

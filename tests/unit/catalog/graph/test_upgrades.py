@@ -41,7 +41,7 @@ def package(*lists: Iterable[dict[str, Any]], deprecated: str = "") -> Package:
             "schema": "olm.deprecations", "package": "cog",
             "entries": [{"reference": reference, "message": "no more"}],
         }))  # fmt: skip
-    return model.of_blobs(blobs).packages["cog"]
+    return model.from_blobs(blobs).packages["cog"]
 
 
 def channel(*entries: dict[str, Any]) -> Channel:
@@ -219,7 +219,7 @@ def test_what_has_no_way_to_the_newest_is_stranded() -> None:
         entry("v6", "v4", "v2x", "v0", skip_range=">=4.0.0 <5.0.0"),
     )
     with pytest.raises(BrokenChannelError):
-        upgrades.stranded(found)  # v2 is a second head
+        upgrades.stranded_entries(found)  # v2 is a second head
     found = channel(
         entry("v1"),
         entry("v2", "v1", "v8"),
@@ -228,13 +228,13 @@ def test_what_has_no_way_to_the_newest_is_stranded() -> None:
         entry("v4", "v3"),
     )
     # v8 could go to v2 only, which is skipped, so OLM v0 never selects it.
-    assert upgrades.stranded(found) == {"v8"}
+    assert upgrades.stranded_entries(found) == {"v8"}
     assert walk(found, "v8") == ([], End.STRANDED)
     for name in found.entries:
-        assert (walk(found, name)[1] == End.STRANDED) == (name in upgrades.stranded(found))
+        assert (walk(found, name)[1] == End.STRANDED) == (name in upgrades.stranded_entries(found))
 
 
 def test_a_skip_range_leads_back_to_the_newest() -> None:
     lost = (entry("v1"), entry("v2", "v1", "v8"), entry("v3", "v1", "v2"), entry("v8", "v1"))
     found = channel(*lost, entry("v4", "v3", skip_range="<9.0.0"))
-    assert not upgrades.stranded(found)
+    assert not upgrades.stranded_entries(found)

@@ -16,7 +16,7 @@ def test_what_a_bundle_says_cannot_move_the_cursor() -> None:
     app = App(command="install", terminal=Terminal(out=io.StringIO(), err=err))
     brings = Preview(csv="c.v1", version="1", modes=(), grants=(), images=(evil,))
 
-    announcement.give(app, f"installing {evil}", brings, [""], [evil])
+    announcement.show(app, f"installing {evil}", brings, [""], [evil])
 
     assert "\x1b" not in err.getvalue()
     assert err.getvalue().count("\\u001b[2J") == 3

@@ -37,8 +37,8 @@ def test_without_objects_there_is_no_question(monkeypatch: pytest.MonkeyPatch) -
     app, out = an_app()
 
     deletion.confirm(app, [], yes=False)
-    deletion.give(app, Removed(gone=()))
-    deletion.rehearse(app, [])
+    deletion.show(app, Removed(gone=()))
+    deletion.show_plan(app, [])
 
     assert out.getvalue() == "nothing to delete\n" * 2
 
@@ -46,7 +46,7 @@ def test_without_objects_there_is_no_question(monkeypatch: pytest.MonkeyPatch) -
 def test_what_went_is_distinguished_from_what_stays_on_purpose() -> None:
     app, out = an_app()
 
-    deletion.give(app, Removed(gone=(POD,)), stays=["the CRDs"])
+    deletion.show(app, Removed(gone=(POD,)), stays=["the CRDs"])
 
     assert out.getvalue() == "removed Pod n/p\nkept: the CRDs\n"
 
@@ -54,7 +54,7 @@ def test_what_went_is_distinguished_from_what_stays_on_purpose() -> None:
 def test_a_rehearsal_names_what_would_stay() -> None:
     app, out = an_app()
 
-    deletion.rehearse(app, [POD], stays=["the CRDs"])
+    deletion.show_plan(app, [POD], stays=["the CRDs"])
 
     assert out.getvalue() == "Pod n/p\nkept: the CRDs\n"
 
@@ -63,7 +63,7 @@ def test_what_did_not_go_is_the_worlds_fault() -> None:
     app, out = an_app("json")
 
     with pytest.raises(SystemExit) as ended:
-        deletion.give(app, Removed(gone=(POD,), left=(CRD,)), package="toy")
+        deletion.show(app, Removed(gone=(POD,), left=(CRD,)), package="toy")
 
     assert ended.value.code == 3
     assert json.loads(out.getvalue())["result"] == {
@@ -77,7 +77,7 @@ def test_what_did_not_go_is_the_worlds_fault() -> None:
 def test_a_rehearsal_has_the_form_of_the_deed() -> None:
     app, out = an_app("json")
 
-    deletion.rehearse(app, [POD], stays=["the CRDs"])
+    deletion.show_plan(app, [POD], stays=["the CRDs"])
 
     value = json.loads(out.getvalue())["result"]
     assert value == {"removed": ["Pod n/p"], "left": [], "stays": ["the CRDs"]}

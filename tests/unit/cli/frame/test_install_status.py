@@ -43,10 +43,13 @@ def test_what_stays_of_an_install_that_ends_badly_is_reported(
     err = io.StringIO()
     app = App(command="install", terminal=Terminal(out=io.StringIO(), err=err))
 
-    with install_status.leaving(app, created, "olmkit uninstall a"):
+    with install_status.note_leftovers(app, created, "olmkit uninstall a"):
         pass
-    with pytest.raises(SystemExit), install_status.leaving(app, created, "olmkit uninstall a"):
-        install_status.give(app, STUCK)
+    with (
+        pytest.raises(SystemExit),
+        install_status.note_leftovers(app, created, "olmkit uninstall a"),
+    ):
+        install_status.show(app, STUCK)
 
     told = "the created objects remain; `olmkit uninstall a` removes them\n"
     assert err.getvalue() == (told if created else "")
@@ -77,10 +80,10 @@ def test_the_exit_code_follows_the_cause(found: Explanation, code: int | None) -
     app = App(command="why", terminal=Terminal(out=out, err=io.StringIO()), output="json")
 
     if code is None:
-        install_status.give(app, found)
+        install_status.show(app, found)
     else:
         with pytest.raises(SystemExit) as raised:
-            install_status.give(app, found)
+            install_status.show(app, found)
         assert raised.value.code == code
 
     assert json.loads(out.getvalue())["result"]["cause"] == found.cause

@@ -56,7 +56,7 @@ def test_a_program_that_is_another_python_is_not_used(
 
 
 def test_modules_are_compiled_and_what_is_not_python_is_left_out(compiler: Compiler) -> None:
-    made = asyncio.run(bytecode.compiled(compiler, SOURCES))
+    made = asyncio.run(bytecode.compile_modules(compiler, SOURCES))
     assert list(made) == [
         f"opt/lib/__pycache__/two.{TAG}.pyc",
         f"opt/lib/one/__pycache__/__init__.{TAG}.pyc",
@@ -69,16 +69,16 @@ def test_modules_are_compiled_and_what_is_not_python_is_left_out(compiler: Compi
 def test_the_same_sources_give_the_same_bytes(
     compiler: Compiler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = asyncio.run(bytecode.compiled(compiler, SOURCES))
+    first = asyncio.run(bytecode.compile_modules(compiler, SOURCES))
     monkeypatch.setenv("PYTHONHASHSEED", "77")
     monkeypatch.setenv("PYTHONOPTIMIZE", "2")
     more = SOURCES.merge(Tree({f"a/m{at}.py": File(b"names = 'a', 'two'\n") for at in range(20)}))
-    again = asyncio.run(bytecode.compiled(compiler, more))
+    again = asyncio.run(bytecode.compile_modules(compiler, more))
     assert {path: again[path] for path in first} == dict(first)
 
 
 def test_python_uses_it_where_the_image_has_it(compiler: Compiler, tmp_path: Path) -> None:
-    made = asyncio.run(bytecode.compiled(compiler, SOURCES))
+    made = asyncio.run(bytecode.compile_modules(compiler, SOURCES))
     disk.apply(tmp_path, trees.diff(SOURCES.merge(made), Tree()))
     # The source is another one by now, which is how it shows that it is not read.
     (tmp_path / "opt/lib/two.py").write_text("raise SystemExit('the source was compiled')\n")

@@ -106,7 +106,7 @@ def test_what_a_catalog_does_not_offer(server: str, package: str, channel: str, 
 
 
 def test_no_server_lists_nothing() -> None:
-    assert catalog_client.listed("127.0.0.1:1", timeout=0.2) is None
+    assert catalog_client.list_content("127.0.0.1:1", timeout=0.2) is None
 
 
 def test_nothing_is_offered() -> None:

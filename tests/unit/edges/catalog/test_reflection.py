@@ -19,7 +19,7 @@ def asked(number: int, text: str) -> dict[int, bytes]:
     request = string(1, "host") + message(number, text.encode())
     reply = {
         n: v
-        for n, v in fields(reflection.answer(request, SERVICES, reflection.shipped()))
+        for n, v in fields(reflection.answer(request, SERVICES, reflection.shipped_descriptors()))
         if isinstance(v, bytes)
     }
     assert reply.pop(2) == request
@@ -79,13 +79,13 @@ def test_what_is_not_there_has_an_error(number: int, text: str, code: int) -> No
 
 def test_an_extension_is_asked_for_with_a_message() -> None:
     request = message(5, string(1, "api.Bundle"))
-    reply = dict(fields(reflection.answer(request, SERVICES, reflection.shipped())))
+    reply = dict(fields(reflection.answer(request, SERVICES, reflection.shipped_descriptors())))
     assert dict(fields(reply[7]))[1] == 5
 
 
 def test_a_request_that_is_none_is_refused() -> None:
     with pytest.raises(ValueError, match="cut off"):
-        reflection.answer(b"\x22\x09x", SERVICES, reflection.shipped())
+        reflection.answer(b"\x22\x09x", SERVICES, reflection.shipped_descriptors())
 
 
 def test_the_descriptors_are_those_of_the_proto_files(root: Path, tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ def test_own_files_are_those_of_the_module(project: Path) -> None:
         put(project / path)
     put(project / "nested/go.mod", "module example.com/nested\n")
 
-    assert set(go_modules.own_files(project)) == wanted
+    assert set(go_modules.list_files(project)) == wanted
 
 
 def test_a_project_without_a_module_is_reported(tmp_path: Path) -> None:
@@ -116,4 +116,4 @@ def test_a_project_without_a_module_is_reported(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_read_is_reported(project: Path) -> None:
     with pytest.raises(RemoteError):
-        list(go_modules.own_files(project / "go.mod"))
+        list(go_modules.list_files(project / "go.mod"))

@@ -38,7 +38,7 @@ PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"\0" * 20).decode()
 
 def site_of(*found: tuple[str, Catalog]) -> Site:
     sources = [Source(name=name, catalog=one, where=Where(name=name)) for name, one in found]
-    return all_pages.of_catalogs(sources, title="demo")
+    return all_pages.build_site(sources, title="demo")
 
 
 def report_of(site: Site) -> list[str]:
@@ -103,7 +103,7 @@ def blobs(package: str, **csv: Any) -> list[dict[str, Any]]:
 
 
 def catalog_of(*listed: dict[str, Any]) -> Catalog:
-    return model.of_blobs(Blob.of(one) for one in listed)
+    return model.from_blobs(Blob.of(one) for one in listed)
 
 
 @pytest.fixture(scope="module")

@@ -26,7 +26,7 @@ def source(folder: Path, name: str = "x") -> Source:
 
 def assert_same(*sources: Source) -> int:
     """Each file that a build makes of the catalogs is found, and has the same bytes."""
-    site = all_pages.of_catalogs(sources, title=LOOK.title)
+    site = all_pages.build_site(sources, title=LOOK.title)
     served = OnRequest(sources, LOOK)
     expected = dict(site.files)
     for path, page in site.pages.items():
@@ -65,7 +65,7 @@ def test_other_paths_are_not_found(path: str) -> None:
 
 def test_a_package_and_a_version_that_fail_cost_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
     served = OnRequest([source(ROOT / "catalog")], LOOK)
-    read = records.of_bundle
+    read = records.read_record
 
     def fails(bundle: object) -> records.Record:
         found = read(bundle)  # type: ignore[arg-type]
@@ -73,7 +73,7 @@ def test_a_package_and_a_version_that_fail_cost_themselves(monkeypatch: pytest.M
             raise ValueError("broken")
         return found
 
-    monkeypatch.setattr(package_pages.records, "of_bundle", fails)
+    monkeypatch.setattr(package_pages.records, "read_record", fails)
     path = "p/memcached-operator/memcached-operator.v0.0.1/index.html"
     make = served.find(path)
     assert make is not None
@@ -85,7 +85,7 @@ def test_a_package_and_a_version_that_fail_cost_themselves(monkeypatch: pytest.M
     def broken(_: object) -> records.Record:
         raise ValueError("broken")
 
-    monkeypatch.setattr(package_pages.records, "of_bundle", broken)
+    monkeypatch.setattr(package_pages.records, "read_record", broken)
     served = OnRequest([source(ROOT / "catalog")], LOOK)
     assert any("broken" in one for one in served.failed)
     make = served.find("p/memcached-operator/index.html")

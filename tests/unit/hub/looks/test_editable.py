@@ -36,7 +36,7 @@ def marks(markup: str, kind: str) -> list[str]:
 def pages() -> list[OperatorPage]:
     catalog = catalogs.read(str(ROOT / "catalog"), valid=False)
     where = Where(name="demo", namespace="memcached-operator", image="quay.io/example/catalog:1")
-    site = all_pages.of_catalogs([Source(name="demo", catalog=catalog, where=where)], title="demo")
+    site = all_pages.build_site([Source(name="demo", catalog=catalog, where=where)], title="demo")
     return [one for one in site.pages.values() if isinstance(one, OperatorPage)]
 
 

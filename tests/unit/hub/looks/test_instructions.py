@@ -27,7 +27,7 @@ MOST = 13_000  # bytes for the instructions of a version
 
 def operator_pages(folder: Path, where: Where) -> list[OperatorPage]:
     catalog = catalogs.read(str(folder), valid=False)
-    site = all_pages.of_catalogs([Source(name="x", catalog=catalog, where=where)], title="x")
+    site = all_pages.build_site([Source(name="x", catalog=catalog, where=where)], title="x")
     return [one for one in site.pages.values() if isinstance(one, OperatorPage)]
 
 
@@ -141,11 +141,11 @@ def test_versions_and_packages_share_their_templates(tmp_path: Path) -> None:
     for name in ("cache.v1.1.0", "cache"):
         assert name in page.install.variants[0].removal
     plain = ("a.v1.0.0", "1.0.0", "cache", "stable-1.0")
-    assert installs.stand_ins(*plain) == STAND_INS
+    assert installs.placeholders(*plain) == STAND_INS
     for bundle, version in (("1.0.0", "1.0.0"), ("a b.v1.0.0", "1.0.0"), ("a.v1.0.0", "1.0.0+b")):
-        assert installs.stand_ins(bundle, version, *plain[2:])[:2] == (bundle, version)
+        assert installs.placeholders(bundle, version, *plain[2:])[:2] == (bundle, version)
     for package, channel in (("on", "1.0"), ("operators", "a b"), ("a.b", "null"), ("n", "y")):
-        assert installs.stand_ins(*plain[:2], package, channel)[2:] == (package, channel)
+        assert installs.placeholders(*plain[:2], package, channel)[2:] == (package, channel)
 
 
 def test_roles_have_the_name_of_the_package(shipped: list[OperatorPage]) -> None:

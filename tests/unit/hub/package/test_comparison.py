@@ -34,7 +34,7 @@ def facts(package: Package, contents: Contents) -> frozenset[Fact]:
 
 
 def contents(bundle: Bundle) -> Contents:
-    return operators.contents(records.of_bundle(bundle))
+    return operators.contents(records.read_record(bundle))
 
 
 def uncovered(package: Package, one: Bundle, other: Bundle) -> list[str]:
@@ -44,7 +44,7 @@ def uncovered(package: Package, one: Bundle, other: Bundle) -> list[str]:
     assert new.bundle is not None
     found = facts(package, old) ^ facts(package, new)
     areas = {comparison.titles()[fact.area] for fact in found}
-    reported = difference.of_bundles(old.bundle, new.bundle).changes
+    reported = difference.compare_bundles(old.bundle, new.bundle).changes
     return [
         f"{change.area}: {change.message}"
         for change in reported

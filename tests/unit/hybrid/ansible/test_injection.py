@@ -55,20 +55,20 @@ def test_only_posts_and_applies_create() -> None:
 
 
 def test_an_object_next_to_its_owner_gets_a_reference() -> None:
-    made = injection.owned({"kind": "ConfigMap"}, OWNER, namespace="ns")
+    made = injection.add_owner({"kind": "ConfigMap"}, OWNER, namespace="ns")
     assert made["metadata"]["ownerReferences"] == [REFERENCE]
     other = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u-2"}
     manifest = {"metadata": {"ownerReferences": [other, {**REFERENCE, "uid": "old"}]}}
-    made = injection.owned(manifest, OWNER, namespace="ns")
+    made = injection.add_owner(manifest, OWNER, namespace="ns")
     assert made["metadata"]["ownerReferences"] == [other, REFERENCE]
-    assert injection.owned(made, OWNER, namespace="ns") == made
+    assert injection.add_owner(made, OWNER, namespace="ns") == made
     assert injection.belongs(made, OWNER)
 
 
 @pytest.mark.parametrize("namespace", ["", "elsewhere"])
 def test_elsewhere_annotations_name_the_owner(namespace: str) -> None:
     manifest = {"metadata": {"annotations": {"a": "b"}}}
-    made = injection.owned(manifest, OWNER, namespace=namespace)
+    made = injection.add_owner(manifest, OWNER, namespace=namespace)
     assert made["metadata"]["annotations"] == {
         "a": "b",
         "operator-sdk/primary-resource": "ns/one",
@@ -77,13 +77,15 @@ def test_elsewhere_annotations_name_the_owner(namespace: str) -> None:
     assert injection.belongs(made, OWNER)
     assert not injection.belongs(manifest, OWNER)
     kind = GVK(group="cache.example.com", version="v2", kind="Memcached")
-    assert primaries.named(made["metadata"]["annotations"], kind) == ("ns", "one")
-    assert primaries.named(made["metadata"]["annotations"], kind._replace(kind="Other")) is None
+    assert primaries.find_owner(made["metadata"]["annotations"], kind) == ("ns", "one")
+    assert (
+        primaries.find_owner(made["metadata"]["annotations"], kind._replace(kind="Other")) is None
+    )
 
 
 def test_an_owner_without_namespace_owns_anything() -> None:
     owner = {**OWNER, "metadata": {"name": "one", "uid": "u-1"}}
-    made = injection.owned({}, owner, namespace="elsewhere")
+    made = injection.add_owner({}, owner, namespace="elsewhere")
     assert [one["uid"] for one in made["metadata"]["ownerReferences"]] == ["u-1"]
 
 

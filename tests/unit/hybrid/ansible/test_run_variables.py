@@ -49,7 +49,7 @@ def loaded(data: bytes) -> Any:
 
 
 def test_the_variables_of_an_object_are_those_of_ansible_operator() -> None:
-    found = run_variables.of_object(OWNER, snake_case_names=True)
+    found = run_variables.object_variables(OWNER, snake_case_names=True)
     assert found == {
         "size_gi": 3,
         "note": "{{ 7*7 }}",
@@ -57,7 +57,7 @@ def test_the_variables_of_an_object_are_those_of_ansible_operator() -> None:
         "_cache_example_com_memcached": OWNER,
         "_cache_example_com_memcached_spec": OWNER["spec"],
     }
-    kept = run_variables.of_object({**OWNER, "spec": None}, snake_case_names=False)
+    kept = run_variables.object_variables({**OWNER, "spec": None}, snake_case_names=False)
     assert sorted(kept) == [
         "_cache_example_com_memcached",
         "_cache_example_com_memcached_spec",
@@ -66,7 +66,7 @@ def test_the_variables_of_an_object_are_those_of_ansible_operator() -> None:
 
 
 def test_what_comes_from_the_object_is_unsafe_and_the_rest_is_not() -> None:
-    found = run_variables.of_object(OWNER, snake_case_names=True)
+    found = run_variables.object_variables(OWNER, snake_case_names=True)
     data, trusted = run_variables.files(found, {"size_gi": "{{ 1 + 1 }}"}, is_unsafe=True)
     assert loaded(trusted) == {"size_gi": "{{ 1 + 1 }}"}
     assert not isinstance(loaded(trusted), Unsafe)
@@ -109,7 +109,7 @@ def test_without_the_mark_it_is_the_same_without_the_tag() -> None:
 
 def test_names_of_ansible_are_found() -> None:
     found = {"ansible_python_interpreter": "x", "ansible_operator_meta": {}, "size": 1}
-    assert run_variables.reserved(found) == ["ansible_python_interpreter"]
+    assert run_variables.find_reserved(found) == ["ansible_python_interpreter"]
 
 
 READ_BY_ANSIBLE = """

@@ -75,13 +75,13 @@ def test_what_is_no_release_is_refused() -> None:
 
 
 def test_secrets_do_not_leave_a_manifest() -> None:
-    masked = releases.masked(MANIFEST)
+    masked = releases.mask(MANIFEST)
     assert "aHVudGVyMg" not in masked
     assert "administrator" not in masked
     assert "password: '***'" in masked
     assert "a: b" in masked
     plain = MANIFEST.split("---\n")[2]
-    assert releases.masked(plain) == plain
+    assert releases.mask(plain) == plain
     values = masks.secrets_of(releases.manifests(MANIFEST))
     assert masks.hidden("hunter2 for administrator, b", values) == "*** for ***, b"
 

@@ -83,7 +83,7 @@ def test_a_database_that_is_not_a_valid_catalog_is_refused_with_all_its_errors(
     path = index_databases.write(tmp_path / "index.db", rows)
 
     with pytest.raises(InputError, match="does not hold a valid catalog") as raised:
-        databases.checked(path, "index.db")
+        databases.convert_database(path, "index.db")
 
     assert {(one.rule, str(one.at)) for one in raised.value.diagnostics} == {
         ("FBC043", "index.db"),
@@ -96,7 +96,9 @@ def test_what_only_file_based_catalogs_need_is_not_checked(tmp_path: Path) -> No
     for bundle in rows["operatorbundle"]:
         bundle["bundlepath"] = "R.io/Not An Image"
 
-    made = databases.checked(index_databases.write(tmp_path / "index.db", rows), "index.db")
+    made = databases.convert_database(
+        index_databases.write(tmp_path / "index.db", rows), "index.db"
+    )
 
     assert {one.image for one in made.bundles} == {"R.io/Not An Image"}
 

@@ -93,7 +93,7 @@ async def files(reference: str) -> Tree:
     parsed = references.parse_image(reference)
     async with transports.open_store(parsed, Access()) as store:
         root = await store.resolve(transports.selector(parsed))
-        found = await transports.look_at(store, root, Access(platform=AMD64))
+        found = await transports.select_image(store, root, Access(platform=AMD64))
         return await transports.unpack(store, found)
 
 

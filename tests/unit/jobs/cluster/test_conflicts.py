@@ -136,10 +136,10 @@ def test_a_request_that_excludes_what_is_there_has_the_facts(
 ) -> None:
     seen = ClusterState(namespace="apps", subscriptions=(subscription("db", "v1"),), catalogs=there)
     request = Subscription(name="a", package="a", channel="v1", catalog=SHELF)
-    found = asyncio.run(conflicts.of_request(seen, request, CATALOG, Access()))
+    found = asyncio.run(conflicts.check_request(seen, request, CATALOG, Access()))
     assert (len(found.facts), found.unread) == (facts, unread)
     alone = ClusterState(namespace="apps", catalogs=there)
-    found = asyncio.run(conflicts.of_request(alone, request, CATALOG, Access()))
+    found = asyncio.run(conflicts.check_request(alone, request, CATALOG, Access()))
     assert (found.facts, found.unread) == ((), ())
     assert [step.csv for step, _ in found.also] == ["db.v2.0.0"]
 
@@ -149,11 +149,11 @@ def test_what_one_catalog_lacks_another_may_offer() -> None:
     only_a = catalog(package("a", "1.0.0", db=">=2.0.0"))
     request = Subscription(name="a", package="a", channel="v1", catalog=CatalogKey("own", "apps"))
     seen = ClusterState(namespace="apps", catalogs=(source("shelf"),))
-    found = asyncio.run(conflicts.of_request(seen, request, only_a, Access()))
+    found = asyncio.run(conflicts.check_request(seen, request, only_a, Access()))
     assert (found.facts, found.unread) == ((), ())
     assert [(step.csv, step.catalog) for step, _ in found.also] == [("db.v2.0.0", SHELF)]
     bare = ClusterState(namespace="apps")
-    found = asyncio.run(conflicts.of_request(bare, request, only_a, Access()))
+    found = asyncio.run(conflicts.check_request(bare, request, only_a, Access()))
     assert found.facts[0] == "`a.v1.0.0` needs package `db` in `>=2.0.0`, which no catalog offers"
 
 
@@ -167,11 +167,11 @@ UNREAD = (
 def test_a_request_with_a_range_that_olm_cannot_read_has_the_bundle_and_the_range() -> None:
     seen = ClusterState(namespace="apps", catalogs=(source("shelf"),))
     request = Subscription(name="a", package="a", channel="v1", catalog=SHELF)
-    found = asyncio.run(conflicts.of_request(seen, request, CARET, Access()))
+    found = asyncio.run(conflicts.check_request(seen, request, CARET, Access()))
     assert (found.facts, found.is_unreadable) == ((UNREAD,), True)
     assert conflicts.hint(found).startswith("correct the bundle")
     good = Subscription(name="db", package="db", channel="v2", catalog=SHELF)
-    assert not asyncio.run(conflicts.of_request(seen, good, CARET, Access())).facts
+    assert not asyncio.run(conflicts.check_request(seen, good, CARET, Access())).facts
 
 
 @pytest.mark.usefixtures("_read")

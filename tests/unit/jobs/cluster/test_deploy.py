@@ -115,7 +115,7 @@ def _look(server: ApiServer) -> None:
 
 def test_it_is_applied_in_order_and_waited_for(options: DeployOptions) -> None:
     async def story(reader: ClusterObjects, server: ApiServer) -> None:
-        wanted = deploy.wanted(options)
+        wanted = deploy.desired_objects(options)
         before = await deploy.changes(reader, wanted)
         assert before[0] == "would create Namespace place"
         assert server.writes() == []
@@ -136,7 +136,7 @@ def test_it_is_applied_in_order_and_waited_for(options: DeployOptions) -> None:
 
 def test_what_does_not_get_available_is_reported(options: DeployOptions) -> None:
     async def story(reader: ClusterObjects, server: ApiServer) -> None:
-        wanted = deploy.wanted(DeployOptions(project=options.project, image="bad"))
+        wanted = deploy.desired_objects(DeployOptions(project=options.project, image="bad"))
         found = await deploy.apply(
             reader, wanted, report=[].append, timeouts=Timeouts(seconds=0.2, interval=0.02)
         )
@@ -149,24 +149,26 @@ def test_what_does_not_get_available_is_reported(options: DeployOptions) -> None
 
 
 def test_only_the_crds(options: DeployOptions) -> None:
-    wanted = deploy.wanted(DeployOptions(project=options.project, crds_only=True))
+    wanted = deploy.desired_objects(DeployOptions(project=options.project, crds_only=True))
 
     assert [one["kind"] for one in wanted] == ["CustomResourceDefinition"]
 
 
 def test_an_image_that_has_no_name_is_refused(options: DeployOptions) -> None:
     with pytest.raises(ConfigurationError, match="not an image reference"):
-        deploy.wanted(DeployOptions(project=options.project, image="quay.io/Example/cache:1"))
+        deploy.desired_objects(
+            DeployOptions(project=options.project, image="quay.io/Example/cache:1")
+        )
 
 
 def test_an_overlay_that_is_not_there_is_refused(options: DeployOptions) -> None:
     with pytest.raises(ConfigurationError):
-        deploy.wanted(DeployOptions(project=options.project, overlay="config/none"))
+        deploy.desired_objects(DeployOptions(project=options.project, overlay="config/none"))
 
 
 def test_it_is_removed_without_the_objects_of_other_owners(options: DeployOptions) -> None:
     async def story(reader: ClusterObjects, server: ApiServer) -> None:
-        wanted = deploy.wanted(options)
+        wanted = deploy.desired_objects(options)
         await deploy.apply(reader, wanted, report=[].append, timeouts=QUICK)
         server.put("caches", {"apiVersion": "example.com/v1", "kind": "Cache",
                               "metadata": {"name": "mine", "namespace": "a"}})  # fmt: skip
@@ -206,7 +208,7 @@ def test_objects_that_cannot_be_converted_for_a_while_are_waited_for(
         return Refusal(500, "InternalError", webhook)
 
     async def story(reader: ClusterObjects, server: ApiServer) -> None:
-        wanted = deploy.wanted(options)
+        wanted = deploy.desired_objects(options)
         await deploy.apply(reader, wanted, report=[].append, timeouts=QUICK)
         server.put("caches", {"apiVersion": "example.com/v1", "kind": "Cache",
                               "metadata": {"name": "mine", "namespace": "a"}})  # fmt: skip
@@ -247,7 +249,7 @@ def test_a_conversion_webhook_that_is_gone_does_not_stop_undeploy(options: Deplo
 
     async def story(plain: ClusterObjects, server: ApiServer) -> None:
         reader = NothingConverts(plain.cluster)
-        wanted = deploy.wanted(options)
+        wanted = deploy.desired_objects(options)
         await deploy.apply(reader, wanted, report=[].append, timeouts=QUICK)
         crd = next(one for one in wanted if one["kind"] == "CustomResourceDefinition")
         await reader.merge(crd, {"spec": {"conversion": conversion}})

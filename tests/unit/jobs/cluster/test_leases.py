@@ -39,7 +39,7 @@ class Listing:
 )
 def test_only_its_own_lease_is_found(deployment: str, name: str, holder: str, is_own: bool) -> None:
     reader = cast("ClusterObjects", Listing(name, holder))
-    found = asyncio.run(leases.held_by(reader, "apps", [deployment], released={"cache-lock"}))
+    found = asyncio.run(leases.find_leases(reader, "apps", [deployment], released={"cache-lock"}))
     assert bool(found) == is_own
 
 

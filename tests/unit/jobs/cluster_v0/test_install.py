@@ -403,12 +403,12 @@ def test_a_catalog_of_ours_goes_with_the_last_operator_that_takes_from_it() -> N
 
 def test_what_moves_when_the_time_is_over_is_slow_and_not_stuck() -> None:
     waiting = Explanation(readiness=Readiness.WAITING, cause="unpacking", message="it is unpacked")
-    late = cluster_wait.late(waiting, 5)
+    late = cluster_wait.time_limit_reached(waiting, 5)
     assert (late.readiness, late.message) == (Readiness.WAITING, "it is unpacked (after 5 s)")
     assert late.hint.startswith("nothing has failed so far: pass a longer `--timeout`")
 
     blocked = replace(waiting, readiness=Readiness.BLOCKED, hint="push it")
-    late = cluster_wait.late(blocked, 5)
+    late = cluster_wait.time_limit_reached(blocked, 5)
     assert (late.readiness, late.hint) == (Readiness.STUCK, "push it")
 
 
@@ -445,7 +445,7 @@ def test_what_olm_installs_too_is_in_the_plan_and_decides_on_the_mode(
             {"schema": "olm.bundle", "package": package, "name": name, "image": "",
              "properties": [own, *([needs] if package == "cache" else [])]},
         ]  # fmt: skip
-    content = model.of_blobs(map(Blob.of, blobs))
+    content = model.from_blobs(map(Blob.of, blobs))
 
     def preview(name: str, *modes: str) -> Preview:
         return Preview(csv=name, version="1.0.0", modes=modes, grants=())
@@ -464,7 +464,7 @@ def test_what_olm_installs_too_is_in_the_plan_and_decides_on_the_mode(
             content=content,
         )
 
-    monkeypatch.setattr(cluster_bundle, "brought", brought)
+    monkeypatch.setattr(cluster_bundle, "preview_bundle", brought)
     monkeypatch.setattr(install.install_choice, "choose", choose)
 
     async def story() -> None:
@@ -675,7 +675,7 @@ def test_a_planned_upgrade_tells_its_way_and_writes_nothing(
     names = [f"cache.v{number}.0.0" for number in (1, 2, 3)]
     entries = [{"name": name, "replaces": below}
                for name, below in zip(names, ["", *names], strict=False)]  # fmt: skip
-    shelf = model.of_blobs([
+    shelf = model.from_blobs([
         Blob.of({"schema": "olm.package", "name": "cache", "defaultChannel": "stable"}),
         Blob.of({"schema": "olm.channel", "package": "cache", "name": "stable",
                  "entries": entries}),
@@ -1198,7 +1198,7 @@ def test_what_has_got_the_name_of_one_that_is_gone_is_another() -> None:
             short = replace(QUICK, seconds=0.2)
             for uid, left in ((None, 1), ("of-one-that-is-gone", 0)):
                 old["metadata"]["uid"] = uid
-                found = await cluster_wait.until_gone(
+                found = await cluster_wait.wait_until_deleted(
                     reader, (old,), report=[].append, timeouts=short
                 )
                 assert len(found) == left

@@ -43,7 +43,9 @@ def names_of(server: ApiServer, *steps: Manifest) -> list[str]:
 
     async def ask() -> list[str]:
         async with server.serving(), HttpCluster(ClusterConfig(server=server.url)) as http:
-            found = await leftovers.of_csvs(ClusterObjects(http), "apps", ["cache.v1"], [plan])
+            found = await leftovers.find_for_csvs(
+                ClusterObjects(http), "apps", ["cache.v1"], [plan]
+            )
         return [one["metadata"]["name"] for one in found]
 
     return asyncio.run(ask())

@@ -45,7 +45,7 @@ def csv(name: str, phase: str) -> Manifest:
     ],
 )
 def test_an_upgrade_is_done_when_nothing_is_missing(seen: ClusterState, missing: str) -> None:
-    found = upgrade_wait._missing(seen, "cache", NEW)  # noqa: SLF001 - the decision itself
+    found = upgrade_wait._describe_unfinished(seen, "cache", NEW)  # noqa: SLF001 - the decision itself
 
     assert (missing in found, bool(found)) == (True, bool(missing))
 
@@ -54,7 +54,7 @@ def test_a_plan_for_several_operators_is_not_waited_for() -> None:
     seen = state(csv(NEW, "Succeeded"), plan="Installing")
     seen.plans[0]["spec"]["clusterServiceVersionNames"].append("db.v1")
 
-    assert not upgrade_wait._missing(seen, "cache", NEW)  # noqa: SLF001
+    assert not upgrade_wait._describe_unfinished(seen, "cache", NEW)  # noqa: SLF001
 
 
 @pytest.mark.parametrize(

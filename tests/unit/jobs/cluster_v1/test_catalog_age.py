@@ -80,7 +80,7 @@ def _registry(monkeypatch: pytest.MonkeyPatch) -> None:
     async def of_reference(_: str, __: Access) -> str:
         return NEW
 
-    monkeypatch.setattr(digest, "of_reference", of_reference)
+    monkeypatch.setattr(digest, "read_digest", of_reference)
 
 
 @pytest.fixture
@@ -189,7 +189,7 @@ def test_what_a_registry_does_not_tell_is_a_note(
     async def of_reference(_: str, __: Access) -> str:
         raise RegistryError("registry `r.example` does not answer")
 
-    monkeypatch.setattr(digest, "of_reference", of_reference)
+    monkeypatch.setattr(digest, "read_digest", of_reference)
 
     async def story(reader: ClusterObjects, _: ApiServer) -> None:
         offers("cache.v1")
@@ -205,7 +205,7 @@ def test_a_pinned_reference_is_never_old(monkeypatch: pytest.MonkeyPatch) -> Non
     async def of_reference(*_: Any) -> str:
         raise AssertionError("a digest needs no registry")
 
-    monkeypatch.setattr(digest, "of_reference", of_reference)
+    monkeypatch.setattr(digest, "read_digest", of_reference)
     there = catalog()
     there["spec"]["source"]["image"]["ref"] = f"r.example/c@{OLD}"
 

@@ -529,9 +529,9 @@ def test_upgrade_and_uninstall_of_v0_name_the_extension_that_requests_the_packag
             assert refused.value.hint == f"run `{command} cache --olm v1`"
         await cluster_read.require_not_of_v1(reader, state, "third", command="olmkit upgrade")
         with pytest.raises(InputError, match="a ClusterExtension of OLM v1 does"):
-            await upgrade_plan.required(reader, state, "cache")
+            await upgrade_plan.require_installed(reader, state, "cache")
         with pytest.raises(InputError, match="nothing requests `third`"):
-            await upgrade_plan.required(reader, state, "third")
+            await upgrade_plan.require_installed(reader, state, "third")
 
     run(story, *V0)
 

@@ -143,7 +143,7 @@ def test_an_upgrade_goes_to_the_highest_version_that_may_follow(
     there: dict[str, Any], version: str, csv: str
 ) -> None:
     async def story(reader: ClusterObjects) -> None:
-        found = await extension_choice.of_upgrade(reader, there, version, Access())
+        found = await extension_choice.choose_for_upgrade(reader, there, version, Access())
 
         assert (found.csv, found.notes) == (csv, ())
         assert found.brings is not None
@@ -154,12 +154,12 @@ def test_an_upgrade_goes_to_the_highest_version_that_may_follow(
 
 def test_an_upgrade_knows_what_the_installed_version_brought() -> None:
     async def story(reader: ClusterObjects) -> None:
-        found = await extension_choice.of_upgrade(reader, extension(), "", Access())
+        found = await extension_choice.choose_for_upgrade(reader, extension(), "", Access())
         assert found.has is not None
         assert [str(grant) for grant in found.has.grants] == ["get: 1.0.0"]
 
         newest = extension(installed="2.5.0")
-        found = await extension_choice.of_upgrade(reader, newest, "", Access())
+        found = await extension_choice.choose_for_upgrade(reader, newest, "", Access())
         assert (found.brings, found.notes) == (None, ("no newer version is offered",))
 
     run(story)
@@ -177,7 +177,7 @@ def test_what_is_not_known_of_an_upgrade_is_reported_with_the_reason(
     there: dict[str, Any], version: str, why: str
 ) -> None:
     async def story(reader: ClusterObjects) -> None:
-        found = await extension_choice.of_upgrade(reader, there, version, Access())
+        found = await extension_choice.choose_for_upgrade(reader, there, version, Access())
 
         assert (found.csv, found.brings) == ("", None)
         assert found.notes[0].startswith("its contents are not known in advance: ")
@@ -202,10 +202,10 @@ def test_a_new_range_is_refused_when_no_catalog_can_be_read_for_it(
 ) -> None:
     async def story(reader: ClusterObjects) -> None:
         with pytest.raises(InputError) as refused:
-            await extension_choice.of_upgrade(reader, there, "2.x", Access())
+            await extension_choice.choose_for_upgrade(reader, there, "2.x", Access())
         assert why in refused.value.message
 
-        found = await extension_choice.of_upgrade(reader, there, "", Access())
+        found = await extension_choice.choose_for_upgrade(reader, there, "", Access())
         assert why in found.notes[0]
 
     run(story, *catalogs)
@@ -213,7 +213,9 @@ def test_a_new_range_is_refused_when_no_catalog_can_be_read_for_it(
 
 def test_a_new_range_is_accepted_when_a_catalog_may_not_be_read() -> None:
     async def story(reader: ClusterObjects) -> None:
-        found = await extension_choice.of_upgrade(reader, extension("secret"), "2.x", Access())
+        found = await extension_choice.choose_for_upgrade(
+            reader, extension("secret"), "2.x", Access()
+        )
         assert "services is forbidden" in found.notes[0]
 
     run(story, "secret")
@@ -225,8 +227,8 @@ def test_catalogs_that_are_switched_off_are_named_when_the_others_offer_nothing(
 
     async def story(reader: ClusterObjects) -> None:
         for question in (
-            extension_choice.of_new(reader, queue, Access()),
-            extension_choice.of_upgrade(reader, extension(""), "9.x", Access()),
+            extension_choice.choose_for_install(reader, queue, Access()),
+            extension_choice.choose_for_upgrade(reader, extension(""), "9.x", Access()),
         ):
             with pytest.raises(InputError) as refused:
                 await question
@@ -239,7 +241,7 @@ def test_an_upgrade_that_the_catalog_does_not_offer_is_refused() -> None:
     async def story(reader: ClusterObjects) -> None:
         for version in ("9.x", "<1.0.0", "3.0.0"):
             with pytest.raises(InputError, match="and upgrades from") as refused:
-                await extension_choice.of_upgrade(reader, extension(), version, Access())
+                await extension_choice.choose_for_upgrade(reader, extension(), version, Access())
             listing = "olmkit catalog list bundles clustercatalog:shelf cache"
             assert refused.value.hint == f"run `{listing}` to see all versions"
 
@@ -251,7 +253,7 @@ def test_several_upgrades_in_a_row_are_announced_with_the_first_of_them() -> Non
 
     async def story(reader: ClusterObjects) -> None:
         with pytest.raises(InputError) as refused:
-            await extension_choice.of_upgrade(reader, asked, "1.2.0", Access())
+            await extension_choice.choose_for_upgrade(reader, asked, "1.2.0", Access())
         path = "cache.v1.0.0 → cache.v1.1.0 → cache.v1.2.0"
         assert (
             f"3 upgrades away from `cache.v0.9.0`, and OLM v1 performs one at a time: {path}"
@@ -264,7 +266,7 @@ def test_several_upgrades_in_a_row_are_announced_with_the_first_of_them() -> Non
 
 def test_the_requested_range_may_exclude_the_newest() -> None:
     async def story(reader: ClusterObjects) -> None:
-        found = await extension_choice.of_upgrade(reader, extension(), "1.0.0", Access())
+        found = await extension_choice.choose_for_upgrade(reader, extension(), "1.0.0", Access())
         assert found.csv == "cache.v1.0.0"
         assert found.notes == ("`cache.v2.5.0` is offered, and the requested range excludes it",)
 
@@ -275,7 +277,9 @@ def test_the_only_catalog_need_not_be_named() -> None:
     request = ExtensionRequest(package="cache", namespace="apps")
 
     async def story(reader: ClusterObjects) -> None:
-        assert (await extension_choice.of_new(reader, request, Access())).csv == "cache.v3.0.0"
+        assert (
+            await extension_choice.choose_for_install(reader, request, Access())
+        ).csv == "cache.v3.0.0"
 
     run(story, "shelf")
 
@@ -298,7 +302,7 @@ def test_of_several_catalogs_the_highest_priority_decides(
     catalogs: tuple[dict[str, Any], ...], csv: str, notes: str
 ) -> None:
     async def story(reader: ClusterObjects) -> None:
-        found = await extension_choice.of_new(reader, ANY, Access())
+        found = await extension_choice.choose_for_install(reader, ANY, Access())
         assert found.csv == csv
         assert notes in " ".join(found.notes)
 
@@ -310,10 +314,10 @@ def test_a_deprecated_bundle_gives_way_to_another_catalog_of_a_lower_priority() 
     last = ExtensionRequest(package="cache", namespace="apps", version="3.0.0")
 
     async def story(reader: ClusterObjects) -> None:
-        found = await extension_choice.of_new(reader, request, Access())
+        found = await extension_choice.choose_for_install(reader, request, Access())
         assert found.notes == ("OLM takes it from the catalog `ageing`",)
         assert found.csv == "cache.v2.5.0"
-        found = await extension_choice.of_new(reader, last, Access())
+        found = await extension_choice.choose_for_install(reader, last, Access())
         assert found.notes == (
             "OLM takes it from the catalog `ageing`",
             f"`{NEWEST}` is deprecated, and OLM has nothing that is not",
@@ -344,7 +348,7 @@ def test_an_install_that_olm_would_not_resolve_is_refused(
 ) -> None:
     async def story(reader: ClusterObjects) -> None:
         with pytest.raises(InputError) as refused:
-            await extension_choice.of_new(reader, ANY, Access())
+            await extension_choice.choose_for_install(reader, ANY, Access())
         assert why in refused.value.message
         assert refused.value.hint
 
@@ -353,14 +357,14 @@ def test_an_install_that_olm_would_not_resolve_is_refused(
 
 def test_an_upgrade_reads_all_catalogs_that_the_selector_selects() -> None:
     async def story(reader: ClusterObjects) -> None:
-        found = await extension_choice.of_upgrade(reader, extension(""), "", Access())
+        found = await extension_choice.choose_for_upgrade(reader, extension(""), "", Access())
         assert (found.csv, found.notes) == (
             "cache.v2.5.0", ("OLM takes it from the catalog `older`",),
         )  # fmt: skip
         assert found.has is not None
         selector = {"matchExpressions": [{"key": "tier", "operator": "In", "values": ["shelf"]}]}
         asked = extension("", upgradeConstraintPolicy="SelfCertified", selector=selector)
-        found = await extension_choice.of_upgrade(reader, asked, "", Access())
+        found = await extension_choice.choose_for_upgrade(reader, asked, "", Access())
         assert (found.csv, found.notes) == (NEWEST, ())
 
     run(story, "shelf", shelf("older", priority=2))
@@ -375,12 +379,12 @@ def test_an_install_is_refused_when_the_catalog_does_not_have_it() -> None:
     async def story(reader: ClusterObjects) -> None:
         for request in requests:
             with pytest.raises(InputError) as refused:
-                await extension_choice.of_new(reader, request, Access())
+                await extension_choice.choose_for_install(reader, request, Access())
             assert "`shelf` does not have the package `queue`" in refused.value.message
             assert "`olmkit catalog list packages clustercatalog:shelf`" in refused.value.hint
         request = ExtensionRequest(package="caches", namespace="apps")
         with pytest.raises(InputError) as refused:
-            await extension_choice.of_new(reader, request, Access())
+            await extension_choice.choose_for_install(reader, request, Access())
         assert refused.value.hint == "did you mean `cache`?"
 
     run(story, "shelf")
@@ -399,7 +403,7 @@ def test_a_bundle_that_depends_on_others_is_refused(monkeypatch: pytest.MonkeyPa
     async def story(reader: ClusterObjects) -> None:
         request = ExtensionRequest(package="cache", namespace="apps", catalog="shelf")
         with pytest.raises(InputError, match=r"property \"olm\.package\.required\""):
-            await extension_choice.of_new(reader, request, Access())
+            await extension_choice.choose_for_install(reader, request, Access())
 
     run(story)
 
@@ -419,9 +423,9 @@ def test_an_image_of_a_catalog_that_does_not_exist_is_refused(
     async def story(reader: ClusterObjects) -> None:
         if is_refused:
             with pytest.raises(InputError, match="no image"):
-                await extension_choice.of_new(reader, request, Access())
+                await extension_choice.choose_for_install(reader, request, Access())
         else:
-            (note,) = (await extension_choice.of_new(reader, request, Access())).notes
+            (note,) = (await extension_choice.choose_for_install(reader, request, Access())).notes
             assert "not known in advance" in note
 
     run(story)

@@ -11,7 +11,7 @@ import pytest
 
 from olmkit.base.diagnostics import InputError
 from olmkit.jobs.cluster_v1 import preflight
-from olmkit.jobs.cluster_v1.preflight import Account, Checked, MissingPermissionsError
+from olmkit.jobs.cluster_v1.preflight import Account, CheckedPermissions, MissingPermissionsError
 from olmkit.kube.api import Forbidden
 from olmkit.olm.preview import Preview
 from olmkit.olm.v1.state import OWNER_LABEL
@@ -58,7 +58,7 @@ def check(reader: Any, account: Account = ACCOUNT) -> tuple[str, ...]:
     return checked(reader, account).notes
 
 
-def checked(reader: Any, account: Account) -> Checked:
+def checked(reader: Any, account: Account) -> CheckedPermissions:
     return asyncio.run(preflight.check_bundle(reader, TOYS, extension="toy", account=account))
 
 

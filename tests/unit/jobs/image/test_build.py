@@ -109,7 +109,7 @@ async def files(reference: str, platform: Platform) -> Tree:
     parsed = references.parse_image(reference)
     async with transports.open_store(parsed, Access()) as store:
         root = await store.resolve(transports.selector(parsed))
-        found = await transports.look_at(store, root, Access(platform=platform))
+        found = await transports.select_image(store, root, Access(platform=platform))
         return await transports.unpack(store, found)
 
 

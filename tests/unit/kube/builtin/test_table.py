@@ -11,34 +11,34 @@ from olmkit.kube.builtin.table import TypeField
 def test_what_tools_always_write_the_api_server_need_not_require() -> None:
     differ = [
         f"{name}.{field}"
-        for name, fields in table.written().items()
+        for name, fields in table.written_types().items()
         for field, found in fields.items()
-        if found.is_required != table.accepted()[name][field].is_required
+        if found.is_required != table.accepted_types()[name][field].is_required
     ]
     assert "ClusterRole.rules" in differ
 
 
 def test_the_marks_of_a_field_are_read() -> None:
-    fields = table.written()["APIServiceDescription"]
+    fields = table.written_types()["APIServiceDescription"]
     assert fields["group"] == TypeField("s", is_required=True, omit_zero=False)
     assert fields["version"].is_required
     assert fields["containerPort"] == TypeField("i", is_required=False, omit_zero=False)
-    assert any(field.omit_zero for one in table.written().values() for field in one.values())
+    assert any(field.omit_zero for one in table.written_types().values() for field in one.values())
 
 
 def test_a_pointer_is_a_matter_of_writing_only() -> None:
     pointers = [
         (name, field)
-        for name, fields in table.written().items()
+        for name, fields in table.written_types().items()
         for field, found in fields.items()
         if found.type.startswith("*")
     ]
     assert pointers
     for name, field in pointers:
-        assert not table.accepted()[name][field].type.startswith("*")
+        assert not table.accepted_types()[name][field].type.startswith("*")
 
 
-@pytest.mark.parametrize("view", [table.written, table.accepted])
+@pytest.mark.parametrize("view", [table.written_types, table.accepted_types])
 def test_every_type_that_a_field_names_is_in_the_table(view: object) -> None:
     known = view()  # type: ignore[operator]
     plain = {"s", "b", "i", "f", "port", "quantity", "any"}

@@ -112,9 +112,9 @@ def test_depth_is_bounded() -> None:
 
 
 def test_the_nearest_field_is_offered() -> None:
-    assert typed.near("miniKubeVersion", "ClusterServiceVersionSpec") == "minKubeVersion"
-    assert typed.near("zzz", "ClusterServiceVersionSpec") == ""
-    assert typed.near("zzz", "NoSuchType") == ""
+    assert typed.closest_field("miniKubeVersion", "ClusterServiceVersionSpec") == "minKubeVersion"
+    assert typed.closest_field("zzz", "ClusterServiceVersionSpec") == ""
+    assert typed.closest_field("zzz", "NoSuchType") == ""
 
 
 def test_types_are_known_by_name() -> None:

@@ -33,7 +33,7 @@ from olmkit.olm.explain.workloads.templates import TemplatePlace
     ],
 )  # fmt: skip
 def test_each_refusal_of_an_install_plan_has_its_fix(words: str, said: str, hint: str) -> None:
-    found = bundle_objects.of_plan(words, "apps", Readiness.BLOCKED)
+    found = bundle_objects.explain_plan_message(words, "apps", Readiness.BLOCKED)
     assert found is not None
     assert found.cause == "object-refused"
     assert said in found.message
@@ -41,7 +41,9 @@ def test_each_refusal_of_an_install_plan_has_its_fix(words: str, said: str, hint
 
 
 def test_other_failures_are_not_refusals() -> None:
-    assert bundle_objects.of_plan("etcdserver: timeout", "apps", Readiness.STUCK) is None
+    assert (
+        bundle_objects.explain_plan_message("etcdserver: timeout", "apps", Readiness.STUCK) is None
+    )
 
 
 WORDS = ('install strategy failed: Deployment.apps "cache" is invalid: spec.template.spec.'
@@ -50,8 +52,8 @@ WORDS = ('install strategy failed: Deployment.apps "cache" is invalid: spec.temp
 
 def test_the_configuration_of_the_subscription_is_blamed_only_when_there_is_one() -> None:
     template = TemplatePlace("the bundle's Deployment", "cache")
-    _, hint = bundle_objects.of_strategy(WORDS, template, ("resources",))
+    _, hint = bundle_objects.explain_strategy_message(WORDS, template, ("resources",))
     assert hint == "correct `spec.config.resources` of Subscription `cache`"
-    said, hint = bundle_objects.of_strategy(WORDS, template, ())
+    said, hint = bundle_objects.explain_strategy_message(WORDS, template, ())
     assert hint == "correct the bundle, and publish it as a new version"
     assert said.startswith("the API server refuses Deployment `cache`: spec.template")

@@ -51,4 +51,4 @@ INSTALLED = (
     ],
 )
 def test_each_constraint_is_a_sentence(message: str, facts: tuple[str, ...]) -> None:
-    assert constraints.facts(forms.UNSATISFIABLE + message) == facts
+    assert constraints.parse_facts(forms.UNSATISFIABLE + message) == facts

@@ -40,7 +40,7 @@ SEEN = ClusterState(namespace="apps", deployments=(available(),))
 
 @pytest.mark.parametrize("phase", ["Pending", "InstallReady"])
 def test_a_refused_deployment_stays_the_cause_in_the_phases_between(phase: str) -> None:
-    found = csvs.of_csv(SEEN, csv(phase, REFUSED, AGAIN))
+    found = csvs.explain_csv(SEEN, csv(phase, REFUSED, AGAIN))
     assert found is not None
     assert found.cause == "csv-failed"
     assert "the API server refuses Deployment `d`: spec: Required" in found.message
@@ -48,7 +48,7 @@ def test_a_refused_deployment_stays_the_cause_in_the_phases_between(phase: str) 
 
 @pytest.mark.parametrize("later", [WRITTEN, {"phase": "Succeeded"}])
 def test_it_is_over_when_the_deployments_were_written(later: Manifest) -> None:
-    found = csvs.of_csv(SEEN, csv("InstallReady", REFUSED, later))
+    found = csvs.explain_csv(SEEN, csv("InstallReady", REFUSED, later))
     assert found is None or found.cause != "csv-failed"
 
 
@@ -61,7 +61,7 @@ def test_it_is_over_when_the_deployments_were_written(later: Manifest) -> None:
     ],
 )
 def test_a_deployment_that_the_bundle_does_not_have_blocks(phase: str, spec: Manifest) -> None:
-    found = csvs.of_csv(SEEN, csv(phase, AGAIN, **spec))
+    found = csvs.explain_csv(SEEN, csv(phase, AGAIN, **spec))
     assert found is not None
     assert (found.cause, found.readiness) == ("csv-invalid", Readiness.BLOCKED)
     assert "`w.example.com` of `cache.v1.0.0` names the Deployment `gone`" in found.message
@@ -71,7 +71,7 @@ def test_a_deployment_that_the_bundle_does_not_have_blocks(phase: str, spec: Man
 def test_a_conversion_webhook_that_olm_refuses_blocks_in_every_phase(phase: str) -> None:
     hook = {"type": "ConversionWebhook", "generateName": "c.kb.io", "conversionCRDs": ["a.b.c"]}
     modes = [{"type": "OwnNamespace", "supported": True}]
-    found = csvs.of_csv(SEEN, csv(phase, AGAIN, webhookdefinitions=[hook], installModes=modes))
+    found = csvs.explain_csv(SEEN, csv(phase, AGAIN, webhookdefinitions=[hook], installModes=modes))
     assert found is not None
     assert (found.cause, found.readiness) == ("csv-invalid", Readiness.BLOCKED)
     assert "conversion webhook `c.kb.io`, and supports `OwnNamespace`" in found.message
@@ -82,21 +82,21 @@ def test_what_olm_cannot_install_twice_is_the_cause_and_not_the_pods() -> None:
     deployment = {"kind": "Deployment", "metadata": {"name": "d", "namespace": "apps"},
                   "status": {"conditions": [refusal]}}  # fmt: skip
     seen = ClusterState(namespace="apps", deployments=(deployment,))
-    found = csvs.of_csv(seen, csv("InstallReady", REFUSED, AGAIN, REFUSED, AGAIN))
+    found = csvs.explain_csv(seen, csv("InstallReady", REFUSED, AGAIN, REFUSED, AGAIN))
     assert found is not None
     assert found.cause == "csv-failed"
-    once = csvs.of_csv(seen, csv("InstallReady", REFUSED, AGAIN))
+    once = csvs.explain_csv(seen, csv("InstallReady", REFUSED, AGAIN))
     assert once is not None
     assert once.cause != "csv-failed"
 
 
 @pytest.mark.parametrize("phase", ["Pending", "InstallReady", "Installing"])
 def test_a_csv_that_is_installed_again_and_again_does_not_wait_for_ever(phase: str) -> None:
-    found = csvs.of_csv(SEEN, csv(phase, AGAIN, AGAIN, AGAIN))
+    found = csvs.explain_csv(SEEN, csv(phase, AGAIN, AGAIN, AGAIN))
     assert found is not None
     assert found.readiness is Readiness.STUCK
     assert "OLM keeps reinstalling `cache.v1.0.0`: calculated install is bad" in found.message
-    once = csvs.of_csv(SEEN, csv(phase, AGAIN))
+    once = csvs.explain_csv(SEEN, csv(phase, AGAIN))
     assert once is None or once.readiness is Readiness.WAITING
 
 
@@ -115,7 +115,7 @@ def test_a_service_of_webhooks_without_pods_is_waited_for_at_first(
     seen = ClusterState(namespace="apps", deployments=(available(),), slices=(empty,),
                         moment=moment)  # fmt: skip
 
-    found = csvs.of_succeeded(seen, csv("Succeeded", webhookdefinitions=hooks))
+    found = csvs.explain_succeeded_csv(seen, csv("Succeeded", webhookdefinitions=hooks))
 
     assert found is not None
     assert (found.cause, found.readiness) == ("webhook-away", readiness)
@@ -138,14 +138,14 @@ def test_objects_that_nothing_converts_are_a_cause_after_success(said: str, hint
                         moment="2026-01-01T10:01:00Z",
                         unconverted={"b.example.com": away})  # fmt: skip
 
-    found = csvs.of_succeeded(seen, csv("Succeeded", customresourcedefinitions=owned))
+    found = csvs.explain_succeeded_csv(seen, csv("Succeeded", customresourcedefinitions=owned))
 
     assert found is not None
     assert (found.cause, found.readiness) == ("conversion-webhook-away", "stuck")
     why = "the objects of `b.example.com` cannot be read, because nothing converts them"
     assert found.message == f"{why}: {said}"
     assert hint in found.hint
-    assert csvs.of_succeeded(replace(seen, unconverted={}), csv("Succeeded")) is None
+    assert csvs.explain_succeeded_csv(replace(seen, unconverted={}), csv("Succeeded")) is None
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_a_crd_of_the_bundle_itself_needs_no_other_operator(
             "message": "CRD is not present",
         }
     ]
-    found = csvs.of_csv(ClusterState(namespace="apps", plans=(plan,)), pending)
+    found = csvs.explain_csv(ClusterState(namespace="apps", plans=(plan,)), pending)
     assert found is not None
     assert (found.cause, found.readiness) == ("missing-api", readiness)
     assert message in found.message
@@ -214,7 +214,7 @@ def test_a_crd_of_the_version_before_is_there(phase: str, message: str) -> None:
     unmet = {"kind": "CustomResourceDefinition", "name": "a", "status": "PresentNotSatisfied"}
     said = "CRD installed alongside other CSV(s): cache.v0.9.0"
     pending["status"]["requirementStatus"] = [{**unmet, "message": said}]
-    found = csvs.of_csv(ClusterState(namespace="apps", plans=(plan,)), pending)
+    found = csvs.explain_csv(ClusterState(namespace="apps", plans=(plan,)), pending)
     assert found is not None
     assert found.message.startswith(message)
 

@@ -45,10 +45,12 @@ def test_nothing_of_it_ends_in_an_error(root: Path, seed: int) -> None:
     for name, objects in source.sample(cases_once(root), 25):
         package = objects[0]["spec"].get("name", name)
         odd = [broken(source, one, source.choice((0.005, 0.01, 0.05, 0.2))) for one in objects]
-        seen = cluster_state.of_objects([one for one in odd if isinstance(one, dict)], f"t-{name}")
+        seen = cluster_state.from_objects(
+            [one for one in odd if isinstance(one, dict)], f"t-{name}"
+        )
 
         assert explain(seen, package).message
-        assert list(pods.logs_wanted(seen)) is not None
+        assert list(pods.find_needed_logs(seen)) is not None
         assert list(cluster_state.objects_of(seen)) is not None
 
 

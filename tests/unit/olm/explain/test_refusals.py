@@ -59,7 +59,7 @@ HERE = Context(namespace="apps", template=TemplatePlace("the bundle's Deployment
     ],
 )  # fmt: skip
 def test_each_refusal_has_its_fix(words: str, said: str, hint: str) -> None:
-    found = refusals.explained(words, HERE)
+    found = refusals.explain_refusal(words, HERE)
     assert found.is_known
     assert said in found.message
     assert hint in found.hint
@@ -80,7 +80,7 @@ def test_each_refusal_has_its_fix(words: str, said: str, hint: str) -> None:
 def test_pod_security_lists_what_is_violated_and_the_level_that_fits(
     rules: str, lower: str
 ) -> None:
-    found = refusals.explained(
+    found = refusals.explain_refusal(
         f'{FORBIDDEN}violates PodSecurity "restricted:latest": {rules}', HERE
     )
     assert len(found.details) == 2
@@ -89,7 +89,7 @@ def test_pod_security_lists_what_is_violated_and_the_level_that_fits(
 
 
 def test_an_unknown_refusal_is_quoted_without_the_name_of_the_attempt() -> None:
-    found = refusals.explained(FORBIDDEN + "of the moon", HERE)
+    found = refusals.explain_refusal(FORBIDDEN + "of the moon", HERE)
     assert (found.message, found.is_known) == ("of the moon", False)
 
 
@@ -103,8 +103,8 @@ def test_an_unknown_refusal_is_quoted_without_the_name_of_the_attempt() -> None:
 )
 def test_a_hostile_message_does_not_take_long(words: str) -> None:
     begin = time.process_time()
-    refusals.explained(words, HERE)
-    bundle_objects.of_plan(words, "apps", Readiness.STUCK)
+    refusals.explain_refusal(words, HERE)
+    bundle_objects.explain_plan_message(words, "apps", Readiness.STUCK)
     assert time.process_time() - begin < 2
 
 

@@ -182,9 +182,9 @@ def test_whose_bundles_are_unpacked_is_kept_in_the_file() -> None:
         packages={GOOD: "good", BAD: "bad"},
     )
 
-    again = cluster_state.of_objects(cluster_state.objects_of(state), "apps")
+    again = cluster_state.from_objects(cluster_state.objects_of(state), "apps")
 
     assert again.packages == state.packages
     assert explain(again, "good") == explain(state, "good")
-    bare = cluster_state.of_objects(cluster_state.objects_of(replace(state, packages={})), "apps")
+    bare = cluster_state.from_objects(cluster_state.objects_of(replace(state, packages={})), "apps")
     assert unpacking.is_doubtful(bare)

@@ -42,7 +42,7 @@ def subscription(package: str, installed: str) -> Subscription:
 
 def test_properties_are_those_that_olm_noted() -> None:
     noted = json.dumps({"properties": [{"type": "olm.package", "value": {"packageName": "a"}}]})
-    properties, trouble = installed_entries.annotated(noted)
+    properties, trouble = installed_entries.parse_annotation(noted)
 
     assert (properties, trouble) == ((ResolverProperty("olm.package", {"packageName": "a"}),), "")
     (found,) = installed_entries.entries(inputs(Installed(name="a.v1", properties=properties)))
@@ -51,7 +51,7 @@ def test_properties_are_those_that_olm_noted() -> None:
 
 @pytest.mark.parametrize("text", ["{}", "null", '{"properties": null}'])
 def test_nothing_noted_is_not_a_problem(text: str) -> None:
-    assert installed_entries.annotated(text) == ((), "")
+    assert installed_entries.parse_annotation(text) == ((), "")
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_nothing_noted_is_not_a_problem(text: str) -> None:
     ["", "{nope", "[]", "[" * 100_000, '{"properties": {}}', '{"properties": [{"type": 1}]}'],
 )
 def test_what_cannot_be_read_prevents_the_resolution(text: str) -> None:
-    properties, trouble = installed_entries.annotated(text)
+    properties, trouble = installed_entries.parse_annotation(text)
     assert trouble.startswith("failed to unmarshal properties annotation")
 
     with pytest.raises(ResolutionError, match=r'of csv "a\.v1"') as raised:
@@ -137,4 +137,4 @@ def test_a_chain_that_cannot_fail_forward_is_an_error(
 
 def test_linked_is_what_a_subscription_has_installed() -> None:
     subscriptions: Any = (subscription("a", "a.v1"), subscription("b", ""))
-    assert installed_entries.linked(inputs(subscriptions=subscriptions)) == {"a.v1"}
+    assert installed_entries.subscribed_csvs(inputs(subscriptions=subscriptions)) == {"a.v1"}

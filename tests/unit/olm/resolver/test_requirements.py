@@ -31,7 +31,7 @@ def entry(*properties: tuple[str, Any], version: str = "1.2.0") -> ResolverEntry
 
 
 def requirement(type_: str, value: Any) -> requirements.EntryPredicate:
-    (found,) = requirements.of_entry(entry((type_, value)))
+    (found,) = requirements.entry_requirements(entry((type_, value)))
     return found
 
 
@@ -164,4 +164,4 @@ def test_keys_of_a_requirement_are_read_in_any_case_as_olm_does() -> None:
 
 
 def test_other_properties_require_nothing() -> None:
-    assert requirements.of_entry(entry(("olm.maxOpenShiftVersion", "4.12"))) == []
+    assert requirements.entry_requirements(entry(("olm.maxOpenShiftVersion", "4.12"))) == []

@@ -132,7 +132,7 @@ def test_what_is_needed_comes_along_with_a_subscription_of_its_own() -> None:
             starting_csv="b.v1",
         ),
     )
-    after = resolver.carried_out(found, result)
+    after = resolver.apply_result(found, result)
     assert [one.name for one in after.installed] == ["a.v1", "b.v1"]
     assert resolver.resolve(after) == (SolvedInstall(),)
 

@@ -358,7 +358,7 @@ def test_catalogs_that_may_not_be_listed_are_not_taken_for_absent() -> None:
         assert "you may not list ClusterCatalogs" in found.message
         assert "`list` of `clustercatalogs.olm.operatorframework.io`" in found.hint
         # A file of the objects holds that, too.
-        assert explain(state.of_objects(state.objects_of(hidden), "cache")) == found
+        assert explain(state.from_objects(state.objects_of(hidden), "cache")) == found
 
 
 def test_catalogs_that_are_switched_off_are_named() -> None:
@@ -379,7 +379,9 @@ def test_catalogs_that_are_switched_off_are_named() -> None:
 
 def test_a_catalog_that_was_switched_on_again_has_its_own_reason() -> None:
     """`Serving` keeps its old reason when the image cannot be read then."""
-    found = catalogs.of_catalog(catalog("False", "UserSpecifiedUnavailable", "manifest unknown"))
+    found = catalogs.explain_catalog(
+        catalog("False", "UserSpecifiedUnavailable", "manifest unknown")
+    )
     assert found is not None
     assert found.cause == "catalog-not-ready"
     assert "manifest unknown" in found.message
@@ -387,14 +389,14 @@ def test_a_catalog_that_was_switched_on_again_has_its_own_reason() -> None:
 
 def test_a_catalog_that_is_blocked_is_not_tried_again() -> None:
     ailing = catalog("False", "Unavailable", "no such ref")
-    tried = catalogs.of_catalog(ailing)
+    tried = catalogs.explain_catalog(ailing)
     ailing["status"]["conditions"][1]["reason"] = "Blocked"
-    blocked = catalogs.of_catalog(ailing)
+    blocked = catalogs.explain_catalog(ailing)
 
     assert tried is not None
     assert blocked is not None
     assert (tried.readiness, blocked.readiness) == (Readiness.STUCK, Readiness.BLOCKED)
-    assert catalogs.of_catalog(catalog("True", "Available")) is None
+    assert catalogs.explain_catalog(catalog("True", "Available")) is None
 
 
 @pytest.mark.parametrize(
@@ -415,7 +417,7 @@ def test_a_selector_selects_by_label(selector: Manifest, names: str) -> None:
         shelf["metadata"]["labels"] = {"tier": tier}
     shelves[2]["spec"]["availabilityMode"] = "Unavailable"
 
-    found = catalogs.read_by(shelves, {"selector": selector})
+    found = catalogs.selected_catalogs(shelves, {"selector": selector})
 
     assert "".join(one["metadata"]["name"] for one in found) == names
 
@@ -476,11 +478,11 @@ def test_deprecated_content_is_reported() -> None:
 def test_an_extension_is_found_by_its_name_and_by_its_package() -> None:
     one, two = extension("Succeeded", name="one"), extension("Succeeded", name="two")
 
-    assert state.chosen([one, two], "two") is two
-    assert state.chosen([one], "cache") is one
-    assert state.chosen([one], "other") is None
+    assert state.choose_extension([one, two], "two") is two
+    assert state.choose_extension([one], "cache") is one
+    assert state.choose_extension([one], "other") is None
     with pytest.raises(InputError, match="`one`, `two`"):
-        state.chosen([one, two], "cache")
+        state.choose_extension([one, two], "cache")
 
 
 def test_a_state_survives_a_file() -> None:
@@ -496,7 +498,7 @@ def test_a_state_survives_a_file() -> None:
         system=ClusterState(namespace="olmv1-system", deployments=(controller,)),
         around=(namespace,),
     )
-    after = state.of_objects(list(state.objects_of(before)), "cache")
+    after = state.from_objects(list(state.objects_of(before)), "cache")
 
     assert explain(after) == explain(before)
     assert (after.here.pods, after.system.deployments) == (before.here.pods, (controller,))

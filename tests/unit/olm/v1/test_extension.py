@@ -50,4 +50,4 @@ def test_the_crd_says_whether_a_service_account_is_wanted(required: bool) -> Non
     spec = {"required": ["namespace", *(["serviceAccount"] if required else [])]}
     schema = {"openAPIV3Schema": {"properties": {"spec": spec}}}
 
-    assert v1.wants_service_account({"spec": {"versions": [{"schema": schema}]}}) is required
+    assert v1.requires_service_account({"spec": {"versions": [{"schema": schema}]}}) is required

@@ -36,11 +36,11 @@ SERVICE = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "metrics"
 
 
 def lines(rules: tuple[Manifest, ...]) -> set[str]:
-    return {permissions.described(rule) for rule in rules}
+    return {permissions.describe_rule(rule) for rule in rules}
 
 
 def test_an_installer_creates_changes_and_watches_each_object_of_the_bundle() -> None:
-    needs = permissions.needed([csv(), CRD, SERVICE], extension="toy", release=FIRST)
+    needs = permissions.required_permissions([csv(), CRD, SERVICE], extension="toy", release=FIRST)
     api = "rbac.authorization.k8s.io"
 
     assert lines(needs.cluster) == {
@@ -71,7 +71,9 @@ def test_an_installer_has_what_the_bundle_grants() -> None:
     role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
             "metadata": {"name": "viewer"}, "rules": [OWN | {"verbs": ["list"]}]}  # fmt: skip
     near = role | {"kind": "Role", "rules": [OWN | {"verbs": ["watch"]}]}
-    needs = permissions.needed([csv(permissions=own), role, near], extension="toy", release=FIRST)
+    needs = permissions.required_permissions(
+        [csv(permissions=own), role, near], extension="toy", release=FIRST
+    )
 
     assert lines(needs.granted) == {
         "get, list, watch: toys.example.com", "get: configmaps", "list: configmaps",
@@ -83,13 +85,15 @@ def test_an_installer_has_what_the_bundle_grants() -> None:
 def test_later_releases_may_name_the_roles_otherwise_and_add_a_rule() -> None:
     own = [{"serviceAccountName": "toy", "rules": [OWN]}]
     for release in (LATER, None):
-        needs = permissions.needed([csv(permissions=own)], extension="toy", release=release)
+        needs = permissions.required_permissions(
+            [csv(permissions=own)], extension="toy", release=release
+        )
         assert "get, patch, delete: clusterroles.rbac.authorization.k8s.io" in lines(needs.cluster)
         assert "get, list, watch: namespaces" in lines(needs.granted)
 
 
 def test_an_account_comes_with_its_roles_and_bindings() -> None:
-    needs = permissions.needed([csv(), CRD], extension="toy", release=FIRST)
+    needs = permissions.required_permissions([csv(), CRD], extension="toy", release=FIRST)
     found = permissions.account_objects(needs, account="installer", namespace="n", package="toy")
 
     assert [(one["kind"], one["metadata"]["name"]) for one in found] == [
@@ -105,6 +109,6 @@ def test_an_account_comes_with_its_roles_and_bindings() -> None:
 def test_fields_that_a_rule_does_not_have_are_not_granted() -> None:
     rule = {"apigroups": ["example.com"], "resources": ["toys"], "verbs": ["get"], "replaces": "x"}
     found = csv(clusterPermissions=[{"serviceAccountName": "toy", "rules": [rule]}])
-    needs = permissions.needed([found], extension="toy", release=FIRST)
+    needs = permissions.required_permissions([found], extension="toy", release=FIRST)
     expected = {"apiGroups": ["example.com"], "resources": ["toys"], "verbs": ["get"]}
     assert needs.granted == (expected,)

@@ -67,7 +67,7 @@ def test_there_and_back_is_the_same(templates: Tree) -> None:
 
 @pytest.mark.parametrize("image", ["quay.io/me/toy:latest", f"quay.io/me/toy@{DIGEST}"])
 def test_an_image_without_a_version_leaves_the_version(image: str) -> None:
-    text = operator_image.in_makefile(MAKEFILE, "x.org/toy", image)
+    text = operator_image.update_makefile(MAKEFILE, "x.org/toy", image)
     assert text.startswith(
         f"VERSION ?= 0.0.1\nIMG ?= {image}\nBUNDLE_IMG ?= quay.io/me/toy-bundle:v$"
     )
@@ -84,7 +84,7 @@ def test_an_image_without_a_version_leaves_the_version(image: str) -> None:
     ],
 )
 def test_what_the_author_wrote_otherwise_stays(text: str) -> None:
-    assert operator_image.in_makefile(text, "x.org/toy", "x.org/toy:v2.0.0") == text
+    assert operator_image.update_makefile(text, "x.org/toy", "x.org/toy:v2.0.0") == text
 
 
 def test_another_image_of_the_base_csv_stays(templates: Tree) -> None:

@@ -137,7 +137,7 @@ class Double:
             return
         image = cluster_catalogs.image(catalog)
         progress = {"type": "Progressing", "status": "True", "observedGeneration": seen}
-        is_on = not cluster_catalogs.is_switched_off(catalog)
+        is_on = not cluster_catalogs.is_disabled(catalog)
         self.served.pop(name, None)
         try:
             read = (await cluster_bundle.read_catalog(image, ACCESS)) if is_on else None
@@ -164,7 +164,7 @@ class Double:
         self.server.handlers[f"{path}/catalogs/{name}/api/v1/all"] = answer
 
     async def _reconcile(self, one: Manifest) -> None:
-        before = v1.installed(one)
+        before = v1.installed_bundle(one)
         message, bundle = "desired state reached", before
         reason = "Succeeded"
         try:
@@ -215,7 +215,7 @@ class Double:
     def _resolved(self, one: Manifest, before: tuple[str, str]) -> Any:
         request = v1.request_of(one)
         version, package = str(request.get("version") or ""), str(request["packageName"])
-        read = cluster_catalogs.read_by(self.server.all("clustercatalogs"), request)
+        read = cluster_catalogs.selected_catalogs(self.server.all("clustercatalogs"), request)
         shelves = []
         for shelf in read:
             name = objects.name(shelf)
@@ -452,7 +452,9 @@ class Stage:
         name = name or self.name
         await self.reader.delete(await self.reader.find(kind, name))
         gone = [{"apiVersion": kind[0], "kind": kind[1], "metadata": {"name": name}}]
-        left = await wait.until_gone(self.reader, gone, report=wait.silent, timeouts=self.timeouts)
+        left = await wait.wait_until_deleted(
+            self.reader, gone, report=wait.silent, timeouts=self.timeouts
+        )
         assert not left
 
     async def until(self, holds: Callable[[Manifest], Any], *which: Any) -> Manifest:

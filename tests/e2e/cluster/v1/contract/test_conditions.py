@@ -80,7 +80,7 @@ def test_catalogs(on_stage: OnStage, toy: Any) -> None:
         await stage.apply(selector=both, version="1.x")
         await stage.reports(*DONE)
         there = await reader.find(v1.CLUSTER_EXTENSION, name)
-        assert v1.installed(there) == (f"{name}.v1.0.0", "1.0.0")
+        assert v1.installed_bundle(there) == (f"{name}.v1.0.0", "1.0.0")
 
         # No catalog can be read: the range of the user is not written.
         await _switch_off(stage, shelf)

@@ -234,7 +234,7 @@ def test_an_upgrade_is_judged_by_what_the_catalog_offers(on_stage: OnStage, toy:
         await stage.apply(version=">=1.0.0 <1.3.0")
         await stage.reports("Succeeded", "desired state reached")
         there = await stage.reader.find(v1.CLUSTER_EXTENSION, name)
-        assert v1.installed(there) == (f"{name}.v1.1.0", "1.1.0")
+        assert v1.installed_bundle(there) == (f"{name}.v1.1.0", "1.1.0")
         assert (await stage.upgrade("1.2.0")).is_ready
 
     on_stage(story)

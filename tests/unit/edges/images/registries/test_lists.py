@@ -114,7 +114,7 @@ def test_all_pages_together_have_a_limit_of_time() -> None:
         return [url], f"{url}x"
 
     with pytest.raises(RegistryError, match=r"more than 1 seconds for its list of tags"):
-        run(registry_lists.whole("/", page, host="h", what="tags", most=10_000, seconds=1))
+        run(registry_lists.read_all("/", page, host="h", what="tags", most=10_000, seconds=1))
 
 
 def test_pages_without_anything_new_are_read_as_far_as_registries_have_them() -> None:
@@ -122,9 +122,9 @@ def test_pages_without_anything_new_are_read_as_far_as_registries_have_them() ->
         number = int(url)
         return ([f"v{number}"] if number in (0, 12) else []), str(number + 1) if number < 20 else ""
 
-    found = run(registry_lists.whole("0", page, host="h", what="tags", most=10))
+    found = run(registry_lists.read_all("0", page, host="h", what="tags", most=10))
     assert found == ["v0", "v12"]
-    assert run(registry_lists.whole("", page, host="h", what="tags", most=10)) == []
+    assert run(registry_lists.read_all("", page, host="h", what="tags", most=10)) == []
 
 
 @pytest.mark.parametrize("drop", [b"", b" ", b"x"], ids=["silent", "spaces", "letters"])

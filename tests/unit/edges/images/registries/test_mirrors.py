@@ -15,7 +15,7 @@ from olmkit.edges.images import transfer
 from olmkit.edges.images.access_settings import Access
 from olmkit.edges.images.layout import Layout
 from olmkit.edges.images.registries import mirrors
-from olmkit.edges.images.registries.mirrors import Mirrored
+from olmkit.edges.images.registries.mirrors import MirroredStore
 from olmkit.jobs.image import copy as job
 from olmkit.oci import image, layer
 from olmkit.oci import store as stores
@@ -71,7 +71,7 @@ def test_content_continues_from_the_next_place_where_the_first_one_stopped() -> 
     failing, whole = Failing(), MemoryStore.of(IMAGE)
     failing.blobs = dict(whole.blobs)
     for descriptor in run(levels(whole)):
-        data = run(stores.read(Mirrored([failing, whole], "x"), descriptor))
+        data = run(stores.read(MirroredStore([failing, whole], "x"), descriptor))
         assert descriptor.digest.matches(data)
 
 
@@ -81,7 +81,7 @@ async def levels(store: MemoryStore) -> list[Descriptor]:
 
 def test_the_error_of_the_last_place_is_reported() -> None:
     empty = Failing()
-    store = Mirrored([empty, empty], "far/op")
+    store = MirroredStore([empty, empty], "far/op")
     with pytest.raises(ConfigurationError, match="there is no image `v1`"):
         run(store.resolve("v1"))
     with pytest.raises(ConfigurationError, match="is read from mirrors"):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from olmkit.base.diagnostics import RemoteError
-from olmkit.catalog.changes.filtering import Wanted
+from olmkit.catalog.changes.filtering import PackageSelection
 from olmkit.catalog.images import Role
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.bundle import build
@@ -39,7 +39,7 @@ def catalog_of(folder: Path, **bundles: str) -> str:
 def test_a_selection_lists_fewer_images() -> None:
     catalog = str(BASES / "filter-by-image-set" / "catalog")
 
-    wanted = Wanted(package="pot", channels={"stable": None})
+    wanted = PackageSelection(package="pot", channels={"stable": None})
     whole = asyncio.run(job.list_images(catalog, ACCESS))
     part = asyncio.run(job.list_images(catalog, ACCESS, wanted=[wanted]))
 

@@ -10,7 +10,7 @@ import pytest
 
 from olmkit.base.diagnostics import ConfigurationError, RemoteError
 from olmkit.base.tree import Tree
-from olmkit.catalog.changes.filtering import Wanted
+from olmkit.catalog.changes.filtering import PackageSelection
 from olmkit.edges.images import targets
 from olmkit.edges.images.access_settings import Access
 from olmkit.edges.images.layout import Layout
@@ -159,7 +159,7 @@ def test_a_part_of_a_catalog_is_a_catalog_of_its_own(
 ) -> None:
     catalog = furnish(origin, tmp_path)
 
-    part = run(catalog, f"{registry.host}/part", wanted=(Wanted(package="cog"),))
+    part = run(catalog, f"{registry.host}/part", wanted=(PackageSelection(package="cog"),))
 
     assert sorted(_rest(one.source).partition("@")[0] for one in part.images) == [
         "x/catalog:v1",
@@ -197,7 +197,7 @@ def test_a_folder_is_mirrored_as_a_whole_and_has_no_manifests(
         run(furnish(origin, tmp_path), usb, manifests=tmp_path / "cluster")
     run(f"{origin.host}/x/catalog:v1", usb, copying=MirrorOptions(with_referrers=False))
     with pytest.raises(ConfigurationError, match="copied as a whole"):
-        run(usb, "m.example", wanted=(Wanted(package="cog"),))
+        run(usb, "m.example", wanted=(PackageSelection(package="cog"),))
     names = asyncio.run(Layout(tmp_path / "usb").tags())
     assert f"{origin.host}/x/cog:v1" in names
     assert len(names) == 5

@@ -48,7 +48,7 @@ def again(text: bytes, *references: str) -> Rendered:
     bundles = (RenderedBundle.of(blob) for blob in read if blob.schema == wire.BUNDLE)
     made = source.read(text, "template.json")
     known = {bundle.image: bundle for bundle in bundles}
-    return asyncio.run(template.rendered_with(made, known, Level.NONE, Access()))
+    return asyncio.run(template.render_with_known(made, known, Level.NONE, Access()))
 
 
 def test_bundles_that_replace_each_other_become_every_kind_of_template(tmp_path: Path) -> None:

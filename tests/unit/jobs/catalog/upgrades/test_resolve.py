@@ -42,7 +42,7 @@ def catalog(**packages: list[tuple[str, dict[str, Any], list[tuple[str, Any]]]])
                 "image": "a/b:1",
                 "properties": [{"type": type_, "value": value} for type_, value in properties],
             }))  # fmt: skip
-    return model.of_blobs(blobs)
+    return model.from_blobs(blobs)
 
 
 def needs(package: str, versions: str = ">=1.0.0") -> tuple[str, Any]:

@@ -48,11 +48,11 @@ def only(found: tuple[CrdChange, ...]) -> CrdChange:
 
 
 def test_equal_crds_have_no_differences() -> None:
-    assert definitions.of_crds(crd(), crd()) == ()
+    assert definitions.compare_crds(crd(), crd()) == ()
 
 
 def test_another_scope_is_refused_by_the_api_server() -> None:
-    found = only(definitions.of_crds(crd(), crd(scope="Cluster")))
+    found = only(definitions.compare_crds(crd(), crd(scope="Cluster")))
 
     assert found.rule == "scope-changed"
     assert found.message == "the scope changes from `Namespaced` to `Cluster`"
@@ -61,7 +61,7 @@ def test_another_scope_is_refused_by_the_api_server() -> None:
 
 
 def test_another_kind_is_refused_by_the_api_server_and_crdify_does_not_look_at_it() -> None:
-    found = only(definitions.of_crds(crd(), crd(names={"kind": "Other", "plural": "things"})))
+    found = only(definitions.compare_crds(crd(), crd(names={"kind": "Other", "plural": "things"})))
 
     assert found.rule == "name-changed"
     assert found.keys == ("spec", "names", "kind")
@@ -72,7 +72,7 @@ def test_a_version_in_which_objects_are_stored_must_stay() -> None:
     old = crd(version("v1alpha1", served=False), version("v1"))
     old["status"] = {"storedVersions": ["v1alpha1", "v1"]}
 
-    found = only(definitions.of_crds(old, crd()))
+    found = only(definitions.compare_crds(old, crd()))
 
     assert found.rule == "stored-version-removed"
     assert found.loses_stored
@@ -84,13 +84,13 @@ def test_a_stored_version_that_the_old_crd_does_not_list_is_missed_too() -> None
     old = crd()
     old["status"] = {"storedVersions": ["v1alpha1", "v1"]}
 
-    assert definitions.lost_stored_versions(old, crd()) == ("v1alpha1",)
-    assert only(definitions.of_crds(old, crd())).rule == "stored-version-removed"
+    assert definitions.removed_stored_versions(old, crd()) == ("v1alpha1",)
+    assert only(definitions.compare_crds(old, crd())).rule == "stored-version-removed"
 
 
 def test_without_a_status_the_storage_version_counts_as_stored() -> None:
     assert definitions.stored_versions(crd()) == ("v1",)
-    assert definitions.lost_stored_versions(crd(), crd(version("v2", storage=True))) == ("v1",)
+    assert definitions.removed_stored_versions(crd(), crd(version("v2", storage=True))) == ("v1",)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_what_a_version_has_is_compared(before: Any, after: Any, rules: list[str
     old = crd(version("v1"), version("v1beta1", **before))
     new = crd(version("v1"), version("v1beta1", **after))
 
-    found = definitions.of_crds(old, new)
+    found = definitions.compare_crds(old, new)
 
     assert [one.rule for one in found] == rules
     assert all(one.is_safe for one in found)
@@ -122,7 +122,7 @@ def test_what_a_version_has_is_compared(before: Any, after: Any, rules: list[str
 def test_objects_are_stored_in_a_new_version() -> None:
     new = crd(version("v1", storage=False), version("v2", storage=True))
 
-    found = definitions.of_crds(crd(), new)
+    found = definitions.compare_crds(crd(), new)
 
     assert [one.rule for one in found] == ["version-added", "storage-changed"]
     assert "keep `v1` in the CRD" in found[1].hint
@@ -132,7 +132,7 @@ def test_a_change_of_a_schema_has_its_place_and_an_object_that_shows_it() -> Non
     old = crd(with_spec(version("v1"), properties={"size": {"type": "integer"}}))
     new = crd(with_spec(version("v1"), properties={"size": {"type": "integer", "minimum": 3}}))
 
-    found = only(definitions.of_crds(old, new))
+    found = only(definitions.compare_crds(old, new))
 
     assert found.message == "`spec.size` must now be at least `3`"
     assert found.keys == (
@@ -156,7 +156,7 @@ def test_the_schema_of_v1beta1_is_that_of_all_versions() -> None:
         found["spec"]["validation"] = {"openAPIV3Schema": inner}
         return found
 
-    found = only(definitions.of_crds(beta(), beta(required=["a"])))
+    found = only(definitions.compare_crds(beta(), beta(required=["a"])))
 
     assert found.rule == "required-added"
     assert found.keys[:3] == ("spec", "validation", "openAPIV3Schema")
@@ -167,13 +167,13 @@ def test_versions_that_are_served_together_must_not_differ_more_than_before() ->
     wide = with_spec(version("v1"), properties={"a": {"type": "string"}})
     tight = with_spec(version("v1"), properties={"a": {"type": "string", "maxLength": 3}})
 
-    fresh = definitions.of_crds(crd(narrow), crd(narrow, tight))
-    known = definitions.of_crds(crd(narrow, tight), crd(narrow, tight))
-    converted = definitions.of_crds(
+    fresh = definitions.compare_crds(crd(narrow), crd(narrow, tight))
+    known = definitions.compare_crds(crd(narrow, tight), crd(narrow, tight))
+    converted = definitions.compare_crds(
         crd(narrow, conversion={"strategy": "Webhook"}),
         crd(narrow, tight, conversion={"strategy": "Webhook"}),
     )
-    looser = definitions.of_crds(crd(narrow), crd(narrow, wide))
+    looser = definitions.compare_crds(crd(narrow), crd(narrow, wide))
 
     assert "served-versions-differ" in [one.rule for one in fresh]
     assert known == ()
@@ -190,7 +190,7 @@ def test_versions_are_compared_in_the_order_of_kubernetes(one: str, other: str) 
     higher = with_spec(version(other), properties={"a": {"type": "integer"}})
 
     for listed in ((lower, higher), (higher, lower)):
-        found = definitions.of_crds(crd(), crd(*listed))
+        found = definitions.compare_crds(crd(), crd(*listed))
         assert f"{one} -> {other}" in [change.version for change in found]
 
 
@@ -199,10 +199,10 @@ def test_a_conversion_that_goes_or_comes_is_named() -> None:
     fewer = {"strategy": "Webhook", "webhook": {"conversionReviewVersions": ["v1"]}}
     pair = (version("v1"), version("v2"))
 
-    came = only(definitions.of_crds(crd(*pair), crd(*pair, conversion=webhook)))
-    gone = only(definitions.of_crds(crd(*pair, conversion=webhook), crd(*pair)))
+    came = only(definitions.compare_crds(crd(*pair), crd(*pair, conversion=webhook)))
+    gone = only(definitions.compare_crds(crd(*pair, conversion=webhook), crd(*pair)))
     reviews = only(
-        definitions.of_crds(crd(*pair, conversion=webhook), crd(*pair, conversion=fewer))
+        definitions.compare_crds(crd(*pair, conversion=webhook), crd(*pair, conversion=fewer))
     )
 
     assert came.rule == gone.rule == reviews.rule == "conversion-changed"
@@ -214,7 +214,7 @@ def test_names_that_come_and_go_are_listed() -> None:
     old = crd(names={"kind": "Thing", "plural": "things", "shortNames": ["th"]})
     new = crd(names={"kind": "Thing", "plural": "things", "categories": ["all"]})
 
-    messages = [one.message for one in definitions.of_crds(old, new)]
+    messages = [one.message for one in definitions.compare_crds(old, new)]
 
     assert messages == ["the short name `th` is gone", "the category `all` is new"]
 
@@ -223,5 +223,5 @@ def test_names_that_come_and_go_are_listed() -> None:
 def test_broken_crds_are_compared_without_a_fault(value: Any) -> None:
     broken = value if isinstance(value, dict) else {"spec": value}
 
-    definitions.of_crds(broken, crd())
-    definitions.of_crds(crd(), broken)
+    definitions.compare_crds(broken, crd())
+    definitions.compare_crds(crd(), broken)

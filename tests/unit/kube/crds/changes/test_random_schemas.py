@@ -209,7 +209,7 @@ def without_nulls(value: Any, schema: dict[str, Any]) -> Any:
 
 
 def values_of(draw: st.DrawFn, old: dict[str, Any], new: dict[str, Any]) -> list[Any]:
-    found = list(itertools.islice(samples.several(old, new), 40))
+    found = list(itertools.islice(samples.candidate_values(old, new), 40))
     found += [draw(_value(schema, 0)) for schema in (old, new) for _ in range(4)]
     return found
 
@@ -256,7 +256,7 @@ def test_valid_objects_stay_valid_unless_the_comparison_says_otherwise(
 ) -> None:
     old, new = pair
     assume(is_structural(old) and is_structural(new))
-    changes = schemas.of_schemas(old, new)
+    changes = schemas.compare_schemas(old, new)
     if any(one.refuses for one in changes):
         return
 
@@ -273,7 +273,7 @@ def test_stored_objects_fit_unless_the_comparison_says_otherwise(
 ) -> None:
     old, new = pair
     assume(is_structural(old) and is_structural(new))
-    changes = schemas.of_schemas(old, new)
+    changes = schemas.compare_schemas(old, new)
     if any(one.refuses_stored for one in changes):
         return
 
@@ -291,7 +291,7 @@ def test_examples_are_valid_before_and_refused_now(
 ) -> None:
     old, new = pair
     assume(is_structural(old) and is_structural(new))
-    for one in schemas.of_schemas(old, new):
+    for one in schemas.compare_schemas(old, new):
         if not one.refuses:
             continue
         found = samples.witness(old, new, one)

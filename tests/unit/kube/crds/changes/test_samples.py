@@ -27,7 +27,7 @@ def whole(spec: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("name", CASES)
 def test_each_change_that_refuses_has_an_example(name: str) -> None:
     old, new = whole(CASES[name]["old"]), whole(CASES[name]["new"])
-    for change in schemas.of_schemas(old, new):
+    for change in schemas.compare_schemas(old, new):
         if not change.refuses and not change.refuses_stored:
             continue
 
@@ -76,7 +76,7 @@ def test_an_example_shows_its_change_and_not_another_one() -> None:
     new = whole({"properties": {"a": {"type": "string", "enum": ["x"]}, "b": {"type": "integer"}},
                  "required": ["b"]})  # fmt: skip
 
-    found = {one.rule: samples.witness(old, new, one) for one in schemas.of_schemas(old, new)}
+    found = {one.rule: samples.witness(old, new, one) for one in schemas.compare_schemas(old, new)}
 
     assert found["enum-value-removed"] == {"spec": {"a": "z"}}
     assert found["required-added"] == {"spec": {}}

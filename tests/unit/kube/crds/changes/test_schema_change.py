@@ -16,7 +16,7 @@ from olmkit.kube.crds.changes.schema_change import SchemaChange
     ],
 )
 def test_a_field_is_shown_as_people_write_it(field: tuple[str, ...], words: str) -> None:
-    assert schema_change.shown(field) == words
+    assert schema_change.format_field(field) == words
 
 
 def test_what_refuses_or_drops_is_breaking() -> None:

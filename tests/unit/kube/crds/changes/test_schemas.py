@@ -20,7 +20,7 @@ def whole(spec: Any) -> dict[str, Any]:
 def test_each_change_is_reported_with_what_it_means(name: str) -> None:
     case = CASES[name]
 
-    found = schemas.of_schemas(whole(case["old"]), whole(case["new"]))
+    found = schemas.compare_schemas(whole(case["old"]), whole(case["new"]))
 
     assert [one.rule for one in found] == case["rules"]
     assert any(one.refuses for one in found) is case.get("refuses", False)
@@ -31,7 +31,7 @@ def test_each_change_is_reported_with_what_it_means(name: str) -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_equal_schemas_have_no_changes(name: str) -> None:
-    assert schemas.of_schemas(whole(CASES[name]["new"]), whole(CASES[name]["new"])) == ()
+    assert schemas.compare_schemas(whole(CASES[name]["new"]), whole(CASES[name]["new"])) == ()
 
 
 def test_a_required_field_without_a_schema_is_lost_with_the_unknown_fields() -> None:
@@ -41,7 +41,7 @@ def test_a_required_field_without_a_schema_is_lost_with_the_unknown_fields() -> 
     def refuses(new: dict[str, Any]) -> bool:
         spec = {"type": "object", "properties": {"spec": new}}
         before = {"type": "object", "properties": {"spec": old}}
-        return any(one.refuses for one in schemas.of_schemas(before, spec))
+        return any(one.refuses for one in schemas.compare_schemas(before, spec))
 
     assert refuses(new)
     assert not refuses({**new, "properties": {"a": {}}})

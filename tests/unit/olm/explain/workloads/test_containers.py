@@ -43,7 +43,7 @@ def event(reason: str, message: str, time: str = "2026-01-01T10:00:04Z") -> Mani
 
 def told(state: Manifest, of: Manifest | None = None, **fields: Any) -> Diagnosis | None:
     seen = ClusterState(namespace="apps", **fields)
-    return containers.of_container(
+    return containers.explain_container(
         seen, of or pod(), state, TemplatePlace("the bundle's Deployment")
     )
 
@@ -80,10 +80,13 @@ def test_a_run_that_lasts_long_enough_ends_the_verdict(moment: str, *, is_crashi
 def test_a_container_that_is_ready_now_can_still_be_crashing() -> None:
     seen = ClusterState(namespace="apps", moment="2026-01-01T10:01:10Z")
     ready = status(RUNS, ENDED) | {"ready": True}
-    assert containers.flapping(seen, pod(), ready, TemplatePlace()) is not None
-    assert containers.flapping(seen, pod(), ready | {"restartCount": 1}, TemplatePlace()) is None
+    assert containers.explain_restarts(seen, pod(), ready, TemplatePlace()) is not None
+    assert (
+        containers.explain_restarts(seen, pod(), ready | {"restartCount": 1}, TemplatePlace())
+        is None
+    )
     unknown = ClusterState(namespace="apps")
-    assert containers.flapping(unknown, pod(), ready, TemplatePlace()) is None
+    assert containers.explain_restarts(unknown, pod(), ready, TemplatePlace()) is None
 
 
 @pytest.mark.parametrize(
@@ -165,7 +168,7 @@ def test_a_start_error_is_the_same_before_and_in_the_back_off(message: str, said
 def test_the_memory_limit_is_named_and_where_it_is_raised() -> None:
     of = pod(resources={"limits": {"memory": "64Mi"}})
     killed = status(WAITS, ENDED | {"exitCode": 137, "reason": "OOMKilled"})
-    found = containers.of_container(
+    found = containers.explain_container(
         ClusterState(namespace="apps"),
         of,
         killed,
@@ -229,7 +232,7 @@ def recorded(root: Path, case: str) -> Explanation:
     _, package, _, namespace, *_ = (folder / "command").read_text().split()
     file = folder / "input/objects.yaml"
     found = [part.value for part in documents.load_all(file.read_bytes(), str(file))]
-    return explain(cluster_state.of_objects(copy.deepcopy(found), namespace), package)
+    return explain(cluster_state.from_objects(copy.deepcopy(found), namespace), package)
 
 
 @pytest.mark.parametrize(("one", "other"), PHASES)

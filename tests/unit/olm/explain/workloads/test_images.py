@@ -48,7 +48,7 @@ def container(reason: str, message: str, *events: str, **spec: Any) -> Any:
     about = {"kind": "Pod", "name": "p", "namespace": "apps"}
     made = tuple({"involvedObject": about, "message": one} for one in events)
     seen = ClusterState(namespace="apps", events=made)
-    return images.of_container(seen, pod, status, TemplatePlace("the bundle's Deployment"))
+    return images.explain_image(seen, pod, status, TemplatePlace("the bundle's Deployment"))
 
 
 def test_a_pull_secret_that_is_missing_is_named() -> None:

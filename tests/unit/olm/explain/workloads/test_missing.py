@@ -39,7 +39,7 @@ ALL = {"envFrom": [{"configMapRef": {"name": "settings"}}]}
 )  # fmt: skip
 def test_what_the_environment_lacks(words: str, container: Any, said: str, hint: str) -> None:
     of = pod(**container)
-    found = missing.in_environment(words, of, "manager")
+    found = missing.find_in_environment(words, of, "manager")
     assert found is not None
     assert said in found.message("apps")
     assert hint in found.hint("apps", HERE, missing.expected_key(of, found))
@@ -48,18 +48,18 @@ def test_what_the_environment_lacks(words: str, container: Any, said: str, hint:
 def test_what_a_volume_lacks() -> None:
     volume = {"name": "cfg", "secret": {"secretName": "login", "items": [{"key": "k"}]}}
     words = 'MountVolume.SetUp failed for volume "cfg" : '
-    found = missing.in_volume(words + 'secret "login" not found', pod(volume))
+    found = missing.find_in_volume(words + 'secret "login" not found', pod(volume))
     assert found is not None
     assert "volume `cfg` uses it" in found.message("apps")
     assert missing.expected_key(pod(volume), found) == "k"
-    found = missing.in_volume(words + "references non-existent secret key: k", pod(volume))
+    found = missing.find_in_volume(words + "references non-existent secret key: k", pod(volume))
     assert found is not None
     assert (found.name, found.key) == ("login", "k")
-    assert missing.in_volume(words + "no such device", pod(volume)) is None
+    assert missing.find_in_volume(words + "no such device", pod(volume)) is None
 
 
 def test_the_clusters_own_config_map_is_not_to_be_created_by_hand() -> None:
     words = 'MountVolume.SetUp failed for volume "kube" : configmap "kube-root-ca.crt" not found'
-    found = missing.in_volume(words, pod())
+    found = missing.find_in_volume(words, pod())
     assert found is not None
     assert "kubectl create" not in found.hint("apps", HERE, "")

@@ -33,8 +33,8 @@ def event(reason: str, message: str) -> Manifest:
 
 
 def test_a_ready_pod_and_one_that_is_done_are_well() -> None:
-    assert pods.of_pod(seen(), pod(ready=True)) is None
-    assert pods.of_pod(seen(), pod(phase="Succeeded")) is None
+    assert pods.explain_pod(seen(), pod(ready=True)) is None
+    assert pods.explain_pod(seen(), pod(phase="Succeeded")) is None
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_an_image_that_cannot_be_pulled_is_reported_with_what_the_registry_said(
 ) -> None:
     waiting = {"waiting": {"reason": "ImagePullBackOff", "message": "Back-off pulling"}}
 
-    found = pods.of_pod(seen(events=(event("Failed", words),)), pod(waiting))
+    found = pods.explain_pod(seen(events=(event("Failed", words),)), pod(waiting))
 
     assert found is not None
     assert found.cause == "image-cannot-be-pulled"
@@ -63,17 +63,17 @@ def test_a_crash_comes_with_its_last_words() -> None:
     crashed = pod(state)
     crashed["status"]["containerStatuses"][0]["lastState"] = {"terminated": {"exitCode": 3}}
 
-    found = pods.of_pod(seen(logs={"apps/p/manager": "one\ntwo\n\n"}), crashed)
+    found = pods.explain_pod(seen(logs={"apps/p/manager": "one\ntwo\n\n"}), crashed)
 
     assert found is not None
     assert found.message == "container `manager` of pod `p` ends with exit code 3: two"
-    assert list(pods.logs_wanted(seen(crashed))) == [("apps", "p", "manager", True)]
+    assert list(pods.find_needed_logs(seen(crashed))) == [("apps", "p", "manager", True)]
 
 
 def test_too_little_memory_is_reported() -> None:
     ended = {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}
 
-    found = pods.of_pod(seen(), pod(ended))
+    found = pods.explain_pod(seen(), pod(ended))
 
     assert found is not None
     assert "uses more memory than it may" in found.message
@@ -90,7 +90,7 @@ def test_too_little_memory_is_reported() -> None:
     ],
 )  # fmt: skip
 def test_other_states_have_their_causes(changed: Manifest, cause: str) -> None:
-    found = pods.of_pod(seen(), changed)
+    found = pods.explain_pod(seen(), changed)
 
     assert found is not None
     assert found.cause == cause
@@ -100,7 +100,7 @@ def test_other_states_have_their_causes(changed: Manifest, cause: str) -> None:
     ("reason", "cause"), [("FailedMount", "pod-cannot-start"), ("Unhealthy", "probe-fails")]
 )
 def test_events_tell_what_the_state_does_not(reason: str, cause: str) -> None:
-    found = pods.of_pod(seen(events=(event(reason, "why"),)), pod())
+    found = pods.explain_pod(seen(events=(event(reason, "why"),)), pod())
 
     assert found is not None
     assert (found.cause, "why" in found.message) == (cause, True)
@@ -122,8 +122,8 @@ def test_a_deployment_is_ready_when_its_newest_pods_are() -> None:
     good = deployment(observedGeneration=2, replicas=1, updatedReplicas=1, conditions=AVAILABLE)
     old = deployment(observedGeneration=1, replicas=1, updatedReplicas=1, conditions=AVAILABLE)
 
-    assert pods.of_deployment(seen(deployments=(good,)), "d") is None
-    assert pods.of_deployment(seen(deployments=(old,)), "d") is not None
+    assert pods.explain_deployment(seen(deployments=(good,)), "d") is None
+    assert pods.explain_deployment(seen(deployments=(old,)), "d") is not None
 
 
 def test_a_deployment_that_may_make_no_pods_says_so() -> None:
@@ -134,7 +134,7 @@ def test_a_deployment_that_may_make_no_pods_says_so() -> None:
         "used: pods=3, limited: pods=3",
     }
 
-    found = pods.of_deployment(seen(deployments=(deployment(conditions=[failure]),)), "d")
+    found = pods.explain_deployment(seen(deployments=(deployment(conditions=[failure]),)), "d")
 
     assert found is not None
     assert found.cause == "pods-refused"
@@ -146,14 +146,14 @@ def test_a_deployment_that_may_make_no_pods_says_so() -> None:
 def test_a_deployment_is_above_its_pods_in_the_chain() -> None:
     bad = pod({"waiting": {"reason": "InvalidImageName", "message": "bad"}})
 
-    found = pods.of_deployment(seen(bad, deployments=(deployment(),)), "d")
+    found = pods.explain_deployment(seen(bad, deployments=(deployment(),)), "d")
 
     assert found is not None
     assert [link.subject for link in found.links] == ["Deployment apps/d", "Pod apps/p"]
 
 
 def test_a_missing_deployment_is_waited_for() -> None:
-    found = pods.of_deployment(seen(), "d")
+    found = pods.explain_deployment(seen(), "d")
 
     assert found is not None
     assert found.readiness is Readiness.WAITING
@@ -167,8 +167,8 @@ def test_a_deployment_that_olm_has_given_up_on_says_how_it_is_created_again() ->
         "olm.owner.kind": "ClusterServiceVersion", "olm.owner": "cache.v1.0.0",
     }  # fmt: skip
 
-    found = pods.of_deployment(seen(bad, deployments=(owned,)), "d")
-    own = pods.of_deployment(seen(bad, deployments=(deployment(conditions=late),)), "d")
+    found = pods.explain_deployment(seen(bad, deployments=(owned,)), "d")
+    own = pods.explain_deployment(seen(bad, deployments=(deployment(conditions=late),)), "d")
 
     assert found is not None
     assert found.hint.endswith("`kubectl delete deployment -n apps d`")
@@ -185,17 +185,17 @@ def test_an_available_deployment_whose_pod_keeps_crashing_is_not_well() -> None:
 
     world = seen(crashing, deployments=(good,), moment="2026-01-01T10:01:30Z")
 
-    found = pods.of_deployment(world, "d")
+    found = pods.explain_deployment(world, "d")
     assert found is not None
     assert found.cause == "container-crashes"
-    assert list(pods.logs_wanted(world)) == [("apps", "p", "manager", True)]
+    assert list(pods.find_needed_logs(world)) == [("apps", "p", "manager", True)]
 
 
 def test_a_readiness_gate_is_named() -> None:
     gated = pod(conditions=[{"type": "ContainersReady", "status": "True"}])
     gated["spec"] = {"readinessGates": [{"conditionType": "example.com/balanced"}]}
 
-    found = pods.of_pod(seen(), gated)
+    found = pods.explain_pod(seen(), gated)
 
     assert found is not None
     assert "waits for its readiness gate `example.com/balanced`" in found.message

@@ -34,7 +34,7 @@ GET = {"httpGet": {"path": "/readyz", "port": 8081}}
     ],
 )
 def test_a_probe_is_described(probe: Any, said: str) -> None:
-    assert probes.described(pod(probe), "manager", "readiness") == said
+    assert probes.describe_probe(pod(probe), "manager", "readiness") == said
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_a_probe_is_described(probe: Any, said: str) -> None:
 )  # fmt: skip
 def test_each_answer_has_its_fix(probe: Any, answer: str, said: str, hint: str) -> None:
     of = pod(probe)
-    assert said in probes.explained(of, "manager", "readiness", answer)
+    assert said in probes.explain_answer(of, "manager", "readiness", answer)
     found = probes.hint(of, STATUS, "readiness", answer, TemplatePlace("the bundle's Deployment"))
     assert hint in found
     assert found.endswith("`kubectl logs -n apps p -c manager` prints its log")

@@ -31,7 +31,9 @@ def required(words: str, *nodes: Manifest, reason: str = "Unschedulable", **spec
     pod = {"kind": "Pod", "metadata": {"name": "p", "namespace": "apps"}, "spec": spec,
            "status": {"phase": "Pending", "conditions": [condition]}}  # fmt: skip
     seen = ClusterState(namespace="apps", nodes=nodes)
-    found = scheduling.of_pod(seen, pod, TemplatePlace("the bundle's Deployment", "cache"))
+    found = scheduling.explain_scheduling(
+        seen, pod, TemplatePlace("the bundle's Deployment", "cache")
+    )
     assert found is not None
     assert found.message.startswith("no node takes the pod `p`: ") or reason != "Unschedulable"
     return found
@@ -152,8 +154,8 @@ def test_a_scheduler_that_does_not_run_is_named() -> None:
     pod = {"kind": "Pod", "metadata": {"name": "p", "namespace": "apps"},
            "spec": {"schedulerName": "special"}, "status": {"phase": "Pending"}}  # fmt: skip
     seen = ClusterState(namespace="apps")
-    found = scheduling.of_pod(seen, pod, TemplatePlace())
+    found = scheduling.explain_scheduling(seen, pod, TemplatePlace())
     assert found is not None
     assert "`special` has not looked at it" in found.message
     usual = pod | {"spec": {"schedulerName": "default-scheduler"}}
-    assert scheduling.of_pod(seen, usual, TemplatePlace()) is None
+    assert scheduling.explain_scheduling(seen, usual, TemplatePlace()) is None

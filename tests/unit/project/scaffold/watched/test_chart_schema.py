@@ -46,7 +46,7 @@ def test_a_property_becomes_structural(schema: Any, wanted: dict[str, Any]) -> N
             "loop": {"$ref": "#/definitions/loop"},
         },
     }
-    assert chart_schema.of_spec(root, {})["properties"]["it"] == wanted
+    assert chart_schema.spec_schema(root, {})["properties"]["it"] == wanted
 
 
 def test_what_the_chart_has_a_value_for_is_not_required() -> None:
@@ -55,17 +55,17 @@ def test_what_the_chart_has_a_value_for_is_not_required() -> None:
         "required": ["size", "host"],
         "properties": {"size": {"type": "integer"}, "host": {"type": "string"}},
     }
-    assert chart_schema.of_spec(schema, {"size": 1})["required"] == ["host"]
+    assert chart_schema.spec_schema(schema, {"size": 1})["required"] == ["host"]
 
 
 @pytest.mark.parametrize("schema", [None, [], {"type": "string"}, {"type": "array"}])
 def test_without_a_schema_of_an_object_the_spec_is_open(schema: Any) -> None:
-    assert chart_schema.of_spec(schema, {}) == chart_schema.open_object("values of the chart")
+    assert chart_schema.spec_schema(schema, {}) == chart_schema.open_object("values of the chart")
 
 
 def test_a_schema_that_contains_itself_ends() -> None:
     schema: dict[str, Any] = {"type": "object", "properties": {"next": {"$ref": "#"}}}
-    found = chart_schema.of_spec(schema, {})
+    found = chart_schema.spec_schema(schema, {})
     depth = 0
     while "properties" in found:
         found, depth = found["properties"]["next"], depth + 1
