@@ -39,10 +39,6 @@ ALLOWED: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "Channel": (("catalog.blobs.records", "catalog.model"), _CATALOG_FORMS),
     "ChannelRow": (("catalog.database.tables", "catalog.listing"), _ROWS),
-    "Converted": (
-        ("catalog.database.conversion", "jobs.catalog.templates.conversion"),
-        "the result of the middle, and of the job around another conversion",
-    ),
     "Deprecation": (("catalog.blobs.records", "hub.pages"), _PAGES),
     "Descriptor": (("hub.pages", "oci.content"), "the term of CSVs, and that of OCI"),
     "Entry": (("catalog.blobs.records", "catalog.model", "hub.feeds"), _CATALOG_FORMS),
@@ -165,10 +161,6 @@ ALLOWED: dict[str, tuple[tuple[str, ...], str]] = {
     "Watched": (
         ("jobs.image.watched", "runtime.direct.following"),
         "public in `olmkit.runtime`: an object of a watch; the other is a project with watches",
-    ),
-    "Wanted": (
-        ("catalog.changes.filtering", "hub.package.package_pages"),
-        "the requested part of a package, and the requested pages of one",
     ),
 }
 
