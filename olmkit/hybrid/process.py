@@ -21,6 +21,7 @@ from olmkit.base.go import durations
 from olmkit.edges import disk, paths
 from olmkit.edges.cluster import kubeconfig
 from olmkit.edges.cluster.client import HttpCluster
+from olmkit.edges.programs import processes
 from olmkit.hybrid import entries
 from olmkit.hybrid.entries import Reading, Watch
 from olmkit.kube.api import Cluster
@@ -166,6 +167,17 @@ def read_watches(
     if errors:
         raise InputError(errors[0].message, diagnostics=errors)
     return reading.entries
+
+
+def workers(*, own: int, each: int) -> int:
+    """Return how many objects are reconciled in parallel by default.
+
+    The number of processors, as in the original operators, as far as the memory limit of the
+    container allows: `own` is what the operator needs, `each` what a run needs, in MiB.
+    """
+    limit = processes.memory_limit()
+    count = processes.processors()
+    return count if limit is None else max(1, min(count, ((limit >> 20) - own) // each))
 
 
 def duration(text: str) -> float:

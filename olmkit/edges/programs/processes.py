@@ -20,6 +20,7 @@ from types import FrameType
 from olmkit.base.diagnostics import ConfigurationError
 
 _CHUNK = 64 * 1024
+_NO_LIMIT = 1 << 60  # bytes
 _ENDING = 5.0  # seconds; a child of the process may keep its pipe open
 _PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1)
 
@@ -124,6 +125,26 @@ def _handle_signals(handler: object) -> Iterator[None]:
     finally:
         for number in taken:
             signal.signal(number, before[number])
+
+
+def memory_limit(control_groups: Path = Path("/sys/fs/cgroup")) -> int | None:
+    """Return the bytes of memory that the container may use; None without a limit."""
+    # Version 2, and version 1, in which no limit is a very large number.
+    for name in ("memory.max", "memory/memory.limit_in_bytes"):
+        try:
+            text = (control_groups / name).read_text().strip()
+        except OSError:
+            continue
+        if text.isdigit() and int(text) < _NO_LIMIT:
+            return int(text)
+    return None
+
+
+def processors() -> int:
+    """Return the number of processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):  # not on macOS
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def path_with(folder: Path, environment: Mapping[str, str]) -> str:

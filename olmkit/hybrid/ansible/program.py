@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import shlex
 import time
 from collections.abc import Mapping, Sequence
@@ -29,6 +28,7 @@ from olmkit.runtime.flags import Flags
 _NAME = "ansible-operator"
 _PERIOD = 36_000.0  # seconds
 _MOST_VERBOSE = 7
+_OWN, _EACH = 96, 100  # MiB: the operator with the process that forks, and a run
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
@@ -195,7 +195,7 @@ def _split_words(text: str) -> tuple[str, ...]:
 
 PROGRAM = Program(
     name=_NAME,
-    workers=os.cpu_count() or 1,
+    workers=process.workers(own=_OWN, each=_EACH),
     period=_PERIOD,
     add_flags=add_flags,
     describe=_build_operator,

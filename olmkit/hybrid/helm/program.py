@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +20,7 @@ from olmkit.runtime import process as runtime
 from olmkit.runtime.flags import Flags
 
 _PERIOD = 60.0  # seconds
-_MOST_WORKERS = 4  # each may run a helm of 80 MB
+_OWN, _EACH = 64, 80  # MiB: the operator, and helm
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
@@ -85,7 +84,7 @@ def _place(file: Path, watch: HelmWatch) -> Path:
 
 PROGRAM = Program(
     name="helm-operator",
-    workers=min(_MOST_WORKERS, os.cpu_count() or 1),
+    workers=process.workers(own=_OWN, each=_EACH),
     period=_PERIOD,
     add_flags=add_flags,
     describe=_build_operator,

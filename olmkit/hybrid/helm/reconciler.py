@@ -121,16 +121,17 @@ class HelmReconciler:
         release = releases.current(await self._clean_up_revisions(owner))
         if release is not None:
             self._check_chart(release)
+        is_new = False
         doing = status.INSTALL if _is_to_install(release) else status.UPGRADE
         try:
             if release is None or _is_to_install(release):
                 self._report_overrides(owner)
                 await self._install(owner, wanted, release)
-                release = None
+                release, is_new = None, True
             elif await self._is_outdated(owner, release, wanted):
                 self._report_overrides(owner)
                 await self._upgrade(owner, wanted, release)
-                release = None
+                release, is_new = None, True
         except HelmError as error:
             message = masks.hidden(error.message, await self._secrets(owner, wanted, release))
             return self._failed(owner, wanted, found, doing, message)
@@ -142,10 +143,12 @@ class HelmReconciler:
         if self.watch_kinds is not None and self.watch.watches_dependents:
             listed = releases.manifests(release.manifest)
             await self.watch_kinds(frozenset(objects.gvk(one) for one in listed))
-        await self._repair(owner, release)
+        else:
+            is_new = False
+        await self._repair(owner, release, is_new=is_new)
         await self._set_owner(owner, release)
         self.failures.forget(_uid(owner))
-        status.deployed(found, release, now=self.now())
+        status.deployed(found, release, now=self.now(), room=status.room(owner))
         return 0.0
 
     async def _secrets(self, owner: Manifest, wanted: Inputs, release: Release | None) -> list[str]:
@@ -293,18 +296,27 @@ class HelmReconciler:
         )
 
     async def _repair(
-        self, owner: Manifest, release: Release, *, is_rehearsal: bool = False
+        self,
+        owner: Manifest,
+        release: Release,
+        *,
+        is_rehearsal: bool = False,
+        is_new: bool = False,
     ) -> list[str]:
-        """Bring the objects of the release to what its manifest says; what had to be done."""
+        """Bring the objects of the release to what its manifest says; what had to be done.
+
+        A release that `is_new` is not compared: the owner that its objects get here, and any other
+        change, cause the next pass, which compares them.
+        """
         done: list[str] = []
         for one in releases.manifests(release.manifest):
-            done += await self._repair_object(owner, one, is_rehearsal=is_rehearsal)
+            done += await self._repair_object(owner, one, is_rehearsal=is_rehearsal, is_new=is_new)
         if done and not is_rehearsal:
             _LOG.info("drift corrected", extra={"release": release.name, "changes": len(done)})
         return done
 
     async def _repair_object(
-        self, owner: Manifest, wanted: Manifest, *, is_rehearsal: bool
+        self, owner: Manifest, wanted: Manifest, *, is_rehearsal: bool, is_new: bool
     ) -> list[str]:
         namespace = objects.namespace(owner)
         gvk = objects.gvk(wanted)
@@ -321,7 +333,7 @@ class HelmReconciler:
             live = await helm.apply(applied)
             done = [f"create {_describe(applied)}"]
         else:
-            should = await helm.rehearsal.apply(applied)
+            should = live if is_new else await helm.rehearsal.apply(applied)
             done = []
             if drift.is_changed(live, should):
                 fields = drift.differences(live, should)

@@ -2,20 +2,26 @@
 
 Conditions `Initialized`, `Deployed`, `ReleaseFailed` and `Irreconcilable`; the last two are removed
 when all is well. `deployedRelease.manifest` holds no data of Secrets, which differs from
-helm-operator: who may read the object need not be allowed to read Secrets.
+helm-operator: who may read the object need not be allowed to read Secrets. A manifest that is too
+long for a status is reduced to the names of its objects.
 """
 
 from __future__ import annotations
 
 import copy
+import json
+from collections.abc import Sequence
 from typing import Any
 
+from olmkit.base import documents
 from olmkit.hybrid import masks
 from olmkit.hybrid.helm import releases
 from olmkit.hybrid.helm.releases import Release
 from olmkit.kube import conditions, objects
 from olmkit.kube.objects import Manifest
 
+_LONGEST = 500_000  # bytes of a manifest
+_OBJECT = 1_400_000  # bytes; etcd accepts 1.5 MB
 INSTALL, UPGRADE, UNINSTALL = "Install", "Upgrade", "Uninstall"
 
 
@@ -33,8 +39,11 @@ def initialized(status: dict[str, Any], *, now: str) -> None:
         _set(status, "Initialized", "True", "", "", now)
 
 
-def deployed(status: dict[str, Any], release: Release, *, now: str) -> None:
-    """A release is in place. The revision says what put it there: the last status may be older."""
+def deployed(status: dict[str, Any], release: Release, *, now: str, room: int = _LONGEST) -> None:
+    """A release is in place. The revision says what put it there: the last status may be older.
+
+    `room` is for the manifest, in bytes.
+    """
     found = releases.manifests(release.manifest)
     notes = masks.hidden(release.notes, masks.secrets_of(found))
     doing = UPGRADE if release.revision > 1 else INSTALL
@@ -43,7 +52,7 @@ def deployed(status: dict[str, Any], release: Release, *, now: str) -> None:
         conditions.remove_condition(status["conditions"], type_)
     status["deployedRelease"] = {
         "name": release.name,
-        "manifest": releases.mask(release.manifest),
+        "manifest": _short(releases.mask(release.manifest), found, room),
     }
 
 
@@ -64,6 +73,26 @@ def uninstalled(status: dict[str, Any], *, now: str) -> None:
     conditions.remove_condition(status["conditions"], "ReleaseFailed")
     conditions.remove_condition(status["conditions"], "Irreconcilable")
     status.pop("deployedRelease", None)
+
+
+def room(manifest: Manifest) -> int:
+    """Return the bytes that the object has for a manifest in its status."""
+    rest = {key: value for key, value in manifest.items() if key != "status"}
+    return max(0, min(_LONGEST, _OBJECT - len(json.dumps(rest).encode())))
+
+
+def _short(manifest: str, found: Sequence[Manifest], room: int) -> str:
+    """Return the manifest; of a very long one, what its objects are, or nothing."""
+    if len(manifest.encode()) <= room:
+        return manifest
+    names = [{key: one.get(key) for key in ("apiVersion", "kind")} | _name(one) for one in found]
+    listed = documents.dump_all(names).decode()
+    return listed if len(listed.encode()) <= room else ""
+
+
+def _name(manifest: Manifest) -> dict[str, Any]:
+    metadata = objects.metadata(manifest)
+    return {"metadata": {key: metadata[key] for key in ("name", "namespace") if key in metadata}}
 
 
 def _set(

@@ -123,7 +123,7 @@ FIELDS = (
         "maxConcurrentReconciles",
         entries.count,
         "max_concurrent_reconciles",
-        "`--max-concurrent-reconciles`: the number of processors, at most 4",
+        "`--max-concurrent-reconciles`: the number of processors, or less by the memory limit",
         "number of objects of this kind that are reconciled in parallel",
     ),
 )

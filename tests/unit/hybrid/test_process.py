@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from olmkit.edges.programs import processes
 from olmkit.hybrid import __main__ as program
 from olmkit.hybrid import process
 from olmkit.hybrid.ansible import program as ansible_program
@@ -48,7 +49,16 @@ def test_the_flags_of_the_original_are_accepted(tmp_path: Path) -> None:
     assert (given.workers, given.log_level, given.own.reconcile_period) == (2, "error", 300)
     assert given.own.leader_election_id == "demo"
     assert process.parse_flags(helm_program.PROGRAM, ["--max-concurrent-reconciles=1"]).workers == 1
-    assert 1 <= process.parse_flags(helm_program.PROGRAM, []).workers <= 4
+    assert 1 <= process.parse_flags(helm_program.PROGRAM, []).workers <= processes.processors()
+
+
+def test_the_memory_limit_and_the_processors_say_how_many_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(processes, "processors", lambda: 16)
+    for limit, count in ((None, 16), (128 << 20, 1), (512 << 20, 5), (8 << 30, 16)):
+        monkeypatch.setattr(processes, "memory_limit", lambda limit=limit: limit)
+        assert process.workers(own=64, each=80) == count
 
 
 def test_run_is_the_command_of_the_original(

@@ -68,3 +68,18 @@ def test_signals_are_passed_on_once(tmp_path: Path, number: signal.Signals) -> N
 def test_python_path_keeps_what_it_had() -> None:
     assert processes.path_with(Path("/a"), {}) == "/a"
     assert processes.path_with(Path("/a"), {"PYTHONPATH": "/b"}) == "/a:/b"
+
+
+def test_the_memory_limit_is_that_of_the_control_group(tmp_path: Path) -> None:
+    assert processes.memory_limit(tmp_path) is None
+    (tmp_path / "memory").mkdir()
+    old = tmp_path / "memory" / "memory.limit_in_bytes"
+    old.write_text("9223372036854771712\n")
+    assert processes.memory_limit(tmp_path) is None
+    old.write_text("1048576\n")
+    assert processes.memory_limit(tmp_path) == 1 << 20
+    (tmp_path / "memory.max").write_text("max\n")
+    old.unlink()
+    assert processes.memory_limit(tmp_path) is None
+    (tmp_path / "memory.max").write_text("134217728\n")
+    assert processes.memory_limit(tmp_path) == 128 << 20

@@ -350,3 +350,28 @@ def test_values_that_cannot_be_written_are_a_failure(
         assert "cannot write the file of values: no such file" in str(found["status"])
 
     run(tmp_path, story)
+
+
+def test_a_new_release_is_compared_in_the_pass_that_its_owner_causes(tmp_path: Path) -> None:
+    async def story(rig: Rig) -> None:
+        watched: list[frozenset[GVK]] = []
+
+        async def watch(kinds: frozenset[GVK]) -> None:
+            watched.append(kinds)
+            # A change between helm and this pass.
+            config = await rig.client.require(CONFIG, ONE)
+            if len(watched) == 1:
+                await rig.client.patch(config, {**config, "data": {"size": "9"}})
+
+        rig.reconciler.watch_kinds = watch
+        await rig.client.create(owner(size="1"))
+        await rig.reconciler.reconcile(ONE)
+        config = await rig.client.require(CONFIG, ONE)
+        uid = (await rig.client.require(CACHE, ONE))["metadata"]["uid"]
+        assert [one["uid"] for one in config["metadata"]["ownerReferences"]] == [uid]
+        assert config["data"] == {"size": "9"}
+        await rig.reconciler.reconcile(ONE)
+        assert (await rig.client.require(CONFIG, ONE))["data"] == {"size": "1"}
+        assert watched == [frozenset({CONFIG})] * 2
+
+    run(tmp_path, story)

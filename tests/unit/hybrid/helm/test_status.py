@@ -61,3 +61,22 @@ def test_what_others_wrote_stays() -> None:
     status.initialized(found, now="t1")
     assert found["other"] == 1
     assert [one["type"] for one in found["conditions"]] == ["Mine", "Initialized"]
+
+
+def test_a_manifest_that_is_too_long_is_reduced_to_names() -> None:
+    found = status.of({})
+    long = f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c}}\ndata: {{a: {'x' * 200}}}\n"
+    whole = replace(RELEASE, manifest=f"{RELEASE.manifest}---\n{long}")
+    status.deployed(found, whole, now="t1", room=200)
+    assert found["deployedRelease"]["manifest"] == (
+        "apiVersion: v1\nkind: Secret\nmetadata:\n  name: s\n"
+        "---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\n"
+    )
+    status.deployed(found, replace(RELEASE, manifest=f"---\n{long}" * 5), now="t1", room=200)
+    assert found["deployedRelease"]["manifest"] == ""
+
+
+def test_a_large_object_leaves_less_room() -> None:
+    assert status.room({"spec": {"a": "b"}, "status": {"a": "x" * 2_000_000}}) == 500_000
+    assert 300_000 < status.room({"spec": {"a": "x" * 1_000_000}}) < 400_000
+    assert status.room({"spec": {"a": "x" * 1_500_000}}) == 0
