@@ -72,8 +72,11 @@ release-check: $(STAMP) ## whether the sources are ready for TAG (and REPOSITORY
 release-notes: $(STAMP) ## the part of CHANGELOG.md on TAG
 	@$(BIN)/python scripts/release.py notes "$(TAG:v%=%)"
 
-wheel-test: $(STAMP) ## install the wheel in a new environment of each Python here, and try all commands
+wheel-test: $(STAMP) ## install the wheel in a new environment of the newest and the oldest Python here, and try all commands
 	$(PYTEST) -q -n $(WORKERS) --e2e tests/e2e/test_installed_wheel.py
+
+# A tenth less CPU for programs in Go, for some memory.
+e2e e2e-again: export GOGC ?= 400
 
 e2e: $(STAMP) ## against real servers: registry, Docker engine, a cluster with OLM (built once, half an hour)
 	@sh scripts/system-packages --e2e
