@@ -12,7 +12,6 @@ from typing import Final
 
 from olmkit.base import documents
 from olmkit.base.diagnostics import InputError
-from olmkit.base.versions import InvalidVersionError, Version
 from olmkit.project.config import Project
 from olmkit.project.edits import yaml as yaml_edits
 from olmkit.project.scaffold import project as scaffold
@@ -83,7 +82,7 @@ def update_makefile(text: str, old_name: str, image: str) -> str:
     name, tag, digest = scaffold.image_parts(image)
     if not _is_of(_variable(text, "IMG"), old_name):
         return text
-    version = "" if digest else _version_of(tag)
+    version = "" if digest else scaffold.version_of_tag(tag)
     if version and _variable(text, "VERSION"):
         text = _with_variable(text, "VERSION", version)
         text = _with_variable(text, "IMG", f"{name}:v$(VERSION)")
@@ -100,16 +99,6 @@ def update_makefile(text: str, old_name: str, image: str) -> str:
 def _is_of(image: str, name: str) -> bool:
     """Return whether a reference, whose tag may have a variable, is one with that name."""
     return image == name or image.startswith((f"{name}:", f"{name}@"))
-
-
-def _version_of(tag: str) -> str:
-    """Return the version in a tag such as `v1.2.3`; empty if it has none."""
-    version = tag.removeprefix("v")
-    try:
-        Version.parse(version)
-    except InvalidVersionError:
-        return ""
-    return version if tag.startswith("v") else ""
 
 
 def _variable(text: str, name: str) -> str:

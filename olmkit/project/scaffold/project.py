@@ -23,6 +23,7 @@ from olmkit.base.diagnostics import (
     Location,
 )
 from olmkit.base.tree import File, Tree
+from olmkit.base.versions import InvalidVersionError, Version
 from olmkit.kube import objects
 from olmkit.kube.objects import GVK
 from olmkit.oci.reference import Reference
@@ -335,6 +336,9 @@ def init_values(request: InitRequest) -> dict[str, str]:
     return common | {
         "image_name": name,
         "image_tag": tag,
+        # The Makefile has the version once, where the tag is one.
+        "version": version_of_tag(tag) or "0.0.1",
+        "make_image": f"{name}:v$(VERSION)" if version_of_tag(tag) else f"{name}:{tag}",
         "compatible": distributions.compatible(olmkit.__version__),
         "own_namespace": str(request.namespaced).lower(),
         "all_namespaces": str(not request.namespaced).lower(),
@@ -358,6 +362,16 @@ def image_parts(image: str) -> tuple[str, str, str]:
     if ":" in name.rpartition("/")[2]:
         name, _, tag = name.rpartition(":")
     return name, tag if tag or digest else "latest", digest
+
+
+def version_of_tag(tag: str) -> str:
+    """Return the version in a tag such as `v1.2.3`; empty if it has none."""
+    version = tag.removeprefix("v")
+    try:
+        Version.parse(version)
+    except InvalidVersionError:
+        return ""
+    return version if tag.startswith("v") else ""
 
 
 def own_image_parts(image: str) -> tuple[str, str, str]:

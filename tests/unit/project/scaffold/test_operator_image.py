@@ -56,6 +56,24 @@ def test_the_base_csv_and_the_makefile_follow(templates: Tree) -> None:
     assert "CATALOG_IMG ?= quay.io/me/toy-catalog:v$(VERSION)\n" in text
 
 
+@pytest.mark.parametrize(
+    ("image", "lines"),
+    [
+        ("quay.io/me/toy:v0.3.0", "\nVERSION ?= 0.3.0\n|\nIMG ?= quay.io/me/toy:v$(VERSION)\n"),
+        ("quay.io/me/toy:dev", "\nVERSION ?= 0.0.1\n|\nIMG ?= quay.io/me/toy:dev\n"),
+    ],
+)
+def test_the_makefile_of_a_new_project_has_its_image_and_version(
+    templates: Tree, image: str, lines: str
+) -> None:
+    request = InitRequest(domain="x.org", name="toy", image=image)
+    tree = scaffold.init(request, Tree(), templates).tree()
+    for line in lines.split("|"):
+        assert line in tree.data("Makefile").decode()
+    later = with_image(tree, templates, "quay.io/me/toy:v0.4.0")
+    assert "\nVERSION ?= 0.4.0\n" in later.data("Makefile").decode()
+
+
 def test_there_and_back_is_the_same(templates: Tree) -> None:
     old = begun(templates)
     tree = old
