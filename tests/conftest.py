@@ -36,13 +36,18 @@ def pytest_configure() -> None:
     # In the background of a shell SIGINT is ignored, and so it would be by what tests start.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    gc.disable()  # until all tests are collected, nothing is garbage
 
 
-def pytest_collection_finish() -> None:
-    gc.collect()
-    gc.freeze()  # the tests themselves, which stay: no later collection walks over them
-    gc.enable()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Without garbage collection: nothing of what is collected here is garbage."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()  # no later collection walks over the tests themselves
+        gc.enable()
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
