@@ -1,13 +1,11 @@
-"""Rules about what a bundle needs and what it declares: dependencies and properties.
+"""Rules about what a bundle needs: the dependencies in its metadata folder.
 
-Both are lists of `{type, value}` in files of the metadata folder. OLM's
-resolver reads them; what it cannot read is lost, or stops the resolution of a
-whole namespace.
+They are a list of `{type, value}`. OLM's resolver reads them; what it cannot read is lost, or
+stops the resolution of a whole namespace.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -20,28 +18,12 @@ from olmkit.kube import objects
 from olmkit.rules import fixes
 from olmkit.rules.engine import SOUND_SUITE, Finding, rule
 
-MAX_OPENSHIFT = "olm.maxOpenShiftVersion"
-_OPENSHIFT_VERSION = re.compile(r"\d+\.\d+", re.ASCII)
-
 _ATOMS = ("gvk", "package", "cel", "all", "any", "not")
 _KEYS = {
     "olm.gvk": frozenset({"group", "kind", "version"}),
     "olm.package": frozenset({"packageName", "version"}),
     "olm.label": frozenset({"label"}),
 }
-# Types of properties whose values OLM reads, and cannot do without.
-_READ_BY_OLM = frozenset(
-    {
-        "olm.constraint",
-        "olm.gvk",
-        "olm.gvk.required",
-        "olm.label",
-        "olm.label.required",
-        MAX_OPENSHIFT,
-        "olm.package",
-        "olm.package.required",
-    }
-)
 
 
 @rule("MET040", "dependency-incomplete")
@@ -85,7 +67,7 @@ def dependency_range(bundle: Bundle) -> Iterator[Finding]:
     for entry in bundle.dependencies:
         version = objects.mapping(entry.value).get("version")
         if entry.type == "olm.package" and version and _is_readable(entry):
-            problem = _range_problem(version)
+            problem = range_problem(version)
             if problem:
                 yield Finding(
                     "Invalid semver format version",
@@ -210,7 +192,7 @@ def dependency_repeated(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: remove or correct it.
     """
-    yield from _find_repeated(bundle.dependencies, "dependency")
+    yield from find_repeated(bundle.dependencies, "dependency")
 
 
 @rule("MET048", "dependency-on-itself", suite=SOUND_SUITE)
@@ -345,115 +327,6 @@ def _is_checked_separately(entry: FileProperty, problem: constraints.ConstraintP
     return problem.keys[-1:] == ("rule",) and len(problem.keys) == 2
 
 
-@rule("MET060", "property-incomplete", suite=SOUND_SUITE)
-def property_incomplete(bundle: Bundle) -> Iterator[Finding]:
-    """A property has no type or no value.
-
-    Why: no tool can read a property without a type. If OLM reads that type, a missing value
-    stops it. Catalogs accept other properties without a value, so those are warnings.
-
-    Fix: write both.
-    """
-    for entry in bundle.properties:
-        if not entry.type:
-            yield Finding("the property has no `type`", at=entry.at())
-        elif entry.value is None:
-            severity = None if entry.type in _READ_BY_OLM else Severity.WARNING
-            yield Finding("the property has no `value`", at=entry.at(), severity=severity)
-
-
-@rule("MET061", "property-derived", suite=SOUND_SUITE)
-def property_derived(bundle: Bundle) -> Iterator[Finding]:
-    """The bundle contains a property that tools derive themselves.
-
-    Why: tools derive package, version and APIs of a bundle from its annotations and its
-    CSV. A second value contradicts the first, or catalogs reject it.
-
-    Fix: remove the property.
-    """
-    for entry in bundle.properties:
-        if entry.type in ("olm.package", "olm.gvk"):
-            yield Finding(
-                f"property `{entry.type}` is derived from the bundle, not written",
-                at=entry.at("type"),
-                hint="remove it",
-            )
-
-
-@rule("MET062", "property-openshift-version", suite=SOUND_SUITE)
-def property_openshift_version(bundle: Bundle) -> Iterator[Finding]:
-    """The highest OpenShift version is not a single `major.minor` string.
-
-    Why: OpenShift uses this value to block its own upgrade. It reads exactly one value, a
-    string without a patch number.
-
-    Fix: write it once, like `value: "4.15"`.
-    """
-    entries = [entry for entry in _all_properties(bundle) if entry.type == MAX_OPENSHIFT]
-    for entry in entries:
-        if not isinstance(entry.value, str) or not _OPENSHIFT_VERSION.fullmatch(entry.value):
-            yield Finding(
-                f"`{MAX_OPENSHIFT}` must be major and minor number as a string",
-                at=entry.at("value"),
-                hint='write it like "4.15"',
-                fix=fixes.quote_value(entry.document, (*entry.keys, "value")),
-            )
-    for entry in entries[1:]:
-        yield Finding(
-            f"`{MAX_OPENSHIFT}` is given more than once",
-            at=entry.at(),
-            related=(Related(entries[0].at(), "first given here"),),
-        )
-
-
-@rule("MET063", "property-value", suite=SOUND_SUITE)
-def property_value(bundle: Bundle) -> Iterator[Finding]:
-    """OLM cannot read the value of a property.
-
-    Why: catalogs and the resolver decode `olm.package.required`, `olm.gvk.required`,
-    `olm.label` and `olm.constraint`, and stop at an invalid value.
-
-    Fix: write the value in the format of its type.
-    """
-    for entry in bundle.properties:
-        value = objects.mapping(entry.value)
-        match entry.type:
-            case "olm.package.required":
-                version = value.get("versionRange")
-                if not value.get("packageName"):
-                    yield Finding("`packageName` is missing", at=entry.at("value"))
-                if not isinstance(version, str) or _range_problem(version):
-                    yield Finding(
-                        f"`versionRange` of `{entry.type}` is not a version range",
-                        at=entry.at("value", "versionRange"),
-                        hint="write it like `>=1.0.0 <2.0.0`",
-                    )
-            case "olm.gvk" | "olm.gvk.required":
-                for key in ("group", "version", "kind"):
-                    if not isinstance(value.get(key), str) or not value.get(key):
-                        yield Finding(
-                            f"`{key}` of `{entry.type}` is missing", at=entry.at("value", key)
-                        )
-            case "olm.constraint":
-                for keys, problem in constraints.rule_problems(entry.value):
-                    yield Finding(f"Invalid CEL expression: {problem}", at=entry.at("value", *keys))
-            case _:
-                pass
-
-
-@rule("MET064", "property-repeated", severity=Severity.WARNING, suite=SOUND_SUITE)
-def property_repeated(bundle: Bundle) -> Iterator[Finding]:
-    """A property is listed twice.
-
-    Why: the second one has no effect. Usually a different one was intended.
-
-    Fix: remove or correct it.
-    """
-    yield from _find_repeated(
-        tuple(entry for entry in bundle.properties if entry.type != MAX_OPENSHIFT), "property"
-    )
-
-
 _SHAPES: Mapping[str, str] = {
     "olm.gvk": "its value has the strings `group`, `kind` and `version`",
     "olm.package": "its value has the strings `packageName` and `version`",
@@ -483,7 +356,8 @@ def _is_readable(entry: FileProperty) -> bool:
     )
 
 
-def _range_problem(text: Any) -> str:
+def range_problem(text: Any) -> str:
+    """Return why a text is not a version range; empty if it is one."""
     if not isinstance(text, str):
         return "not a string"
     from olmkit.base.versions import InvalidRangeError, VersionRange
@@ -505,22 +379,6 @@ def _other_keys(document: Document, section: str) -> Iterator[Finding]:
             )
 
 
-def _all_properties(bundle: Bundle) -> Iterator[FileProperty]:
-    """Yield the properties of the file, then those of the CSV's deprecated annotation."""
-    yield from bundle.properties
-    csv = bundle.csv
-    text = csv.annotations.get("olm.properties", "") if csv else ""
-    if csv is None or not text:
-        return
-    for item in objects.sequence(json_value(text)):
-        yield FileProperty(
-            type=objects.scalar_text(objects.mapping(item).get("type")),
-            value=objects.mapping(item).get("value"),
-            document=csv.document,
-            keys=("metadata", "annotations", "olm.properties"),
-        )
-
-
 def json_value(text: str) -> Any:
     """Return the value of a JSON string, `None` if it is not valid JSON."""
     import json
@@ -531,7 +389,8 @@ def json_value(text: str) -> Any:
         return None
 
 
-def _find_repeated(entries: tuple[FileProperty, ...], noun: str) -> Iterator[Finding]:
+def find_repeated(entries: tuple[FileProperty, ...], noun: str) -> Iterator[Finding]:
+    """Yield a finding for each entry that is equal to an earlier one."""
     seen: dict[bytes, FileProperty] = {}
     for entry in entries if len(entries) > 1 else ():
         key = documents.dump_json([entry.type, entry.value])

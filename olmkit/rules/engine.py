@@ -45,6 +45,7 @@ MODULES: Mapping[str, tuple[str, ...]] = {
         "csv_versions",
         "csvs",
         "dependencies",
+        "properties",
         "examples",
         "install_modes",
         "installs",

@@ -19,10 +19,10 @@ from olmkit.kube import lifecycle
 from olmkit.kube import objects as kube
 from olmkit.rules import dependencies, objects
 from olmkit.rules.engine import Facts, Finding, rule
+from olmkit.rules.properties import MAX_OPENSHIFT
 from olmkit.rules.targets import OPENSHIFT_VERSIONS
 
 SUITE = "community"
-MAX_OPENSHIFT = "olm.maxOpenShiftVersion"
 _REMOVAL = 22  # the release of Kubernetes in OpenShift 4.9
 _FIRST_WITHOUT = Version(4, 9, 0)
 _HINT = "write a version below 4.9, such as `4.8`, or use APIs that are served"
