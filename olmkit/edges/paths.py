@@ -9,6 +9,10 @@ import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
+
+_OPERATOR: Final = "olmkit-op-"  # short: paths of sockets below it have a limit
+_LOCK: Final = "lock"
 
 
 def exists(path: Path) -> bool:
@@ -78,9 +82,43 @@ def mode(path: Path) -> int:
 
 
 @contextlib.contextmanager
-def temporary_folder() -> Iterator[Path]:
-    """A folder that is removed at the end."""
+def temporary_folder(parent: Path | None = None) -> Iterator[Path]:
+    """A folder that is removed at the end, in `parent` or where the system has such folders."""
     import tempfile  # most commands need none, and it is slow to import
 
-    with tempfile.TemporaryDirectory(prefix="olmkit-") as folder:
+    with tempfile.TemporaryDirectory(prefix="olmkit-", dir=parent) as folder:
         yield Path(folder)
+
+
+@contextlib.contextmanager
+def operator_folder() -> Iterator[Path]:
+    """A folder that is removed at the end. Folders of operators that were killed are removed first.
+
+    A lock in it shows whether its operator works. A volume outlives the containers of a pod.
+    """
+    import fcntl
+    import tempfile
+
+    _remove_left(Path(tempfile.gettempdir()))
+    with tempfile.TemporaryDirectory(prefix=_OPERATOR) as folder:
+        # It gets its name when it is locked: before that, the folder is not one that was left.
+        early = Path(folder, f"{_LOCK}.new")
+        with early.open("wb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            early.rename(Path(folder, _LOCK))
+            yield Path(folder)
+
+
+def _remove_left(parent: Path) -> None:
+    import fcntl
+    import shutil
+
+    for folder in parent.glob(f"{_OPERATOR}*"):
+        try:
+            if folder.is_symlink() or folder.stat().st_uid != os.geteuid():
+                continue
+            with (folder / _LOCK).open("rb") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder, ignore_errors=True)
+        except OSError:  # its operator works, or has only begun
+            continue

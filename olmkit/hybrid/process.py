@@ -95,7 +95,7 @@ def main(
     """
     found = dict(os.environ if environment is None else environment)
     given = parse_flags(program, words)
-    with paths.temporary_folder() as home:
+    with paths.operator_folder() as home:
         try:
             if given.own.check and not given.own.once:
                 raise ConfigurationError("`--check` needs `--once`")

@@ -64,7 +64,7 @@ class Inputs:
 class Helm:
     """The helm program, its cluster credentials, and the time limit of a call in seconds.
 
-    `environment` is that of the process; `home` is a folder for what helm caches.
+    `environment` is that of the process; `home` is a folder for values, and for what helm caches.
     """
 
     program: str
@@ -163,7 +163,7 @@ class Helm:
         """The flags for values, overrides and label; the file of values lives as long."""
         with contextlib.ExitStack() as stack:
             try:
-                folder = stack.enter_context(paths.temporary_folder())
+                folder = stack.enter_context(paths.temporary_folder(self.home))
                 file = folder / "values.json"
                 file.touch(mode=0o600, exist_ok=False)
                 file.write_text(json.dumps(inputs.values), encoding="utf-8")

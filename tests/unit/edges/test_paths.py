@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -61,3 +62,29 @@ def test_a_temporary_folder_goes_at_the_end() -> None:
     with paths.temporary_folder() as folder:
         (folder / "file").write_text("")
     assert not folder.exists()
+
+
+def test_the_folder_of_an_operator_that_was_killed_goes_with_the_next_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    left = tmp_path / "olmkit-op-left"
+    left.mkdir()
+    (left / "lock").touch()
+    (left / "values").write_text("a")
+    beginning = tmp_path / "olmkit-op-beginning"
+    beginning.mkdir()
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "lock").touch()
+    (tmp_path / "olmkit-op-link").symlink_to(elsewhere)
+    with paths.operator_folder() as first:
+        assert not left.exists()
+        assert beginning.exists()
+        assert (elsewhere / "lock").exists()
+        # That of one that works stays.
+        with paths.operator_folder() as second:
+            assert first.exists()
+            assert second != first
+        assert not second.exists()
+    assert not first.exists()

@@ -7,9 +7,8 @@ import base64
 import gzip
 import json
 import sys
-import tempfile
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -339,11 +338,9 @@ def test_a_release_that_another_operator_has_made_meanwhile_stays(tmp_path: Path
     run(tmp_path, story)
 
 
-def test_values_that_cannot_be_written_are_a_failure(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_values_that_cannot_be_written_are_a_failure(tmp_path: Path) -> None:
     async def story(rig: Rig) -> None:
-        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+        rig.reconciler.helm = replace(rig.reconciler.helm, home=tmp_path / "gone")
         await rig.client.create(owner(size="1"))
         assert (await rig.reconciler.reconcile(ONE)).requeue_after == FIRST
         found = await rig.client.require(CACHE, ONE)
