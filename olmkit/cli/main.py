@@ -276,7 +276,7 @@ def _report_misuse(error: click.ClickException, arguments: Sequence[str]) -> int
         named = other_names.command_of(arguments, [*COMMANDS, *GROUPS])
         command = context.command_path if context else f"olmkit {named}".strip()
         hint = _place_of_option(error, arguments) if command == "olmkit" else ""
-        hint = hint or _flag_of_value(error, named, arguments)
+        hint = hint or _flag_of_value(error, named, arguments) or _in_another_group(error, named)
         _print_error(misuse_text(error.format_message(), command, hint))
     return Exit.USAGE
 
@@ -295,6 +295,21 @@ def _flag_of_value(error: click.ClickException, path: str, arguments: Sequence[s
         is_off = f"{error.option_name}=false" in arguments
         name = next(iter(flag.secondary_opts), "") if is_off else error.option_name
         return f"write `{name}`" if name else f"omit `{error.option_name}`"
+    return ""
+
+
+def _in_another_group(error: click.ClickException, path: str) -> str:
+    """Return the hint for an option that the command of the same name in a group has."""
+    if path not in COMMANDS or not isinstance(error, click.NoSuchOption) or error.possibilities:
+        return ""
+    last = path.rpartition(" ")[2]
+    for other in COMMANDS:
+        if other == path or other.rpartition(" ")[2] != last:
+            continue
+        module, _, attribute = COMMANDS[other].target.partition(":")
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        if any(error.option_name in one.opts for one in command.params):
+            return f"did you mean `olmkit {other} {error.option_name}`?"
     return ""
 
 

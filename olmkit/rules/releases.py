@@ -308,10 +308,11 @@ def _shadow_words(some: list[Shadow]) -> tuple[str, str]:
             f"remove {them} from the `skips` of {listed}",
         )
     is_range = {kind for shadow in some for kind in shadow.kinds} == {EdgeKind.SKIP_RANGE}
+    fields = "`skipRange`" if is_range else "`replaces`, `skips` and `skipRange`"
     return (
         f"{listed} {'follows' if one else 'follow'} every version that leads to {them}"
         + (", by `skipRange`" if is_range else ""),
-        f"let {listed} not {'cover' if is_range else 'replace, skip or cover'} what is below",
+        f"change {fields} of {listed} so that earlier versions are not covered",
     )
 
 

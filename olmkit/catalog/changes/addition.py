@@ -209,6 +209,8 @@ def _find_replaced_head(source: SourceBundle, channel: Channel) -> str:
             f"`{source.name}` has no version that can be compared: {error.message}",
             hint="correct `spec.version` of its ClusterServiceVersion",
         ) from None
+    if any(one.replaces == source.name for one in channel.entries.values()):
+        return ""  # an older version, which a later one replaces already
     if not head.version.version < version:
         raise InputError(
             f"`{source.name}` is not an upgrade of `{head.name}`, the head of the channel "

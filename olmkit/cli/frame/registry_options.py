@@ -104,6 +104,7 @@ def target_options(run: Callable[..., Any]) -> Callable[..., Any]:
             ca_file=arguments.pop("target_ca_file") or access.ca_file,
             skip_tls_verify=arguments.pop("target_insecure_skip_tls_verify"),
             authfile=arguments.pop("target_authfile") or access.authfile,
+            option_prefix="target-",
         )
         return run(*positional, access=access, target_access=target, **arguments)
 

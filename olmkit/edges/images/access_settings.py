@@ -21,6 +21,7 @@ class Access:
     authfile: str | None = None
     platform: Platform | None = None
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+    option_prefix: str = ""  # of the names of these options in hints, such as `target-`
 
 
 def of_process() -> Access:

@@ -215,6 +215,7 @@ def web_options(access: Access) -> WebOptions:
         ca_file=access.ca_file,
         skip_tls_verify=access.skip_tls_verify,
         environment=access.environment,
+        option_prefix=access.option_prefix,
     )
 
 

@@ -61,6 +61,7 @@ class WebOptions:
     longest_wait: float = 15.0
     longest_retry_after: float = 60.0  # a server that wants more than this is reported, not obeyed
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+    option_prefix: str = ""  # of the names of options in hints, such as `target-`
 
 
 @dataclass(eq=False)
@@ -279,7 +280,7 @@ class Web:
                         proxy=proxies.proxy_for(str(url), self.options.environment),
                     )
             except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
-                raise _translate(error, url) from shown_error(error)
+                raise _translate(error, url, self.options.option_prefix) from shown_error(error)
             stack.callback(response.release)
             _log.debug("%s %s: %d", method, urls.redact(str(url)), response.status)
             yield Reply(response, url, self.options.read_timeout)
@@ -340,7 +341,7 @@ def shown_error(error: BaseException) -> BaseException | None:
     return None if isinstance(error, aiohttp.ClientResponseError | aiohttp.InvalidURL) else error
 
 
-def _translate(error: BaseException, url: URL) -> RemoteError:
+def _translate(error: BaseException, url: URL, prefix: str = "") -> RemoteError:
     """Return an error of the HTTP library as ours, with a fix where one is known."""
     if (ours := _find_own_error(error)) is not None:
         return ours
@@ -353,7 +354,7 @@ def _translate(error: BaseException, url: URL) -> RemoteError:
                 temporary=True,
             )
         case aiohttp.ClientConnectorCertificateError() | ssl.SSLCertVerificationError():
-            return _certificate_error(error, host)
+            return _certificate_error(error, host, prefix)
         case aiohttp.ClientConnectorDNSError():
             return RemoteError(
                 f"cannot reach `{host}`: there is no such host",
@@ -363,7 +364,7 @@ def _translate(error: BaseException, url: URL) -> RemoteError:
         case aiohttp.ClientSSLError() | ssl.SSLError():
             return NotEncryptedError(
                 f"cannot reach `{host}`: the TLS handshake failed",
-                hint="pass `--plain-http` if it uses HTTP without TLS",
+                hint=f"pass `--{prefix}plain-http` if it uses HTTP without TLS",
                 temporary=False,
             )
         case ConnectionRefusedError():
@@ -374,7 +375,7 @@ def _translate(error: BaseException, url: URL) -> RemoteError:
             )
         case aiohttp.ClientConnectorError():
             return (
-                _translate(error.os_error, url)
+                _translate(error.os_error, url, prefix)
                 if _differs(error)
                 else _unreachable_error(error, host)
             )
@@ -412,12 +413,12 @@ def _differs(error: aiohttp.ClientConnectorError) -> bool:
     return isinstance(error.os_error, ConnectionRefusedError | ssl.SSLError)
 
 
-def _certificate_error(error: BaseException, host: str) -> RemoteError:
+def _certificate_error(error: BaseException, host: str, prefix: str) -> RemoteError:
     inner = getattr(error, "certificate_error", error)
     reason = getattr(inner, "verify_message", "") or "it cannot be verified"
     return RemoteError(
         f"cannot trust the certificate of `{host}`: {reason}",
-        hint="name the authority that signed it with `--ca-file`",
+        hint=f"name the authority that signed it with `--{prefix}ca-file`",
         temporary=False,
     )
 

@@ -116,9 +116,18 @@ async def choose(
             address=options.catalog_address,
         )
         return await _choose_from_address(options, catalog, options.catalog_address, access)
+    options = _with_namespace(options, here)
     if cluster_bundle.is_image(options.catalog):
         return await _choose_from_image(options, access)
     return await _choose_from_existing(reader, options, access, here)
+
+
+def _with_namespace(options: InstallOptions, here: ClusterState) -> InstallOptions:
+    """Return the options for an existing CatalogSource that is written as `NAMESPACE/NAME`."""
+    namespace, _, name = options.catalog.partition("/")
+    if here.catalog(name, namespace) is None or options.poll:
+        return options
+    return replace(options, catalog=name, catalog_namespace=namespace)
 
 
 async def _choose_bundle(options: InstallOptions, access: Access) -> InstallChoice:

@@ -365,9 +365,13 @@ def plan_of(
 
 def no_path_error(reached: str, goal: str) -> InputError:
     """Return the error for a path that ends at `reached` before `goal`, a CSV or a version."""
+    hint = "run `olmkit catalog graph` to see the upgrade edges"
+    old, new = (Version.read(one.rpartition(".v")[2].removeprefix("v")) for one in (reached, goal))
+    if old is not None and new is not None and new < old:
+        hint = "OLM does not downgrade: uninstall the operator, and install it with `--version`"
     return InputError(
         f"no upgrade path leads from `{reached}` to `{goal}`: the catalog offers no next version",
-        hint="run `olmkit catalog graph` to see the upgrade edges",
+        hint=hint,
     )
 
 

@@ -219,6 +219,10 @@ def test_errors_of_usage_have_the_form_of_all_others(
         (["--nope", "install", "x"], "`olmkit --help` shows the usage"),
         (["--nope"], "`olmkit --help` shows the usage"),
         (["catalog", "add", "--image"], "`olmkit catalog add --help` shows the usage"),
+        (
+            ["init", "a", "--default-channel", "b"],
+            "did you mean `olmkit catalog init --default-channel`?",
+        ),
     ],
 )
 def test_the_hint_names_the_command_that_was_typed(

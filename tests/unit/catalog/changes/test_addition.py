@@ -93,6 +93,13 @@ def test_the_head_of_the_channel_is_replaced(cog: Cog) -> None:
     ]
 
 
+def test_a_version_that_the_channel_names_already_becomes_its_end(cog: Cog) -> None:
+    named = {**CHANNEL, "entries": [{"name": "cog.v2.0.0", "replaces": "cog.v1.0.0"}]}
+    made = add(catalog(PACKAGE, named, {**OLD, "name": "cog.v2.0.0"}), cog())
+
+    assert made.entries == (NewEntry(channel="stable", name="cog.v1.0.0"),)
+
+
 def test_a_csv_that_names_its_predecessors_is_believed(cog: Cog) -> None:
     tree = cog(
         None,

@@ -850,6 +850,28 @@ def test_the_catalog_that_offers_the_package_is_found() -> None:
     run(story)
 
 
+def test_a_catalog_can_be_named_with_its_namespace() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            options = InstallOptions(namespace="apps", package="cache", catalog="apps/shelf")
+            plan = await install.plan(reader, options, Access())
+            spec = plan.objects[-1]["spec"]
+            assert (spec["source"], spec["sourceNamespace"]) == ("shelf", "apps")
+            assert server.writes() == []
+
+    run(story)
+
+
+def test_an_older_version_is_not_an_upgrade() -> None:
+    older = upgrade_plan.no_path("cache.v1.10.0", "1.9.0")
+    assert older.hint == (
+        "OLM does not downgrade: uninstall the operator, and install it with `--version`"
+    )
+    assert upgrade_plan.no_path("cache.v1.10.0", "v1.11.0").hint == (
+        "run `olmkit catalog graph` to see the upgrade edges"
+    )
+
+
 def test_what_is_installed_is_not_installed_again() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, _, _):

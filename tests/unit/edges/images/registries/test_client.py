@@ -751,18 +751,20 @@ def test_registry_is_reached_through_a_proxy(
         run(check(server))
 
 
-def test_server_without_tls_is_distinguished_from_one_with_it() -> None:
+@pytest.mark.parametrize("prefix", ["", "target-"])
+def test_server_without_tls_is_distinguished_from_one_with_it(prefix: str) -> None:
     async def check() -> None:
         async def plain(_: Any) -> Any:
             from aiohttp import web
 
             return web.Response()
 
-        async with serving(plain) as host, Web(QUICK) as web:
+        options = replace(QUICK, option_prefix=prefix)
+        async with serving(plain) as host, Web(options) as web:
             with pytest.raises(RemoteError, match="TLS handshake failed") as caught:
                 async with web.send("GET", f"https://{host}/"):
                     pass
-        assert "--plain-http" in caught.value.hint
+        assert f"`--{prefix}plain-http`" in caught.value.hint
 
     run(check())
 
