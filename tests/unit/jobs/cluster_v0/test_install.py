@@ -863,11 +863,11 @@ def test_a_catalog_can_be_named_with_its_namespace() -> None:
 
 
 def test_an_older_version_is_not_an_upgrade() -> None:
-    older = upgrade_plan.no_path("cache.v1.10.0", "1.9.0")
+    older = upgrade_plan.no_path_error("cache.v1.10.0", "1.9.0")
     assert older.hint == (
         "OLM does not downgrade: uninstall the operator, and install it with `--version`"
     )
-    assert upgrade_plan.no_path("cache.v1.10.0", "v1.11.0").hint == (
+    assert upgrade_plan.no_path_error("cache.v1.10.0", "v1.11.0").hint == (
         "run `olmkit catalog graph` to see the upgrade edges"
     )
 
