@@ -37,7 +37,7 @@ async def ailing(reader: ClusterObjects, csvs: Iterable[Manifest]) -> AilingCrds
     messages = await asyncio.gather(*(_message(reader, crd) for crd in found.values()))
     return AilingCrds(
         unconverted={name: words for name, words in zip(found, messages, strict=True) if words},
-        ending=tuple(_without_schema(crd) for crd in found.values() if kinds.is_going(crd)),
+        ending=tuple(_without_schema(crd) for crd in found.values() if _is_ending(crd)),
     )
 
 
@@ -46,6 +46,10 @@ async def _crd(reader: ClusterObjects, name: str) -> Manifest | None:
         return await reader.find(kinds.CRD, name)
     except ClusterError:
         return None
+
+
+def _is_ending(crd: Manifest) -> bool:
+    return bool(objects.metadata(crd).get("deletionTimestamp"))
 
 
 def _without_schema(crd: Manifest) -> Manifest:

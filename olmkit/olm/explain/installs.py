@@ -172,6 +172,16 @@ def _explain_ready(
             hint=f"`olmkit upgrade {package} -n {snapshot.namespace}` approves it",
             chain=chain,
         )
+    stopped = _resolution_finding(snapshot, subscription)
+    if stopped is not None and stopped.readiness is not Readiness.WAITING:
+        return Explanation(
+            readiness=Readiness.READY,
+            cause="upgrades-stopped",
+            message=f"{words}, but OLM chooses no upgrade: {stopped.message}",
+            hint=stopped.hint,
+            chain=chain,
+            details=stopped.details,
+        )
     refused = refused_requests.facts(snapshot, csv)
     return Explanation(
         readiness=Readiness.READY,

@@ -104,6 +104,22 @@ def test_a_csv_that_succeeded_is_healthy() -> None:
     assert found.message == f"`{CSV}` is installed and healthy"
 
 
+def test_a_healthy_operator_that_gets_no_upgrade_has_the_reason() -> None:
+    words = (
+        "constraints not satisfiable: no operators found in channel beta of package cache in the "
+        "catalog referenced by subscription cache, subscription cache exists"
+    )
+    failed = condition("ResolutionFailed", words)
+    asking = subscription(failed, currentCSV=CSV, installedCSV=CSV)
+
+    found = explain(cluster(asking, csv(CSV, "Succeeded")), "cache")
+
+    assert (found.is_ready, found.cause) == (True, "upgrades-stopped")
+    said = f"`{CSV}` is installed and healthy, but OLM chooses no upgrade: the package `cache` has"
+    assert found.message.startswith(f"{said} no channel `beta`")
+    assert found.hint == "correct `channel` of the Subscription `cache`"
+
+
 def test_a_pending_approval_does_not_make_an_operator_unhealthy() -> None:
     seen = cluster(
         subscription(currentCSV=CSV, installedCSV=OLD, **REF),
