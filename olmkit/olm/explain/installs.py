@@ -172,6 +172,14 @@ def _explain_ready(
             hint=f"`olmkit upgrade {package} -n {snapshot.namespace}` approves it",
             chain=chain,
         )
+    return _healthy(snapshot, subscription, csv, chain)
+
+
+def _healthy(
+    snapshot: ClusterState, subscription: Manifest, csv: Manifest, chain: tuple[ChainLink, ...]
+) -> Explanation:
+    """Return that an operator works, with what Kubernetes does not count as unhealthy."""
+    words = f"`{objects.name(csv)}` is installed and healthy"
     stopped = _resolution_finding(snapshot, subscription)
     if stopped is not None and stopped.readiness is not Readiness.WAITING:
         return Explanation(
