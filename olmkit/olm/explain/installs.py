@@ -180,7 +180,7 @@ def _healthy(
 ) -> Explanation:
     """Return that an operator works, with what Kubernetes does not count as unhealthy."""
     words = f"`{objects.name(csv)}` is installed and healthy"
-    stopped = _resolution_finding(snapshot, subscription)
+    stopped = _explain_resolution(snapshot, subscription)
     if stopped is not None and stopped.readiness is not Readiness.WAITING:
         return Explanation(
             readiness=Readiness.READY,
