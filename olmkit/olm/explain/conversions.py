@@ -14,7 +14,7 @@ from olmkit.olm.explain.explanation import Diagnosis, Readiness
 _AWAY = re.compile(r"conversion webhook for .*? failed: (?P<rest>.*)", re.DOTALL)
 
 
-def of_ending(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
+def explain_ending_crd(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
     """Return a CRD of a CSV that is being deleted, with all objects of its kind."""
     for crd in snapshot.ending_crds:
         name = objects.name(crd)

@@ -27,7 +27,9 @@ def explain_csv(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
     if phase in ("Succeeded", "Replacing"):
         return None
     top = explanation.link(csv, f"{phase or 'new'}{f', {reason}' if reason else ''}")
-    finding = conversions.of_ending(snapshot, csv) or _explain_reason(snapshot, csv, reason)
+    finding = conversions.explain_ending_crd(snapshot, csv) or _explain_reason(
+        snapshot, csv, reason
+    )
     finding = finding or _find_missing_deployment(csv) or _explain_rejected_webhook(csv)
     if finding is None and phase in ("Pending", "Failed"):
         finding = next(_find_unmet_requirements(snapshot, csv), None)
@@ -378,7 +380,7 @@ def explain_succeeded_csv(snapshot: ClusterState, csv: Manifest) -> Diagnosis | 
     OLM says it once, and what it does afterwards may start the pods again; it never looks
     at what answers its webhooks. What may not be read is taken to be well.
     """
-    ending = conversions.of_ending(snapshot, csv)
+    ending = conversions.explain_ending_crd(snapshot, csv)
     if ending is not None:  # without it, the operator often ends too
         return ending
     ailing = explain_deployments(snapshot, csv)

@@ -232,8 +232,8 @@ def test_a_crd_that_is_being_deleted_is_the_cause_in_any_phase(phase: str) -> No
         },
     }
     seen = ClusterState(namespace="apps", deployments=(available(),), ending_crds=(crd,))
-    saved = cluster_state.of_objects(cluster_state.objects_of(seen), "apps")
-    ask = csvs.of_succeeded if phase == "Succeeded" else csvs.of_csv
+    saved = cluster_state.from_objects(cluster_state.objects_of(seen), "apps")
+    ask = csvs.explain_succeeded_csv if phase == "Succeeded" else csvs.explain_csv
     for state in (seen, saved):
         found = ask(state, csv(phase, customresourcedefinitions=owned))
         assert found is not None
@@ -245,4 +245,6 @@ def test_a_crd_that_is_being_deleted_is_the_cause_in_any_phase(phase: str) -> No
         assert "`olmkit uninstall " in found.hint
     other = {**crd, "metadata": {**crd["metadata"], "name": "c.example.com"}}
     seen = replace(seen, ending_crds=(other,))
-    assert csvs.of_succeeded(seen, csv("Succeeded", customresourcedefinitions=owned)) is None
+    assert (
+        csvs.explain_succeeded_csv(seen, csv("Succeeded", customresourcedefinitions=owned)) is None
+    )

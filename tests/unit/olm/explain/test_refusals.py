@@ -110,4 +110,4 @@ def test_a_hostile_message_does_not_take_long(words: str) -> None:
 
 def test_the_name_of_a_pod_that_changes_with_each_attempt_is_left_out() -> None:
     words = 'Error creating: Pod "cache-7d9f-x7k2p" is invalid: spec.hostNetwork: Invalid value'
-    assert refusals.explained(words, HERE).message == "spec.hostNetwork: Invalid value"
+    assert refusals.explain_refusal(words, HERE).message == "spec.hostNetwork: Invalid value"
