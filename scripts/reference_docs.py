@@ -46,17 +46,26 @@ with `_` instead of dots: `MAX_CONCURRENT_RECONCILES_<KIND>_<GROUP>`, or
 `WORKER_<KIND>_<GROUP>`, and `ANSIBLE_VERBOSITY_<KIND>_<GROUP>` from 0 to 7."""
 _SAME = """\
 Every command prints results to stdout and everything else to stderr. With `-o json`, it prints
-one value, even if the command fails. Exit codes: 0 success · 1 the check failed, for example
-findings of severity error · 2 invalid usage · 3 an error of a registry, a cluster or the disk ·
-70 an internal error of olmkit · 130 interrupted · 143 terminated by SIGTERM."""
+one value, even if the command fails: an object with `version`, `command`, `result`,
+`diagnostics`, and after a failure `error` with `message` and `hint`. After an interruption it
+prints nothing. Exit codes: 0 success, also of a server that SIGTERM stops · 1 the check failed,
+for example findings of severity error · 2 invalid usage · 3 an error of a registry, a cluster or
+the disk · 70 an internal error of olmkit · 130 interrupted by Ctrl-C, or by SIGTERM while it uses
+the network · 143 terminated by SIGTERM.
+
+These commands do not have this JSON value, and their errors are text:
+
+| command | reason |
+| --- | --- |"""
 
 
 def commands_page() -> Tree:
     """One page with the help of every command."""
+    exceptions = table.WITHOUT_ENVELOPE
     parts = [
         "# Commands",
         "Generated from the help of the program by `make docs`; do not edit.",
-        _SAME,
+        "\n".join([_SAME, *(f"| `olmkit {p}` | {why} |" for p, why in sorted(exceptions.items()))]),
     ]
     for path in sorted(table.COMMANDS):
         parts += [f"## olmkit {path}", f"```text\n{_help(path)}\n```"]

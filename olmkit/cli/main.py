@@ -261,16 +261,28 @@ def _report_error(error: OlmkitError, context: click.Context) -> int:
     return exit_code(error)
 
 
+<<<<<<< HEAD
 def _report_misuse(error: click.ClickException, arguments: Sequence[str]) -> int:
+=======
+def _misused(error: click.ClickException, arguments: Sequence[str]) -> int:
+    from olmkit.cli.frame import other_names
+
+>>>>>>> 19e86bff (cli: -v prints each request; exceptions of the JSON value are listed; exit codes and options of all commands are tested)
     context: click.Context | None = getattr(error, "ctx", None)
+    named = other_names.command_of(arguments, [*COMMANDS, *GROUPS])
+    command = context.command_path if context else f"olmkit {named}".strip()
+    hint = _place_of_option(error, arguments) if command == "olmkit" else ""
+    hint = hint or _flag_of_value(error, named, arguments)
+    said, hint = misuse(error.format_message(), command, hint)
     if _wants_json(context, arguments):
         from olmkit.base.diagnostics import ConfigurationError
         from olmkit.cli.frame import output
 
-        command = context.command_path.removeprefix("olmkit").strip() if context else ""
-        misuse = ConfigurationError(error.format_message())
-        sys.stdout.write(output.envelope(command, None, error=misuse) + "\n")
+        path = command.removeprefix("olmkit").strip()
+        value = output.envelope(path, None, error=ConfigurationError(said, hint))
+        sys.stdout.write(value + "\n")
     else:
+<<<<<<< HEAD
         from olmkit.cli.frame import other_names
 
         named = other_names.command_of(arguments, [*COMMANDS, *GROUPS])
@@ -278,6 +290,9 @@ def _report_misuse(error: click.ClickException, arguments: Sequence[str]) -> int
         hint = _place_of_option(error, arguments) if command == "olmkit" else ""
         hint = hint or _flag_of_value(error, named, arguments) or _in_another_group(error, named)
         _print_error(misuse_text(error.format_message(), command, hint))
+=======
+        _tell(f"error: {said}\nhint: {hint}")
+>>>>>>> 19e86bff (cli: -v prints each request; exceptions of the JSON value are listed; exit codes and options of all commands are tested)
     return Exit.USAGE
 
 
@@ -336,8 +351,11 @@ _EXTRA = re.compile(r"Got unexpected extra arguments? \((.*)\)$", re.DOTALL)
 _SEVERAL = re.compile(r"\.? \((?:Did you mean one of|Possible options): (.*?)\??\)$")
 
 
-def misuse_text(message: str, command: str, hint: str = "") -> str:
-    """Return a message of click in the form that all errors have; a question in it is the hint."""
+def misuse(message: str, command: str, hint: str = "") -> tuple[str, str]:
+    """Return a message of click and a hint, in the form that all errors have.
+
+    A question in the message is the hint.
+    """
     from olmkit.base import texts
 
     message = re.sub(_EXTRA, r"unexpected argument `\1`", message)
@@ -353,7 +371,11 @@ def misuse_text(message: str, command: str, hint: str = "") -> str:
     if not hint:
         hint = f"did you mean {meant}" if meant else f"`{command} --help` shows the usage"
     said = texts.bounded_error(f"{said[:1].lower()}{said[1:]}")
+<<<<<<< HEAD
     return f"error: {said}\nhint: {texts.limit_hint(hint)}"
+=======
+    return said, texts.bounded_hint(hint)
+>>>>>>> 19e86bff (cli: -v prints each request; exceptions of the JSON value are listed; exit codes and options of all commands are tested)
 
 
 def _wants_json(context: click.Context | None, arguments: Sequence[str]) -> bool:

@@ -277,6 +277,23 @@ COMMANDS: Mapping[str, CommandEntry] = {
     ),
 }
 
+# Commands that do not print the JSON value of all others, and the reason; `make docs` prints them.
+_BLOBS = "prints a stream of catalog blobs; `-o` is their format"
+WITHOUT_ENVELOPE: Mapping[str, str] = {
+    "bundle scorecard": "`-o json` and `-o xunit` print the results as operator-sdk does",
+    "catalog convert": "prints a catalog template; `-o` is its format",
+    "catalog filter": _BLOBS,
+    "catalog init": _BLOBS,
+    "catalog render": _BLOBS,
+    "catalog render-template": _BLOBS,
+    "catalog template basic": _BLOBS,
+    "catalog template composite": _BLOBS,
+    "catalog template semver": _BLOBS,
+    "catalog template substitutes": _BLOBS,
+    "completion": "prints a script for a shell",
+    "run": "prints what the operator prints",
+}
+
 # How the help of olmkit itself is divided; what no section names is in the last.
 SECTIONS: Mapping[str, tuple[str, ...]] = {
     "Project": ("init", "create", "edit", "generate", "render", "run"),

@@ -16,7 +16,7 @@ from typing import Any, Final, NoReturn, TypeVar
 
 import click
 
-from olmkit.base.diagnostics import Diagnostic
+from olmkit.base.diagnostics import Diagnostic, Severity
 from olmkit.cli.frame import options
 from olmkit.cli.frame import output as render
 from olmkit.cli.frame.exits import Exit
@@ -62,7 +62,9 @@ class App:
         return text if is_result or not self.terminal.quiet else ""
 
     def report(self, diagnostics: Sequence[Diagnostic]) -> None:
-        """Show findings on stderr."""
+        """Show findings on stderr; in quiet mode, no notes."""
+        if self.terminal.quiet:
+            diagnostics = [one for one in diagnostics if one.severity is not Severity.INFO]
         if diagnostics:
             words = render.text(diagnostics, self.sources, color=self.terminal.color_err)
             self.terminal.say(words)
@@ -137,9 +139,11 @@ def command(
             )
             context.find_root().obj = app
             app.terminal.wait(f"`{app.command}`")
+            end_details = _details(app)
             try:
                 return function(app, **arguments)
             finally:
+                end_details()
                 app.terminal.end_wait()
 
         return _with_common_options(
@@ -147,6 +151,15 @@ def command(
         )
 
     return decorate
+
+
+def _details(app: App) -> Callable[[], None]:
+    """Print what `-v` requests until the returned function is called."""
+    if not app.verbose:
+        return lambda: None
+    from olmkit.cli.frame import details  # logging: only with `-v`
+
+    return details.show(app.terminal, app.verbose)
 
 
 class Command(click.Command):
@@ -186,14 +199,14 @@ def _with_common_options(
             "--quiet",
             is_flag=True,
             envvar="OLMKIT_QUIET",
-            help="Print only results and errors.",
+            help="Print only results, warnings and errors.",
         ),
         click.option(
             "-v",
             "--verbose",
             count=True,
             envvar="OLMKIT_VERBOSE",
-            help="Print more details; repeat for even more.",
+            help="Print each request to stderr; repeat for messages of libraries.",
         ),
         click.option("--debug", is_flag=True, envvar="OLMKIT_DEBUG", help="Show tracebacks."),
         click.option(

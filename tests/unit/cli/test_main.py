@@ -30,6 +30,11 @@ def _loaded(path: str) -> click.Command:
     return leaf
 
 
+def _misuse(message: str, command: str) -> str:
+    said, hint = main.misuse(message, command)
+    return f"error: {said}\nhint: {hint}"
+
+
 @pytest.mark.parametrize("path", sorted(COMMANDS))
 def test_a_summary_in_the_table_is_what_the_command_says(path: str) -> None:
     leaf = _loaded(path)
@@ -332,13 +337,13 @@ def test_an_error_in_json_is_one_value_on_stdout(
     ],
 )
 def test_several_suggestions_are_a_hint(message: str) -> None:
-    said = main.misuse_text(message, "olmkit x")
+    said = _misuse(message, "olmkit x")
     assert said.endswith("`--ab`\nhint: did you mean `--abc` or `--abd`?")
 
 
 def test_help_is_not_suggested_next_to_an_option() -> None:
     message = "No such option '--channel'. (Did you mean one of: '--channels', '--help'?)"
-    said = main.misuse_text(message, "olmkit x")
+    said = _misuse(message, "olmkit x")
     assert said.endswith("hint: did you mean `--channels`?")
 
 
@@ -358,19 +363,19 @@ def test_value_of_a_flag_is_a_hint(
 
 
 def test_help_alone_is_not_a_suggestion() -> None:
-    said = main.misuse_text("No such option '--repo'. Did you mean '--help'?", "olmkit init")
+    said = _misuse("No such option '--repo'. Did you mean '--help'?", "olmkit init")
     assert said.endswith("`--repo`\nhint: `olmkit init --help` shows the usage")
 
 
 def test_choices_of_a_missing_argument_are_on_one_line() -> None:
     message = "Missing argument '{bash|zsh}'. Choose from:\n\tbash,\n\tzsh"
-    said = main.misuse_text(message, "olmkit completion")
+    said = _misuse(message, "olmkit completion")
     assert said.startswith("error: missing argument `{bash|zsh}`. Choose from: bash, zsh\n")
 
 
 @pytest.mark.parametrize("value", ["q" * 10_000, "q " * 5_000])
 def test_extra_argument_is_named_and_cut(value: str) -> None:
-    said = main.misuse_text(f"Got unexpected extra argument ({value})", "olmkit x")
+    said = _misuse(f"Got unexpected extra argument ({value})", "olmkit x")
     assert said.startswith("error: unexpected argument `q")
     assert len(said) < 300
 
