@@ -18,13 +18,9 @@ from olmkit.cli import main
 from olmkit.cli.frame.exits import Exit
 
 ROOT = Path(__file__).parents[3]
-BUNDLE = min(one.parents[1] for one in ROOT.glob("bundle/**/annotations.yaml"))
 TERMINATED = 128 + signal.SIGTERM
 WAITING = """\
 image inspect localhost:{port}/a/b:c
-image push {layout} -t localhost:{port}/a/b:c
-bundle push {layout} -t localhost:{port}/a/b:c
-bundle build {bundle} -t localhost:{port}/a/b:c --push
 catalog render localhost:{port}/a/b:c
 hub build localhost:{port}/a/b:c -d pages
 status
@@ -51,15 +47,11 @@ def test_readme_lists_all_exit_codes() -> None:
     ("words", "code"),
     [
         ("explain CSV001", 0),
-        ("bundle validate {bundle}", 0),
         ("explain CSV999", 2),
-        ("bundle diff {bundle} {bundle}", 1),
         ("catalog path catalog not-a-package --from 1.0.0", 1),
-        ("catalog add catalog {bundle}", 2),
         ("bundle validate missing", 2),
         ("bundle validate --no-such-option", 2),
         ("render -C missing config/default", 2),
-        ("image inspect localhost:1/a/b:c", 3),
         ("status --kubeconfig {kubeconfig}", 3),
     ],
 )
@@ -73,7 +65,7 @@ def test_exit_code_does_not_depend_on_the_output_format(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(ROOT)
-    line = words.format(bundle=BUNDLE, kubeconfig=_kubeconfig(tmp_path, 1)).split()
+    line = words.format(kubeconfig=_kubeconfig(tmp_path, 1)).split()
     assert main.run([*line, *form]) == code
     said = capsys.readouterr()
     if form:
@@ -87,10 +79,7 @@ def test_command_that_waits_for_a_server_is_interrupted(
     line: str, sent: signal.Signals, silent: socket.socket, tmp_path: Path
 ) -> None:
     port = silent.getsockname()[1]
-    layout = f"oci:{tmp_path}/images:one"
-    if "{layout}" in line:
-        assert main.run(["bundle", "build", str(BUNDLE), "-t", layout, "-q"]) == 0
-    words = line.format(bundle=BUNDLE, port=port, layout=layout).split()
+    words = line.format(port=port).split()
     with subprocess.Popen(
         [sys.executable, "-m", "olmkit", *words],
         cwd=tmp_path if "hub" in line else ROOT,
@@ -131,23 +120,6 @@ def test_server_that_is_terminated_ends_with_0(command: str, tmp_path: Path) -> 
             process.kill()
     assert process.returncode == 0
     assert "Traceback" not in rest
-
-
-def test_local_command_that_is_terminated_ends_with_143() -> None:
-    code = (
-        "import os, signal, sys\n"
-        "from olmkit.cli import main\n"
-        ""
-        "main.signal.signal(signal.SIGTERM, main._end)\n"
-        "sys.addaudithook(lambda event, of: event == 'open' and 'annotations.yaml' in str(of[0])\n"
-        "    and os.kill(os.getpid(), signal.SIGTERM))\n"
-        "main.main(['bundle', 'validate', sys.argv[1]])\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, BUNDLE], cwd=ROOT, capture_output=True, check=False
-    )
-    assert done.returncode == TERMINATED
-    assert done.stdout == b""
 
 
 def _kubeconfig(folder: Path, port: int) -> Path:
