@@ -261,18 +261,14 @@ def _report_error(error: OlmkitError, context: click.Context) -> int:
     return exit_code(error)
 
 
-<<<<<<< HEAD
 def _report_misuse(error: click.ClickException, arguments: Sequence[str]) -> int:
-=======
-def _misused(error: click.ClickException, arguments: Sequence[str]) -> int:
     from olmkit.cli.frame import other_names
 
->>>>>>> 19e86bff (cli: -v prints each request; exceptions of the JSON value are listed; exit codes and options of all commands are tested)
     context: click.Context | None = getattr(error, "ctx", None)
     named = other_names.command_of(arguments, [*COMMANDS, *GROUPS])
     command = context.command_path if context else f"olmkit {named}".strip()
     hint = _place_of_option(error, arguments) if command == "olmkit" else ""
-    hint = hint or _flag_of_value(error, named, arguments)
+    hint = hint or _flag_of_value(error, named, arguments) or _in_another_group(error, named)
     said, hint = misuse(error.format_message(), command, hint)
     if _wants_json(context, arguments):
         from olmkit.base.diagnostics import ConfigurationError
@@ -282,17 +278,7 @@ def _misused(error: click.ClickException, arguments: Sequence[str]) -> int:
         value = output.envelope(path, None, error=ConfigurationError(said, hint))
         sys.stdout.write(value + "\n")
     else:
-<<<<<<< HEAD
-        from olmkit.cli.frame import other_names
-
-        named = other_names.command_of(arguments, [*COMMANDS, *GROUPS])
-        command = context.command_path if context else f"olmkit {named}".strip()
-        hint = _place_of_option(error, arguments) if command == "olmkit" else ""
-        hint = hint or _flag_of_value(error, named, arguments) or _in_another_group(error, named)
-        _print_error(misuse_text(error.format_message(), command, hint))
-=======
-        _tell(f"error: {said}\nhint: {hint}")
->>>>>>> 19e86bff (cli: -v prints each request; exceptions of the JSON value are listed; exit codes and options of all commands are tested)
+        _print_error(f"error: {said}\nhint: {hint}")
     return Exit.USAGE
 
 
