@@ -357,11 +357,7 @@ def misuse(message: str, command: str, hint: str = "") -> tuple[str, str]:
     if not hint:
         hint = f"did you mean {meant}" if meant else f"`{command} --help` shows the usage"
     said = texts.bounded_error(f"{said[:1].lower()}{said[1:]}")
-<<<<<<< HEAD
-    return f"error: {said}\nhint: {texts.limit_hint(hint)}"
-=======
-    return said, texts.bounded_hint(hint)
->>>>>>> 19e86bff (cli: -v prints each request; exceptions of the JSON value are listed; exit codes and options of all commands are tested)
+    return said, texts.limit_hint(hint)
 
 
 def _wants_json(context: click.Context | None, arguments: Sequence[str]) -> bool:

@@ -37,9 +37,9 @@ def show(terminal: Terminal, verbose: int) -> Callable[[], None]:
 
 
 def _line(record: logging.LogRecord) -> str:
-    message = texts.bounded_values(record.getMessage())
+    message = texts.limit_values(record.getMessage())
     facts = {key: value for key, value in vars(record).items() if key not in _USUAL}
     if {"method", "path", "code"} <= facts.keys():
         return f"{facts['method']} {facts['path']}: {facts['code']}"
-    more = ", ".join(f"{key}={texts.shortened(str(value))}" for key, value in facts.items())
+    more = ", ".join(f"{key}={texts.shorten(str(value))}" for key, value in facts.items())
     return f"{message} ({more})" if more and record.name.startswith("olmkit") else message
