@@ -66,7 +66,7 @@ class ImageStore(Protocol):
         ...
 
     def fetch(self, descriptor: Descriptor, offset: int = 0) -> AsyncIterator[bytes]:
-        """Return the content from `offset` on, not checked: see `checked` and `read`."""
+        """Return the content from `offset` on, not checked: see `check_content` and `read`."""
         ...
 
     async def push(self, descriptor: Descriptor, content: Opener) -> None:
@@ -276,7 +276,7 @@ async def pull(
             )
             raise InputError(
                 f"image `{selector}` is not for `{platform}`",
-                hint=f"it is for {offered}" if offered else "it is for no platform at all",
+                hint=f"it is for {offered}" if offered else "it does not name a platform",
             )
         descriptor = selected
     raise InputError(f"image `{selector}` is an endlessly nested index")

@@ -77,9 +77,9 @@ def subscription_key(subscription: Manifest) -> SubscriptionKey:
 
 
 def is_dependency(subscription: Manifest) -> bool:
-    """Return whether OLM has made the Subscription because another operator needs its package.
+    """Return whether OLM created the Subscription because another operator needs its package.
 
-    OLM joins its name from the package, the channel and the catalog; people name it otherwise.
+    OLM joins its name from the package, the channel and the catalog; users choose other names.
     """
     return objects.name(subscription) == "-".join(astuple(subscription_key(subscription)))
 

@@ -61,7 +61,7 @@ CONTENTS: Mapping[str, Content] = {
 
 
 def requirements(language: str) -> tuple[str, ...]:
-    """Return the packages of the image: the runtime, in versions that go with what builds."""
+    """Return the packages of the image: the runtime, in versions that match this olmkit."""
     return (distributions.runtime(language), *CONTENTS[language].more)
 
 

@@ -100,7 +100,7 @@ def account_without_rules(bundle: Bundle) -> Iterator[Finding]:
         account = _service_account(deployment) or "default"
         if _template(deployment, "spec") and account not in given | bound:
             yield Finding(
-                f"the account `{account}` of the deployment has no permissions at all",
+                f"the account `{account}` of the deployment has no permissions",
                 at=csv.at(*_DEPLOYMENTS, index, "spec", "template", "spec", "serviceAccountName"),
                 hint="write `permissions` or `clusterPermissions` for it",
             )

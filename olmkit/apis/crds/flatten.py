@@ -92,7 +92,7 @@ def _stays(key: str, old: Any, new: Any, *, is_same: bool) -> bool:
 def merge_reference(type_schema: Schema, field_schema: Schema) -> Schema:
     """Return the schema of a field whose type is declared elsewhere; the field's texts win.
 
-    What is below the top level is shared with the schemas that are given.
+    The result shares everything below its top level with the arguments.
     """
     merged = _merge(type_schema, field_schema)
     set_texts(merged, field_schema)

@@ -51,7 +51,7 @@ def versions(sources: Sources, findings: Findings) -> Mapping[KindKey, tuple[Kin
                 continue  # other names of other people's kinds, as controllers have them
             findings.add(
                 "API014",
-                f"`{kinds[0].name.name}` belongs to no API group and gets no CRD",
+                f"`{kinds[0].name.name}` has no API group, so no CRD is generated",
                 kinds[0].at,
                 hint=f"write `# +groupName=<group>` at the top of `{package.module}`",
             )

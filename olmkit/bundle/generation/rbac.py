@@ -214,7 +214,7 @@ def _without_rules(collection: CollectedObjects, granted: set[str]) -> Iterator[
         if account not in granted:
             yield findings.create(
                 "PRJ118",
-                f"the account `{account}` has no permissions at all",
+                f"the account `{account}` has no permissions",
                 at=deployment.at("spec", "template", "spec", "serviceAccountName"),
                 subject=subject(deployment),
                 hint="add its Role or ClusterRole and the binding to the input",

@@ -68,7 +68,8 @@ def assemble_heads(
     """Return the catalog of a package whose channels are known by their newest bundles.
 
     A channel has the bundles that its head replaces or skips, one after the other. Bundles in none
-    of them are left out. Raises `InputError` as `of_bundles`, and for a head that does not exist.
+    of them are left out. Raises `InputError` like `assemble_bundles`,
+    and for a head that does not exist.
     """
     ordered = _sort_members(members)
     channels = {name: _channel_members(head, ordered) for name, head in heads.items()}

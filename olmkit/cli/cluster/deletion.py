@@ -60,7 +60,7 @@ def show_plan(
     stays: Sequence[str] = (),
     **facts: Any,
 ) -> None:
-    """Show what would be deleted, in the form of `give`."""
+    """Show what would be deleted, in the form of `show`."""
     from olmkit.olm.explain.explanation import subject
 
     names = [*also, *map(subject, found)]

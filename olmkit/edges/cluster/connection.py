@@ -467,7 +467,7 @@ async def _read(response: aiohttp.ClientResponse, limit: int = _MAX_BODY) -> byt
 
 
 def _check_headers(headers: list[tuple[str, str]]) -> None:
-    """The library's own error would show a secret, and is none of ours."""
+    """Reject invalid headers here, because the error of the library would show a secret."""
     for name, value in headers:
         if _UNFIT.search(value):
             raise ConfigurationError(f"the value of `{name}` cannot be sent in an HTTP header")

@@ -43,7 +43,7 @@ class ClusterCredentials(Protocol):
         """Return a client certificate and key that came with the last answer."""
 
     def refused(self, sent: str | None) -> bool:
-        """Return the server answered 401 to this header; whether asking again may give another.
+        """Take note of a 401 response to this header; return whether a retry may have another one.
 
         Many requests may be refused at once, and by then another may have renewed them.
         """

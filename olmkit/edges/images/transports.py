@@ -267,9 +267,9 @@ async def read_catalog_tree(text: str, access: Access) -> ImageFiles:
 async def read_tree(
     text: str, access: Access, connections: Connections | None = None
 ) -> ImageFiles:
-    """Return the files of a bundle or a catalog, whichever it is.
+    """Return the files of a bundle or a catalog.
 
-    See `ImageFiles.is_bundle`, and `ImageFiles.database` for a catalog that is not in files.
+    `ImageFiles.is_bundle` distinguishes them; `ImageFiles.database` is a catalog in a database.
     """
     source = parse(text)
     if isinstance(source, FolderReference):
@@ -422,7 +422,7 @@ def _no_kind(
         f"`{reference}` is not a {noun} image: it has no label `{key}`",
         hint=f"its labels are {', '.join(f'`{name}`' for name in sorted(labels))}"
         if labels
-        else "it has no labels at all",
+        else "it has no labels",
     )
 
 

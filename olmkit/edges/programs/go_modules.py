@@ -122,7 +122,7 @@ def _workspace(project: Path, environment: Mapping[str, str]) -> dict[str, Path]
 def list_files(project: Path) -> Iterator[Path]:
     """Yield the Go files of a module, as `./...` names its packages; tests are left out.
 
-    Raises `RemoteError` when the disk says no.
+    Raises `RemoteError` if the files cannot be read.
     """
     waiting = [project]
     while waiting:

@@ -243,7 +243,10 @@ def _notices(record: Record, shared: Shared, channel: Channel | None) -> Iterato
     if record.bundle.name in shared.unread:
         yield f"The bundle image could not be read: {shared.unread[record.bundle.name]}."
     elif not record.spec.get("displayName") and not record.has_manifests:
-        yield "This catalog carries no description of this version: it is in the bundle image."
+        yield (
+            "This catalog does not contain the description of this version, which is in the "
+            "bundle image."
+        )
 
 
 def _newer(bundle: Bundle, channel: Channel | None, shared: Shared) -> Newer | None:

@@ -1,7 +1,7 @@
 """The fields of Kubernetes' and OLM's types, from the tables in `kube/data`.
 
 Go's tools and the API server do not agree on which fields must be there, so there are two views:
-`written` says what tools write, `accepted` what the API server requires.
+`written_types` has the fields that tools write, `accepted_types` those that the server requires.
 """
 
 from __future__ import annotations

@@ -433,7 +433,7 @@ def _has_ready_endpoint(endpoints: Manifest) -> bool:
 
 
 def explain_deployments(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
-    """Return why the first of its Deployments that is not available is not."""
+    """Explain the first of its Deployments that is not available."""
     for name in kinds.deployment_names(csv):
         finding = pods.explain_deployment(snapshot, name)
         if finding is not None:

@@ -118,7 +118,7 @@ def _find_rejected_object(words: str) -> str:
 
 
 def _explain_missing_api(words: str, said: str, readiness: Readiness) -> Diagnosis:
-    """Return an object of the bundle is of a kind that the cluster does not serve."""
+    """Explain an object of the bundle whose kind the cluster does not serve."""
     found = forms.UNKNOWN_KIND.search(words)
     if found is None:
         return Diagnosis(

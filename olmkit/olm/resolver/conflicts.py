@@ -141,7 +141,7 @@ class _Search:
         return behind, guesses
 
     def _open_candidate(self) -> int | None:
-        """Return a candidate of something that is selected and has not got what it needs."""
+        """Return a candidate for an unmet requirement of a selected variable."""
         for one in self.constraints:
             if isinstance(one, Needs) and self._is(one.variable, value=True):
                 if any(self._is(other, value=True) for other in one.candidates):

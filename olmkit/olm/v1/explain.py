@@ -85,7 +85,7 @@ def _explain(state: ExtensionState, extension: Manifest, target: str) -> Diagnos
 
 
 def explain_deployments(state: ExtensionState, extension: Manifest) -> Diagnosis | None:
-    """Return why the first of its Deployments that is not available is not; None if all are."""
+    """Explain the first of its Deployments that is not available; None if all are."""
     for deployment in owned_deployments(state.here.deployments, extension):
         finding = pods.explain_deployment(state.here, objects.name(deployment))
         if finding is not None:

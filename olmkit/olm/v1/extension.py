@@ -24,9 +24,9 @@ CATALOG_NAME_LABEL = "olm.operatorframework.io/metadata.name"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtensionRequest:
-    """What shall be installed. `version` is a range; `catalog` the name of a ClusterCatalog.
+    """The requested install. `version` is a range; `catalog` the name of a ClusterCatalog.
 
-    `catalog_image`: the catalog is created from that image, with that priority.
+    `catalog_image`: the catalog is created from this image, with `catalog_priority`.
     `service_account` where the CRD requires one.
     """
 

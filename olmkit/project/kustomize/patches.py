@@ -149,7 +149,7 @@ def _find_targets(resources: Sequence[Resource], patch: Patch) -> Resource:
 
 
 def _without_identity(patch: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a patch says which object it means, and does not rename it."""
+    """Return the patch without the fields that identify its target: it does not rename it."""
     result = {key: item for key, item in patch.items() if key not in ("apiVersion", "kind")}
     if isinstance(result.get("metadata"), dict):
         result["metadata"] = {

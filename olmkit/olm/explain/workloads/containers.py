@@ -302,7 +302,7 @@ def _newest_event_time(snapshot: ClusterState) -> datetime | None:
 
 
 def _readiness(status: Mapping[str, Any]) -> Readiness:
-    """Return a container that has ended often does not recover by waiting; the count only grows."""
+    """Return BLOCKED after many restarts: waiting does not help then, as the count only grows."""
     restarts = kinds.number(status.get("restartCount"))
     return Readiness.BLOCKED if restarts >= _GIVEN_UP else Readiness.STUCK
 

@@ -101,7 +101,7 @@ def test_image_of_another_kind_is_refused_with_its_labels(tmp_path: Path) -> Non
     bare = image.data_image(layer.write(FILES), {}, created_by="test")
     with pytest.raises(InputError, match="is not a catalog image") as caught:
         run(transports.read_tree(keep(tmp_path / "n", bare), ACCESS))
-    assert caught.value.hint == "it has no labels at all"
+    assert caught.value.hint == "it has no labels"
 
 
 def index_image(folder: Path, files: Tree, label: str = "/database/index.db") -> str:

@@ -200,7 +200,7 @@ MAKERS: dict[Callable[[Shelf], None], str] = {
     empty_layer: "",
     repeated_layer: "",
     index_of_index: "",
-    index_of_nothing: "it is for no platform at all",
+    index_of_nothing: "it does not name a platform",
     index_without_platforms: "",
     config_of_text: "image config: it is not JSON",
     config_of_a_list: "image config: it is not a JSON object",
