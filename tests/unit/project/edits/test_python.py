@@ -238,3 +238,12 @@ def test_bare_carriage_returns_are_not_edited() -> None:
     with pytest.raises(InputError) as error:
         python_edits.with_import(b"import os\nX = 1\rY = 2\n", "w.py", "re", "match")
     assert str(error.value) == "w.py:2: `\\r` ends a line"
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_comments_change_and_all_else_stays(mark: bytes) -> None:
+    data = mark + b"# one\nx = '#'  # two\ny = 2\n"
+
+    changed = python_edits.with_comments(data, "a.py", lambda comment: comment + "!")
+
+    assert changed == mark + b"# one!\nx = '#'  # two!\ny = 2\n"
