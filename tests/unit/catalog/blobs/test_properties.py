@@ -35,9 +35,9 @@ def test_known_types_are_read_and_others_kept() -> None:
     assert found.required_packages == (PackageRequirement("gear", ">1.0.0", 3),)
     assert (found.objects, found.metadata) == (1, 1)
     assert found.others == (
-        Property("olm.maxOpenShiftVersion", b'"4.16"'),
-        Property("olm.channel", b'{"channelName":"stable","priority":1}'),
-        Property("", b"[1]"),
+        Property("olm.maxOpenShiftVersion", b'"4.16"', 6),
+        Property("olm.channel", b'{"channelName":"stable","priority":1}', 7),
+        Property("", b"[1]", 8),
     )
     assert found.others[0].value == "4.16"
     assert found.faults == ()
