@@ -9,20 +9,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from olmkit.base import tree as trees
-from olmkit.base.diagnostics import ConfigurationError, Diagnostic, InputError
+from olmkit.base.diagnostics import ConfigurationError, Diagnostic, InputError, OlmkitError
 from olmkit.base.tree import Changes, Tree
 from olmkit.catalog import image as catalog_image
 from olmkit.catalog.blobs import fbc
 from olmkit.edges import disk, paths
 from olmkit.edges.images import transports
 from olmkit.edges.images.access_settings import Access
+from olmkit.edges.images.image_folder import ImageFolder
 from olmkit.jobs.catalog.mirroring import images as images_job
 from olmkit.jobs.catalog.mirroring.filter import Requested
 from olmkit.jobs.catalog.mirroring.images import CatalogImages
 from olmkit.jobs.image import mirror as job
 from olmkit.jobs.image.mirror import (
+    FolderSide,
     MirroredImage,
     MirrorEnd,
     MirrorItem,
@@ -31,6 +34,7 @@ from olmkit.jobs.image.mirror import (
     Say,
 )
 from olmkit.oci import mirroring
+from olmkit.oci.content import Digest
 from olmkit.oci.mirroring import MirrorRegistry, MirrorTarget
 from olmkit.oci.reference import LayoutReference, Reference
 from olmkit.olm import mirror_objects
@@ -68,10 +72,14 @@ class MirroredCatalogs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Plan:
-    """The images to copy; if `origin` is None, from the registries in their names."""
+    """The images to copy; if `origin` is None, from the registries in their names.
+
+    `missing`: what the catalogs of `origin` need and it does not have.
+    """
 
     items: tuple[MirrorItem, ...]
     origin: LayoutReference | None = None
+    missing: tuple[tuple[str, OlmkitError], ...] = ()
     listed: CatalogImages | None = None
 
 
@@ -85,7 +93,8 @@ async def mirror_catalog(
 ) -> MirroredCatalogs:
     """Copy a catalog with its images, or the folder of a mirror.
 
-    Raises `RemoteError` if some images could not be copied; the others are in the mirror.
+    Raises `RemoteError` if some images could not be copied, or are not in the folder of a mirror
+    whose catalog needs them; the others are in the mirror.
     """
     if options.manifests is not None and not isinstance(target, MirrorRegistry):
         raise ConfigurationError(
@@ -98,14 +107,18 @@ async def mirror_catalog(
             images=tuple(
                 MirroredImage(source=str(item.source), target=str(item.target))
                 for item in plan.items
-            )
+            ),
+            failed=plan.missing,
         )
+        if result.failed:
+            raise job.failure(result)
         return _result(plan, result, (), None)
     async with (
         job.open_side(plan.origin, access) as origin,
         job.open_side(target, target_access, write=True) as mirror,
     ):
         result = await job.mirror(plan.items, origin, mirror, options.copying, say)
+        result = replace(result, failed=(*result.failed, *plan.missing))
         if result.failed or result.not_begun:
             raise job.failure(result)
         catalogs = await _catalogs(plan, origin, mirror)
@@ -125,7 +138,11 @@ async def _plan(
             _check_whole(options)
             subjects = await folder.referrers()
             named = [one for one in folder.images if folder.digest(one) not in subjects]
-            return _Plan(items=job.items_for(named, target), origin=parsed)
+            return _Plan(
+                items=job.items_for(named, target),
+                origin=parsed,
+                missing=await _missing(parsed, folder, named, access),
+            )
     listed = await images_job.list_images(
         source, access, wanted=options.wanted, pull_bundles=options.pull_bundles
     )
@@ -135,6 +152,33 @@ async def _plan(
     if own is not None:
         items = [own, *(item for item in items if item.source != own.source)]
     return _Plan(items=tuple(items), listed=listed)
+
+
+async def _missing(
+    origin: LayoutReference, folder: ImageFolder, named: Sequence[Reference], access: Access
+) -> tuple[tuple[str, OlmkitError], ...]:
+    """Return what the catalogs of a folder need and it does not have, with the reason.
+
+    The copy to the folder may have been interrupted, or failed for some images.
+    """
+    found: dict[str, OlmkitError] = {}
+    here = frozenset(named)
+    for name in named:
+        digest = folder.digest(name)
+        if digest is None or await _configs(FolderSide(folder), name) is None:
+            continue
+        try:
+            listed = await images_job.list_images(str(origin.pinned(digest)), access)
+        except OlmkitError as error:
+            found[str(name)] = error
+            continue
+        for one in mirroring.parse_images(image.image for image in listed.images):
+            if one not in here:
+                found[str(one)] = InputError(
+                    f"the catalog `{name}` needs it, and `{origin}` does not have it",
+                    hint=f"run `olmkit image mirror {name} {origin}` again to complete the folder",
+                )
+    return tuple(sorted(found.items(), key=lambda pair: pair[0]))
 
 
 def _check_whole(options: CatalogMirrorOptions) -> None:
@@ -182,18 +226,33 @@ async def _catalogs(
     for item in plan.items if plan.origin is not None else plan.items[:1]:
         # A folder is at hand, and the image of a catalog that was built is in the mirror alone.
         side, name = (origin, item.source) if plan.origin is not None else (mirror, item.target)
-        async with side.opened(name) as store:
-            root = await store.resolve(transports.selector(name))
-            try:
-                config = (await transports.select_image(store, root, Access())).config
-            except InputError:  # something else than an image that runs
-                continue
-        folder = config.labels.get(catalog_image.CONFIGS_LABEL)
-        if folder is not None:
-            runs = config.run_options.get("Entrypoint") or config.run_options.get("Cmd")
-            pinned = str(item.target.pinned(root.digest))
-            found.append(MirroredCatalog(image=pinned, folder="" if runs else folder))
+        configs = await _configs(side, name)
+        if configs is not None:
+            pinned = str(item.target.pinned(configs.digest))
+            found.append(MirroredCatalog(image=pinned, folder=configs.folder))
     return tuple(found)
+
+
+class _Configs(NamedTuple):
+    """The digest of a catalog's image; `folder` with the blobs, empty if the image serves them."""
+
+    digest: Digest
+    folder: str
+
+
+async def _configs(side: MirrorEnd, name: Reference) -> _Configs | None:
+    """Return where an image has its catalog; None if it is not the image of a catalog."""
+    async with side.opened(name) as store:
+        root = await store.resolve(transports.selector(name))
+        try:
+            config = (await transports.select_image(store, root, Access())).config
+        except InputError:  # something else than an image that runs
+            return None
+    folder = config.labels.get(catalog_image.CONFIGS_LABEL)
+    if folder is None:
+        return None
+    runs = config.run_options.get("Entrypoint") or config.run_options.get("Cmd")
+    return _Configs(root.digest, "" if runs else folder)
 
 
 def _write(

@@ -154,6 +154,35 @@ def test_a_second_run_copies_only_what_is_missing(
     }
 
 
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_a_folder_without_an_image_of_its_catalog_is_not_a_whole_mirror(
+    origin: RegistryServer, registry: RegistryServer, tmp_path: Path, dry_run: bool
+) -> None:
+    catalog = furnish(origin, tmp_path)
+    bundle = origin.storage / "docker/registry/v2/repositories/x/pot-bundle"
+    bundle.rename(tmp_path / "hidden")
+    with pytest.raises(RemoteError, match="1 image is not in the mirror"):
+        run(catalog, f"oci:{tmp_path}/usb")
+
+    with pytest.raises(RemoteError) as caught:
+        run(
+            f"oci:{tmp_path}/usb",
+            f"{registry.host}/gap",
+            manifests=tmp_path / "cluster",
+            dry_run=dry_run,
+        )
+
+    missing = f"{origin.host}/x/pot-bundle@{made('pot bundle').digest}"
+    assert caught.value.message == (
+        f"1 image is not in the mirror: `{missing}`: the catalog `{catalog}` needs it, and "
+        f"`oci:{tmp_path}/usb` does not have it"
+    )
+    assert f"run `olmkit image mirror {catalog} oci:{tmp_path}/usb` again" in caught.value.hint
+    assert not (tmp_path / "cluster").exists()
+    if not dry_run:  # what the folder has is in the mirror
+        asyncio.run(copy_job.inspect(f"{registry.host}/gap/x/cog:v1", ACCESS))
+
+
 def test_a_part_of_a_catalog_is_a_catalog_of_its_own(
     origin: RegistryServer, registry: RegistryServer, tmp_path: Path
 ) -> None:
