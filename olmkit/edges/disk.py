@@ -199,6 +199,10 @@ def check_unchanged(root: Path, changes: Changes) -> None:
 
 
 def _check_unchanged(path: Path, change: Change) -> None:
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise RemoteError(  # to read a pipe would wait for its writer
+            f"`{path}` is not a file, so nothing was written", hint="remove it"
+        )
     try:
         now = path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
