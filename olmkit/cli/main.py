@@ -310,7 +310,8 @@ def _in_another_group(error: click.ClickException, path: str) -> str:
         module, _, attribute = COMMANDS[other].target.partition(":")
         command: click.Command = getattr(importlib.import_module(module), attribute)
         if any(error.option_name in one.opts for one in command.params):
-            return f"did you mean `olmkit {other} {error.option_name}`?"
+            meant = " ".join(("olmkit", other, error.option_name))
+            return f"did you mean `{meant}`?"
     return ""
 
 

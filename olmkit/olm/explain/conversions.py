@@ -23,14 +23,13 @@ def explain_ending_crd(snapshot: ClusterState, csv: Manifest) -> Diagnosis | Non
         condition = kinds.condition(crd, "Terminating")
         said = explanation.first_line(text((condition or {}).get("message")))
         package = kinds.package(csv) or kinds.package_named_in(objects.name(csv))
-        place = f"-n {snapshot.namespace}"
         return Diagnosis(
             cause="crd-ending",
             message=f"the CustomResourceDefinition `{name}` is being deleted, and all objects of "
             f"its kind with it{f': {said}' if said else ''}",
             hint="nothing can stop this: save the objects that you need, "
             f"`kubectl get {name} -A -o yaml`; when it is gone, OLM does not create it again, so "
-            f"run `olmkit uninstall {package} {place}` and install again",
+            f"run `olmkit uninstall {package} -n {snapshot.namespace}` and install again",
             links=(explanation.link(crd, "being deleted"),),
         )
     return None

@@ -80,6 +80,15 @@ def test_a_pipe_is_not_read(tmp_path: Path) -> None:
         disk.read_tree(tmp_path)
 
 
+def test_a_pipe_in_place_of_a_file_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "f")
+
+    with pytest.raises(RemoteError, match="f` is not a file, so nothing was written"):
+        disk.apply(tmp_path, tree.diff(Tree({"a": b"1", "f": b"new"}), Tree()))
+
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["f"]
+
+
 def test_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "secret").write_bytes(b"s")
