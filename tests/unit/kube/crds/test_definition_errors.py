@@ -34,7 +34,7 @@ class Crd:
 
 def of_names(**changes: Any) -> list[str]:
     names = {key: value for key, value in {**NAMES, **changes}.items() if value is not None}
-    return [one.message for one in definition_errors.of_names(Crd({"names": names}))]
+    return [one.message for one in definition_errors.check_names(Crd({"names": names}))]
 
 
 def test_complete_names_are_valid() -> None:
@@ -73,12 +73,12 @@ def test_every_short_name_is_a_label() -> None:
 @pytest.mark.parametrize(("stored", "is_valid"), [(0, False), (1, True), (2, False)])
 def test_one_version_is_stored(stored: int, *, is_valid: bool) -> None:
     versions = [{"name": f"v{number}", "storage": number < stored} for number in range(3)]
-    assert (not list(definition_errors.of_storage(Crd({"versions": versions})))) is is_valid
+    assert (not list(definition_errors.check_storage(Crd({"versions": versions})))) is is_valid
 
 
 def test_the_version_of_v1beta1_is_the_first_one() -> None:
     versions = [{"name": "v1"}, {"name": "v2"}]
     valid = Crd({"version": "v1", "versions": versions})
-    assert list(definition_errors.of_first_version(valid)) == []
-    (found,) = definition_errors.of_first_version(Crd({"version": "v2", "versions": versions}))
+    assert list(definition_errors.check_first_version(valid)) == []
+    (found,) = definition_errors.check_first_version(Crd({"version": "v2", "versions": versions}))
     assert found.message.endswith("must match the first version in spec.versions")
