@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -138,7 +137,7 @@ def upgrade(
             if dry_run:
                 _show_plan(app, [*made.granting, made.wanted], made.offer)
                 return
-            rest = replace(timeouts, seconds=max(0.0, end - clock()))
+            rest = timeouts.rest(end)
             with install_status.show_progress(app, "working") as report:
                 found = await job.carry_out(reader, made, report=report, timeouts=rest)
             install_status.show(app, found, {"package": package})

@@ -57,7 +57,7 @@ async def carry_out(
             steps,
             operands=operands,
             report=report,
-            timeouts=replace(timeouts, seconds=max(0.0, end - clock())),
+            timeouts=timeouts.rest(end),
             remove_finalizers=made.remove_finalizers,
         )
         gone += done.gone

@@ -32,8 +32,8 @@ def silent(_: str) -> None:
     """Report nothing."""
 
 
-Act = Callable[[ClusterState, Explanation], Awaitable[None]]
-"""Reacts to the current state, for example by approving an InstallPlan."""
+Act = Callable[[ClusterState, Explanation], Awaitable[bool]]
+"""Reacts to the current state, for example by approving an InstallPlan; true if it changed it."""
 
 # Resolution fails for some seconds while catalogs connect and old versions are removed.
 _BELIEVED = 12.0
@@ -48,14 +48,26 @@ _APPROVAL = ("needs-approval", "upgrade-needs-approval")
 class Timeouts:
     """The time limit of a wait, and the interval between reads, in seconds.
 
-    `believed` is how long a state must last before it counts as one that needs action; `settled` is
-    how long an operator with webhooks must stay healthy before it counts as ready.
+    `given` is the time limit of the whole command, if `seconds` is the rest. `believed` is how
+    long a state must last before it counts as one that needs action; `settled` is how long an
+    operator with webhooks must stay healthy before it counts as ready.
     """
 
     seconds: float = 600.0
     interval: float = 0.7
     believed: float = _BELIEVED
     settled: float = _SETTLED
+    given: float | None = None
+
+    @property
+    def total(self) -> float:
+        """The whole time limit, of which `seconds` may be the rest."""
+        return self.seconds if self.given is None else self.given
+
+    def rest(self, end: float) -> Timeouts:
+        """Return what is left until `end`, a time of the running loop."""
+        left = max(0.0, end - asyncio.get_running_loop().time())
+        return replace(self, seconds=left, given=self.total)
 
 
 async def wait_until_ready(
@@ -102,18 +114,20 @@ async def wait_for_state(
     *,
     report: Report,
     timeouts: Timeouts,
-    act: Callable[[T, Explanation], Awaitable[None]] | None = None,
+    act: Callable[[T, Explanation], Awaitable[bool]] | None = None,
     lasting: Callable[[T], float] = lambda _: 0.0,
 ) -> Explanation:
     """Read the state periodically until it is ready or needs action, or the time limit is reached.
 
-    `lasting`: how many seconds it must stay ready. Raises `ClusterError` if the API server does not
+    `lasting`: how many seconds it must stay ready. If `act` changes something at the time limit,
+    the state is read once more. Raises `ClusterError` if the API server does not
     respond until the time limit.
     """
     clock = asyncio.get_running_loop().time
     end = clock() + timeouts.seconds
     last: Explanation | None = None
     since = clock()
+    is_last = False
     while True:
         seen = await retry(look, report, end)
         now = clock()
@@ -122,15 +136,15 @@ async def wait_for_state(
             since = now
             report(explanation.message)
         last = explanation
-        if act is not None:
-            await act(seen, explanation)
+        has_acted = act is not None and await act(seen, explanation)
         lasted = now - since
         if explanation.is_ready and (lasted >= lasting(seen) or now >= end):
             return explanation
         if explanation.readiness is Readiness.BLOCKED and lasted >= timeouts.believed:
             return explanation
-        if now >= end:
-            return time_limit_reached(explanation, timeouts.seconds)
+        if now >= end and (is_last or not has_acted):
+            return time_limit_reached(explanation, timeouts.total)
+        is_last = now >= end
         await asyncio.sleep(timeouts.interval)
 
 

@@ -119,14 +119,14 @@ async def delete(
             if await wait.retry(deletion, report, end, webhooks=webhooks):
                 there.append(manifest)
                 report(f"deleting {explanation.subject(manifest)}")
-        rest = replace(timeouts, seconds=max(0.0, end - clock()))
+        rest = timeouts.rest(end)
         first = replace(rest, seconds=min(rest.seconds, timeouts.believed))
         left = await wait.wait_until_deleted(
             reader, tuple(there), report=report, timeouts=first if remove_finalizers else rest
         )
         if left and remove_finalizers:
             await _remove_finalizers(reader, left, report)
-            rest = replace(timeouts, seconds=max(0.0, end - clock()))
+            rest = timeouts.rest(end)
             left = await wait.wait_until_deleted(reader, left, report=report, timeouts=rest)
         gone += [one for one in there if one not in left]
         if left:

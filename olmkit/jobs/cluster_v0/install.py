@@ -195,10 +195,11 @@ async def _create_and_wait(
     request = made.request
     refused = set[str]()
 
-    async def act(seen: ClusterState, found: Explanation) -> None:
+    async def act(seen: ClusterState, found: Explanation) -> bool:
         await one_group.settle(reader, seen, created, report)
         if not (made.waits and cluster_wait.is_approval(found)):
-            return
+            return False
+        has_approved = False
         for waiting in cluster_wait.waiting_plans(seen)[-1:]:
             names = kinds.plan_csvs(waiting)
             if made.csv and made.csv not in names:
@@ -213,6 +214,8 @@ async def _create_and_wait(
             await fit.require(reader, seen, manifests, is_whole=True)
             report(f"approving {objects.name(waiting)}: {', '.join(names)}")
             await cluster_wait.approve(reader, waiting)
+            has_approved = True
+        return has_approved
 
     return await cluster_wait.wait_until_ready(
         reader,

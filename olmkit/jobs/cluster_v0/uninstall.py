@@ -51,7 +51,7 @@ async def carry_out(
     while late.all or late.unread or clock() - since < quiet:
         if late.all or late.unread:
             await _release(reader, late, report)
-            rest = replace(timeouts, seconds=max(0.0, end - clock()))
+            rest = timeouts.rest(end)
             done = await _delete(reader, late, report=report, timeouts=rest)
             gone += done.gone
             if done.left:

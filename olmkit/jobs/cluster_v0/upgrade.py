@@ -77,18 +77,19 @@ async def upgrade(
     clock = asyncio.get_running_loop().time
     deadline = clock() + timeouts.seconds
 
-    def rest() -> Timeouts:
-        return replace(timeouts, seconds=max(1.0, deadline - clock()))
-
     await cluster_read.require_olm(reader)
     seen = await cluster_read.snapshot(reader, options.namespace, logs=False)
     subscription = await upgrade_plan.require_installed(reader, seen, options.package)
     retried = None
     if options.retry:
-        retried = await retry.reset(reader, seen, subscription, report=report, timeouts=rest())
+        retried = await retry.reset(
+            reader, seen, subscription, report=report, timeouts=timeouts.rest(deadline)
+        )
     plan = _with_retried(await upgrade_plan.plan(reader, options, access), retried)
     if options.catalog:
-        await _change_catalog(reader, subscription, seen, options.catalog, report, rest())
+        await _change_catalog(
+            reader, subscription, seen, options.catalog, report, timeouts.rest(deadline)
+        )
     watch = upgrade_wait.UpgradeWatch(
         reader, options, plan, report=report, timeouts=timeouts, deadline=deadline
     )
@@ -109,7 +110,9 @@ async def upgrade(
             break
         report(f"continuing to {upcoming}")
         hop = _Hop(package=plan.package, namespace=plan.namespace, before=current, target=upcoming)
-        found = await _go(reader, hop, report=report, timeouts=rest(), announce=announce)
+        found = await _go(
+            reader, hop, report=report, timeouts=timeouts.rest(deadline), announce=announce
+        )
         if not found.is_ready:
             return upgraded(found)
         hops.append(upcoming)
@@ -118,7 +121,7 @@ async def upgrade(
         raise upgrade_plan.no_path_error(reached, options.to)
     return upgraded(
         await cluster_wait.wait_until_ready(
-            reader, plan.package, plan.namespace, report=report, timeouts=rest()
+            reader, plan.package, plan.namespace, report=report, timeouts=timeouts.rest(deadline)
         )
     )
 
@@ -230,7 +233,7 @@ async def _go(
     before = await cluster_read.snapshot(reader, namespace, logs=False)
     is_announced = announce is None
 
-    async def act(seen: ClusterState, explanation: Explanation) -> None:
+    async def act(seen: ClusterState, explanation: Explanation) -> bool:
         nonlocal is_announced
         if (
             announce is not None
@@ -245,7 +248,8 @@ async def _go(
             announce(upgrade_plan.plan_of(before, package, hop.before, (target,), found, notes))
             is_announced = True
         if not cluster_wait.is_approval(explanation):
-            return
+            return False
+        has_approved = False
         for plan in cluster_wait.waiting_plans(seen):
             names = kinds.plan_csvs(plan)
             if target in names:
@@ -253,6 +257,8 @@ async def _go(
                 await fit.require(reader, seen, manifests, replaces=hop.before, is_whole=True)
                 report(f"approving {objects.name(plan)}: {', '.join(names)}")
                 await cluster_wait.approve(reader, plan)
+                has_approved = True
+        return has_approved
 
     end = asyncio.get_running_loop().time() + timeouts.seconds
     found = await cluster_wait.wait_until_ready(

@@ -91,7 +91,7 @@ class UpgradeWatch:
                 is_known = expected or is_working or found.readiness is not Readiness.WAITING
                 if not is_known:
                     return ""
-                late = cluster_wait.time_limit_reached(found, self._timeouts.seconds)
+                late = cluster_wait.time_limit_reached(found, self._timeouts.total)
                 return replace(late, origin=FaultOrigin.WORLD)
             await asyncio.sleep(self._timeouts.interval)
 

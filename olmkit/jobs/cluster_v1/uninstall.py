@@ -152,13 +152,13 @@ async def carry_out(
         held = await cluster_write.find_held(reader, done.left)
         return replace(done, hint=_hint(held))
     created = (*made.workloads, *made.crds)
-    rest = replace(timeouts, seconds=max(0.0, end - clock()))
+    rest = timeouts.rest(end)
     left = await cluster_wait.wait_until_deleted(reader, created, report=report, timeouts=rest)
     done = _join(done, Removed(gone=tuple(one for one in created if one not in left), left=left))
     if left:
         return done
     steps = [(one,) for one in made.ours]
-    rest = replace(timeouts, seconds=max(0.0, end - clock()))
+    rest = timeouts.rest(end)
     return _join(done, await cluster_write.delete(reader, steps, report=report, timeouts=rest))
 
 

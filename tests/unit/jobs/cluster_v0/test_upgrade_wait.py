@@ -81,7 +81,7 @@ def test_a_served_catalog_is_read_again_late(spec: Manifest, hint: str) -> None:
         deadline=0.0,
     )
 
-    found = watch._why(seen, seen.subscriptions[0], "cache.v3")  # noqa: SLF001
+    found = watch._explain_no_choice(seen, seen.subscriptions[0], "cache.v3")  # noqa: SLF001
 
     assert found.message == "OLM has not yet chosen `cache.v3`, which the catalog offers"
     assert (found.hint.startswith(hint), bool(found.hint)) == (True, bool(hint))
