@@ -1,0 +1,1 @@
+"""The API of this operator, one package for each version."""

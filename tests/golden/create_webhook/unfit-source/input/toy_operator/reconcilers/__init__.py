@@ -1,0 +1,1 @@
+"""The reconcilers of the operator, one module for each kind."""

@@ -1,0 +1,5 @@
+from olmkit.runtime import CustomResource
+
+
+class Alone(CustomResource):
+    x: int

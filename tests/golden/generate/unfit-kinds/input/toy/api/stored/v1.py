@@ -1,0 +1,6 @@
+# +groupName=stored.example.com
+from olmkit.runtime import CustomResource
+
+
+class Thing(CustomResource):
+    x: int
