@@ -13,14 +13,10 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from olmkit.base.diagnostics import Diagnostic
-from olmkit.hybrid import entries, process
+from olmkit.hybrid import process, watches
 from olmkit.hybrid.ansible import program as ansible_program
-from olmkit.hybrid.ansible import watches as ansible_watches
 from olmkit.hybrid.ansible.watches import AnsibleWatch
-from olmkit.hybrid.entries import FILE, Reading
 from olmkit.hybrid.helm import program as helm_program
-from olmkit.hybrid.helm import watches as helm_watches
 from olmkit.hybrid.helm.watches import HelmWatch
 from olmkit.hybrid.process import Described, EntryReconciler, Program
 from olmkit.runtime.client import Client
@@ -50,42 +46,13 @@ def main(
     return process.main(program, sys.argv[1:] if words is None else words, environment)
 
 
-def read(
-    data: bytes, environment: Mapping[str, str], *, path: str = FILE
-) -> Reading[HelmWatch | AnsibleWatch]:
-    """Return the entries of both kinds; raise `InputError` for what is not YAML."""
-    charts = helm_watches.read(data, environment, path=path, only=_has_chart)
-    others = ansible_watches.read(data, environment, path=path, only=_has_no_chart)
-    known = {one.gvk for one in charts.entries}
-    twice = [entries.repeated(one) for one in others.entries if one.gvk in known]
-    faults = [_said_of_all(one) for one in others.findings]
-    found = sorted({*charts.findings, *faults, *twice}, key=Diagnostic.sort_key)
-    return Reading((*charts.entries, *others.entries), tuple(found))
-
-
-def _said_of_all(found: Diagnostic) -> Diagnostic:
-    """Return a finding of an entry that has nothing to run: here it may have a chart, too."""
-    missing = "`role` and no `playbook`"
-    if not found.message.endswith(missing):
-        return found
-    return found._replace(message=found.message.replace(missing, f"`chart`, no {missing}"))
-
-
-def _has_chart(keys: frozenset[str]) -> bool:
-    return "chart" in keys
-
-
-def _has_no_chart(keys: frozenset[str]) -> bool:
-    return "chart" not in keys
-
-
 def add_flags(parser: argparse.ArgumentParser) -> None:
     helm_program.add_flags(parser)
     ansible_program.add_flags(parser)
 
 
 async def build_operator(given: Flags, environment: Mapping[str, str], home: Path) -> MixedOperator:
-    listed = process.read_watches(read, given.own.watches_file, environment)
+    listed = process.read_watches(watches.read, given.own.watches_file, environment)
     charts = [one for one in listed if isinstance(one, HelmWatch)]
     others = [one for one in listed if isinstance(one, AnsibleWatch)]
     parts: list[Described] = []

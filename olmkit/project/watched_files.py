@@ -1,6 +1,7 @@
 """Whether a `watches.yaml` names what the project has: charts, roles, playbooks, kinds.
 
-The operator reports the same when it starts, which is on a cluster.
+The operator reports the same when it starts, which is on a cluster. `olmkit.hybrid.watches` checks
+the entries themselves.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def check(
     """
     try:
         document = documents.load(data, prefix + FILE)
-    except InputError:  # what reads the entries reports it
+    except InputError:  # what checks the entries reports it
         return ()
     listed = document.value
     entries = listed if isinstance(listed, list) else []

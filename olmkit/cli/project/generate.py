@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from olmkit.cli.frame import option_values, output
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.exits import Exit
+
+if TYPE_CHECKING:
+    from olmkit.base.diagnostics import Diagnostic
 
 
 @command(
@@ -63,6 +66,7 @@ def generate(
         strict_markers=strict_markers,
         settings=settings,
         environment=os.environ,
+        check_watches=_check_watches,
     )
     is_dry = check or dry_run
     result = job.generate(app.project, options, dry_run=is_dry)
@@ -76,6 +80,12 @@ def generate(
     )
     if check and result.changes:
         app.exit(Exit.NO)
+
+
+def _check_watches(data: bytes, path: str) -> tuple[Diagnostic, ...]:
+    from olmkit.hybrid import watches
+
+    return watches.check(data, path)
 
 
 def _markers_json() -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
@@ -68,13 +68,15 @@ class GenerateOptions:
     """The options: `targets` to generate; with `strict_markers`, unknown markers are errors.
 
     `settings`: `NAME=VALUE` strings that override `[tool.olmkit]`; `environment` says where
-    Go's module cache is.
+    Go's module cache is. `check_watches` gets the content and path of a `watches.yaml`, and returns
+    the findings of its entries.
     """
 
     targets: frozenset[Target] = frozenset(Target)
     strict_markers: bool = False
     settings: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
+    check_watches: Callable[[bytes, str], tuple[Diagnostic, ...]] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,22 +123,28 @@ def plan(workspace: Workspace, options: GenerateOptions | None = None) -> Genera
     found = _apply_strictness(
         findings, strict=chosen.strict_markers or project.settings.strict_markers
     )
-    if has_errors(found):
-        raise _refusal(found)
+    watched = _check_watched(workspace, project, chosen)
+    if has_errors((*found, *watched)):
+        raise _refusal((*found, *watched))
     changes = diff(wanted, workspace.present(wanted))
     return GenerateResult(
         changes=changes,
         files=tuple(wanted),
-        diagnostics=(*project.findings, *found, *stale, *_check_watched(workspace, project)),
+        diagnostics=(*project.findings, *found, *stale, *watched),
     )
 
 
-def _check_watched(workspace: Workspace, project: Project) -> tuple[Diagnostic, ...]:
-    """What `watches.yaml` names and the project lacks."""
+def _check_watched(
+    workspace: Workspace, project: Project, chosen: GenerateOptions
+) -> tuple[Diagnostic, ...]:
+    """Return the findings of `watches.yaml`: its entries, and what they name and does not exist."""
     data = _read_if_there(workspace, watched_files.FILE) if project.runners else None
     if data is None:
         return ()
-    return watched_files.check(project, data, workspace.has, prefix=_prefix(workspace.folder))
+    prefix = _prefix(workspace.folder)
+    check = chosen.check_watches
+    entries = check(data, prefix + watched_files.FILE) if check is not None else ()
+    return (*entries, *watched_files.check(project, data, workspace.has, prefix=prefix))
 
 
 def load_project(folder: Path, known: Tree | None = None) -> Project:

@@ -12,13 +12,9 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from olmkit.edges.cluster.client import HttpCluster
 from olmkit.edges.cluster.kubeconfig import ClusterConfig
 from olmkit.hybrid import mixed, process
-from olmkit.hybrid.ansible.watches import AnsibleWatch
-from olmkit.hybrid.helm.watches import HelmWatch
 from olmkit.kube.api import Resource
 from olmkit.kube.objects import GVK
 from olmkit.runtime.client import Client
@@ -51,30 +47,6 @@ WATCHES = b"""\
   playbook: play.yml
   vars: {origin: $ORIGIN}
 """
-
-
-def test_each_entry_is_read_by_what_runs_it() -> None:
-    found = mixed.read(WATCHES, {"ORIGIN": "here"})
-    assert found.findings == ()
-    chart, play = found.entries
-    assert isinstance(chart, HelmWatch)
-    assert isinstance(play, AnsibleWatch)
-    assert (chart.gvk.kind, play.gvk.kind, play.variables) == ("Site", "Cache", {"origin": "here"})
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        (b"- {version: v1, kind: A}\n", "has no `chart`, no `role` and no `playbook`"),
-        (b"- {version: v1, kind: A, chart: c}\n- {version: v1, kind: A, role: r}\n", "more than"),
-        (b"- {version: v1, kind: A, chart: c, role: r}\n", "`role` is not read"),
-        (b"- {version: v1, kind: A, role: r, overrideValues: {}}\n", "is not read"),
-        (b"a: b\n", "not a list"),
-    ],
-)
-def test_a_fault_is_said_once(text: bytes, said: str) -> None:
-    (found,) = mixed.read(text, {}).findings
-    assert said in found.message
 
 
 def test_flags_of_all_kinds_and_of_the_operator_are_known() -> None:

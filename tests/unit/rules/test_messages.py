@@ -33,11 +33,6 @@ WITHOUT = frozenset(
         "FBC913",
         "FBC920",
         "FBC922",
-        "WCH001",
-        "WCH002",
-        "WCH003",
-        "WCH004",
-        "WCH005",
     )
 )
 
