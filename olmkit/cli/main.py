@@ -300,19 +300,25 @@ def _flag_of_value(error: click.ClickException, path: str, arguments: Sequence[s
 
 
 def _in_another_group(error: click.ClickException, path: str) -> str:
-    """Return the hint for an option that the command of the same name in a group has."""
+    """Return the hint for an option that the command of the same name in a group has.
+
+    Without one, it names the only other command with the option.
+    """
     if path not in COMMANDS or not isinstance(error, click.NoSuchOption) or error.possibilities:
         return ""
     last = path.rpartition(" ")[2]
-    for other in COMMANDS:
-        if other == path or other.rpartition(" ")[2] != last:
-            continue
-        module, _, attribute = COMMANDS[other].target.partition(":")
-        command: click.Command = getattr(importlib.import_module(module), attribute)
-        if any(error.option_name in one.opts for one in command.params):
-            meant = " ".join(("olmkit", other, error.option_name))
-            return f"did you mean `{meant}`?"
-    return ""
+    owners = [other for other in COMMANDS if other != path and _has_option(other, error)]
+    namesakes = [other for other in owners if other.rpartition(" ")[2] == last]
+    if not namesakes and len(owners) != 1:
+        return ""
+    meant = " ".join(("olmkit", (namesakes or owners)[0], error.option_name))
+    return f"did you mean `{meant}`?"
+
+
+def _has_option(path: str, error: click.NoSuchOption) -> bool:
+    module, _, attribute = COMMANDS[path].target.partition(":")
+    command: click.Command = getattr(importlib.import_module(module), attribute)
+    return any(error.option_name in (*one.opts, *one.secondary_opts) for one in command.params)
 
 
 def _place_of_option(error: click.ClickException, arguments: Sequence[str]) -> str:

@@ -45,7 +45,7 @@ KNOWN: Final[Mapping[str, str]] = {
     "catalog deps": "catalog resolve",
     "catalog dockerfile": "catalog build",
     "catalog generate": "catalog build",
-    "catalog ls": "catalog list",
+    "catalog ls": "catalog list packages",
     "catalog migrate": "catalog render --directory",
     "catalog pull": "catalog render --directory",
     "catalog render-graph": "catalog graph",

@@ -90,7 +90,7 @@ def test_a_mistyped_command_is_suggested(capsys: pytest.CaptureFixture[str]) -> 
 @pytest.mark.parametrize(
     ("typed", "meant"),
     [
-        ("catalog ls", "catalog list"),
+        ("catalog ls", "catalog list packages"),
         ("catalog list ./c", "catalog list packages ./c"),
         ("bundle run", "install --bundle"),
         ("bundle upgrade x", "upgrade --bundle"),
@@ -228,6 +228,7 @@ def test_errors_of_usage_have_the_form_of_all_others(
             ["init", "a", "--default-channel", "b"],
             "did you mean `olmkit catalog init --default-channel`?",
         ),
+        (["init", "--helm-chart", "x"], "did you mean `olmkit create api --helm-chart`?"),
     ],
 )
 def test_the_hint_names_the_command_that_was_typed(
