@@ -1,7 +1,7 @@
 """A catalog of one bundle, to test the bundle without publishing a catalog.
 
-One package, one channel, one bundle, which replaces what is installed. A bundle from a
-folder carries its manifests; that of an image is unpacked by OLM from there.
+One package, one channel, one bundle, which replaces the installed one. A bundle from a folder
+contains its manifests; OLM unpacks a bundle image itself.
 """
 
 from __future__ import annotations

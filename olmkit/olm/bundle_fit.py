@@ -1,8 +1,8 @@
 """Check whether a cluster would reject objects of a bundle, before OLM installs it.
 
-A pure judgement of a bundle's manifests and of facts about the cluster. Every refusal is
-certain: what is found here, OLM or the API server refuses too, and some of it after the old
-version was stopped. What is not found may still be refused.
+Pure functions of a bundle's manifests and of facts about the cluster. Every refusal is certain: OLM
+or the API server refuses it too, in some cases after the old version was stopped. Other problems
+may still be refused.
 
 Sources: OLM v0's checks of InstallPlans and ClusterServiceVersions (install modes, owners of
 APIs, requirements, `validateExistingCRs`, `ensureNoDataLoss`).
@@ -25,7 +25,7 @@ from olmkit.olm import kinds, missing_apis, webhook_fit
 from olmkit.olm.explain import conversions, explanation
 
 Kind = tuple[str, str]
-# A server prunes fields that a schema does not have, so that they are not a fault of an object.
+# A server prunes fields that a schema does not have, so they are not errors of an object.
 _PRUNED = "is not in the schema"
 _NAMED = 3
 
@@ -43,13 +43,12 @@ class BundleRefusal:
 class ClusterFacts:
     """The input of the checks. `version` is None if unknown.
 
-    `crds` are those of the bundle and those that it requires, as they are in the cluster;
-    `instances` the objects by CRD and version. `unconverted` are the CRDs whose objects cannot be
-    read, with the message about their conversion webhook. `unserved`: kinds that the server does
-    not serve.
-    `groups` and `csvs` are those of all namespaces, as far as they may be read. `denied`: in
-    words, what the account of the OperatorGroup may not do. `is_whole`: no other bundle comes
-    with these, so that an API that is not there stays away.
+    `crds` are those that the bundle contains or requires, as they exist in the cluster; `instances`
+    the objects by CRD and version. `unconverted` are the CRDs whose objects cannot be read, with
+    the message about their conversion webhook. `unserved`: kinds that the server does not serve.
+    `groups` and `csvs` are those of all namespaces, as far as the user may read them. `denied`
+    describes what the service account of the OperatorGroup may not do. `is_whole`: no other bundle
+    is installed with these, so a missing API remains missing.
     """
 
     namespace: str
@@ -68,9 +67,9 @@ class ClusterFacts:
 def refusals(
     manifests: Iterable[Manifest], facts: ClusterFacts, *, replaces: str = ""
 ) -> Iterator[BundleRefusal]:
-    """Yield all that the cluster would refuse of the manifests of one or more bundles.
+    """Yield each reason why the cluster would refuse the manifests of one or more bundles.
 
-    `replaces` is the ClusterServiceVersion that they take the place of.
+    `replaces` is the ClusterServiceVersion that they replace.
     """
     listed = list(manifests)
     csvs = [one for one in listed if objects.kind(one) == kinds.CSV[1]]
@@ -105,7 +104,7 @@ def crd_notes(
 ) -> Iterator[str]:
     """Yield a line for each CRD change of a bundle that OLM v0 may accept.
 
-    `csv` is the ClusterServiceVersion that is installed.
+    `csv` is the installed ClusterServiceVersion.
     """
     owned = kinds.owned_versions(csv)
     for new in manifests:
@@ -119,7 +118,7 @@ def crd_notes(
 
 
 def shared_versions(new: Manifest, old: Manifest) -> dict[str, Mapping[str, Any]]:
-    """Return the versions served by both CRDs with new schemas, which OLM v0 checks."""
+    """Return the versions that both CRDs serve and whose schema is new; OLM v0 checks these."""
     before = {one.name for one in definitions.versions(old) if one.is_served}
     return {
         one.name: one.schema
@@ -181,7 +180,7 @@ def _check_owners(csv: Manifest, facts: ClusterFacts, replaces: str) -> Iterator
 
 
 def _check_operator_groups(csv: Manifest, facts: ClusterFacts) -> Iterator[BundleRefusal]:
-    """Yield two OperatorGroups that share a namespace cannot provide the same API."""
+    """Yield each conflict of OperatorGroups that share a namespace and provide the same API."""
     provided = set(_find_provided_apis(csv))
     if not facts.group or provided <= _annotated_apis(facts.group):
         return
@@ -200,7 +199,7 @@ def _check_operator_groups(csv: Manifest, facts: ClusterFacts) -> Iterator[Bundl
 
 
 def _find_provided_apis(csv: Manifest) -> Iterator[str]:
-    """Yield the APIs of a CSV as OLM notes them at an OperatorGroup: `Kind.version.group`."""
+    """Yield the APIs of a CSV as OLM writes them to an OperatorGroup: `Kind.version.group`."""
     defined = mapping(kinds.spec(csv).get("customresourcedefinitions"))
     for one in map(mapping, sequence(defined.get("owned"))):
         group = text(one.get("name")).partition(".")[2]
@@ -218,7 +217,7 @@ def _intersect(left: tuple[str, ...], right: tuple[str, ...]) -> bool:
 def _check_requirements(
     csv: Manifest, facts: ClusterFacts, crds: Mapping[str, Manifest]
 ) -> Iterator[BundleRefusal]:
-    """APIs that must be there, or come with the same InstallPlan."""
+    """Yield required APIs that neither exist nor come with the same InstallPlan."""
     required = mapping(kinds.spec(csv).get("customresourcedefinitions")).get("required")
     for one in map(mapping, sequence(required)):
         name, version = text(one.get("name")), text(one.get("version"))
@@ -284,7 +283,7 @@ def _check_crd(new: Manifest, old: Manifest, facts: ClusterFacts) -> Iterator[Bu
 
 
 def _report_conversion_failure(name: str, message: str) -> BundleRefusal:
-    """OLM reads the objects before it applies the new CRD, which converts nothing."""
+    """Report that OLM cannot read the objects, which it does before it applies the new CRD."""
     said = conversions.refusal(message) or message
     return BundleRefusal(
         "conversion-webhook-away",
@@ -295,7 +294,7 @@ def _report_conversion_failure(name: str, message: str) -> BundleRefusal:
 
 
 def _misfits(one: Manifest, schema: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the first place where an object, as it is stored, does not fit a schema."""
+    """Yield the first place where a stored object does not match a schema."""
     for keys, why in instances.differences(one, schema, by_server=False):
         if why != _PRUNED:
             path = ".".join(map(str, keys))
@@ -311,7 +310,7 @@ def _check_kinds(
     for one in manifests:
         kind = (text(one.get("apiVersion")), objects.kind(one))
         if kind[1] == kinds.CSV[1]:
-            continue  # OLM reads it by its kind, and creates it in its own version
+            continue  # OLM reads it by its kind, and creates it in its version
         if kind in facts.unserved and kind[0].partition("/")[0] not in own:
             unserved.setdefault(kind, []).append(f"`{objects.name(one)}`")
     for (version, name), names in unserved.items():
@@ -324,7 +323,7 @@ def _check_kinds(
 
 
 def _first_of(values: Iterable[str], comma: str = "; ") -> str:
-    """Return the first of the values, and how many more there are."""
+    """Return the first of the values, and the number of further ones."""
     listed = list(values)
     more = f"{comma}and {len(listed) - _NAMED} more" if len(listed) > _NAMED else ""
     return comma.join(listed[:_NAMED]) + more

@@ -1,9 +1,9 @@
 """The objects of a catalog server with several pods.
 
-A CatalogSource with `spec.image` has one pod, which OLM replaces. Here a Deployment serves
-instead, and the CatalogSource names its Service: a new catalog is rolled out without a moment
-without a pod. A ClusterCatalog of OLM v1 takes an image only, which catalogd serves itself, so
-there it is the only object.
+A CatalogSource with `spec.image` has one pod, which OLM replaces. Here a Deployment serves the
+catalog, and the CatalogSource names its Service: while a new catalog is rolled out, at least one
+pod is always running. A ClusterCatalog of OLM v1 accepts only an image, which catalogd serves
+itself, so it is the only object there.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from olmkit.olm.v1 import extension as v1
 NAME = "app.kubernetes.io/name"
 INSTANCE = "app.kubernetes.io/instance"
 COMPONENT = "catalog-server"
-# What OLM allows its own pods to start in: a catalog without a cache is read for that long.
+# OLM's startup limit for its own pods: reading a catalog without a cache takes that long.
 _START_SECONDS = 150
 _PERIOD = 10
 _MAX_REPLICAS = 100
@@ -34,7 +34,7 @@ _QUANTITY = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:m|[kMGT]|[KMGT]i)?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FurtherCatalog:
-    """Another catalog of the same pods: its name and its image."""
+    """Another catalog in the same pods: its name and its image."""
 
     name: str
     image: str
@@ -44,13 +44,15 @@ class FurtherCatalog:
 class CatalogDeployment:
     """The deployment: an image that serves its catalog on port 50051, and the number of pods.
 
-    Each of `further` is a container more, with the next ports and a CatalogSource. `http_port` is
-    that of the HTTP API, `metrics_port` that of metrics; the two may be equal. `tls_secret` names
-    a Secret of type `kubernetes.io/tls` for both. Only olmkit's own server has these.
+    Each of `further` is an additional container, with the next ports and a CatalogSource.
+    `http_port` is that of the HTTP API, `metrics_port` that of metrics; the two may be equal.
+    `tls_secret` names a Secret of type `kubernetes.io/tls` for both. Only olmkit's own server has
+    these.
 
-    An autoscaler is added when `max_replicas` is larger than `replicas`. `drain` is for how many
-    seconds a pod that ends still takes connections, while the Service forgets it. `cpu` and
-    `memory` are requests of each pod. `priority` and `display_name` are those of the catalog.
+    An autoscaler is added if `max_replicas` is larger than `replicas`. `drain` is the number of
+    seconds for which a terminating pod still accepts connections, until the Service removes it.
+    `cpu` and `memory` are requests of each pod. `priority` and `display_name` are those of the
+    catalog.
     """
 
     name: str
@@ -70,7 +72,7 @@ class CatalogDeployment:
     tls_secret: str = ""
 
     def __post_init__(self) -> None:
-        # The first name is also that of the Service, and each is a part of names of ports.
+        # The first name is also that of the Service, and each is a part of port names.
         for one in self.containers:
             if not names.is_label(one.name) or not one.name[0].isalpha():
                 raise ConfigurationError(
@@ -111,13 +113,13 @@ class CatalogDeployment:
                 hint=f"gRPC has {CATALOG_PORT} and the following ports, one for each catalog; "
                 "the HTTP API and metrics have as many from their first port",
             )
-        # Such a user as the pods have may not listen on ports below.
+        # A user without privileges, as in the pods, may not listen on ports below this.
         if not all(1024 <= number <= _MAX_PORT for number in numbers):
             raise ConfigurationError(f"ports of the pods are from 1024 to {_MAX_PORT}")
 
     @property
     def containers(self) -> tuple[CatalogContainer, ...]:
-        """One for each catalog, in order."""
+        """Return one container for each catalog, in order."""
         every = ((self.name, self.image), *((one.name, one.image) for one in self.further))
         return tuple(
             CatalogContainer(self, number, name, image)
@@ -126,7 +128,7 @@ class CatalogDeployment:
 
     @property
     def labels(self) -> dict[str, str]:
-        """The labels of the pods, which the others select."""
+        """Return the labels of the pods, which the other objects select."""
         return {NAME: COMPONENT, INSTANCE: self.name}
 
 
@@ -159,7 +161,7 @@ class CatalogContainer:
 
     @property
     def address(self) -> str:
-        """Where pods of the cluster reach its gRPC port."""
+        """Return the address at which pods of the cluster reach its gRPC port."""
         wanted = self.deployment
         return f"{wanted.name}.{wanted.namespace}.svc:{self.grpc_port}"
 
@@ -181,7 +183,7 @@ class CatalogContainer:
 
     @property
     def variables(self) -> dict[str, str]:
-        """What `olmkit catalog serve` reads, as far as it is other than the default."""
+        """Return the variables for `olmkit catalog serve` whose values differ from the defaults."""
         wanted = self.deployment
         found: dict[str, str] = {}
         if self.number:
@@ -214,8 +216,8 @@ def served_objects(wanted: CatalogDeployment) -> tuple[Manifest, ...]:
 def cluster_catalog(name: str, image: str, *, priority: int = 0, poll_minutes: int = 0) -> Manifest:
     """Return the ClusterCatalog of the image for OLM v1.
 
-    Raises `ConfigurationError` for a name or image that cannot be one, and for an image that is
-    named by its digest and polled: catalogd refuses that.
+    Raises `ConfigurationError` for an invalid name or image, and for polling an image that is named
+    by its digest: catalogd refuses that.
     """
     if not names.is_subdomain(name):
         raise ConfigurationError(f"`{name}` cannot be the name of a ClusterCatalog")
@@ -244,7 +246,7 @@ def _metadata(wanted: CatalogDeployment) -> dict[str, Any]:
 
 
 def _network_policy(wanted: CatalogDeployment) -> Manifest:
-    """As OLM's own for its pods of catalogs: in on the ports from anywhere, and nothing out."""
+    """Return a policy like OLM's for its catalog pods: ingress to the ports, no egress."""
     ports = [port.number for one in wanted.containers for port in one.ports]
     return {
         "apiVersion": "networking.k8s.io/v1",
@@ -280,7 +282,7 @@ def _disruption_budget(wanted: CatalogDeployment) -> Manifest:
 
 
 def _deployment(wanted: CatalogDeployment) -> Manifest:
-    # With an autoscaler the number is the autoscaler's: a value here would undo its work.
+    # With an autoscaler, the autoscaler sets the number: a value here would undo its work.
     fixed = {} if wanted.max_replicas > wanted.replicas else {"replicas": wanted.replicas}
     return {
         "apiVersion": "apps/v1",

@@ -1,7 +1,6 @@
 """A snapshot of the cluster around one namespace.
 
-A job fills it, `explain` reads it, and golden tests are made of it. It also says which
-logs would tell more.
+A job fills it, `explain` reads it, and golden tests use it. It also lists the logs that would help.
 """
 
 from __future__ import annotations
@@ -31,14 +30,14 @@ _PARTS = {
     "Namespace": "namespaces",
     "CustomResourceDefinition": "ending_crds",
 }
-# Those kinds are looked at in other namespaces too: the catalogs may be there. Nodes have none.
+# Those kinds are also read in other namespaces: the catalogs may be there. Nodes have no namespace.
 _WIDE = ("CatalogSource", "Job", "Pod", "Event", "Node", "Namespace", "CustomResourceDefinition")
 LOG = ("olmkit.dev/v1", "ContainerLog")
 BUNDLE = ("olmkit.dev/v1", "BundleImage")
 CONVERSION = ("olmkit.dev/v1", "FailedConversion")
 SNAPSHOT = ("olmkit.dev/v1", "Snapshot")
 REVIEW = ("authorization.k8s.io/v1", "SelfSubjectAccessReview")
-# What of the status of other namespaces' Subscriptions says whether OLM works for them.
+# The status fields of other namespaces' Subscriptions that show whether OLM works for them.
 _MOVES = ("BundleUnpacking", "BundleUnpackFailed")
 
 
@@ -46,16 +45,16 @@ _MOVES = ("BundleUnpacking", "BundleUnpackFailed")
 class ClusterState:
     """Objects by kind. `logs` are the last lines of containers: namespace/pod/container → text.
 
-    `namespaces` holds the namespace itself, `system` the Deployments of OLM, where there are any.
-    `catalogs`, `jobs`, `pods` and `events` are those of the namespace and of its catalogs';
-    `nodes` are there only when no node takes one of the pods. `catalog_places`: the
-    namespaces whose CatalogSources the user may list; None when it is all of them.
-    `elsewhere` are the Subscriptions of other namespaces. `packages` says which package a bundle
-    image is of, as far as catalogs were read: image → package. `conflict` has the facts for which
-    OLM cannot resolve the namespace, when its catalogs were read. `unconverted` has the CRDs whose
-    objects cannot be read, since their conversion webhook does not answer: name → message of the
-    API server. `ending_crds` are CRDs of the operators that are being deleted, without their
-    schemas. `moment` is when it was read, as RFC 3339; empty when that is not known.
+    `namespaces` has the namespace itself, `system` the Deployments of OLM, if there are any.
+    `catalogs`, `jobs`, `pods` and `events` are those of the namespace and of its catalogs'
+    namespaces; `nodes` are read only if no node accepts one of the pods. `catalog_places`: the
+    namespaces whose CatalogSources the user may list; None if the user may list all. `elsewhere`
+    are the Subscriptions of other namespaces. `packages` maps a bundle image to its package, as far
+    as catalogs were read. `conflict` has the facts that prevent OLM from resolving the namespace,
+    if its catalogs were read. `unconverted` has the CRDs whose objects cannot be read because their
+    conversion webhook does not respond: name → message of the API server. `ending_crds` are CRDs of
+    the operators that are being deleted, without their schemas. `moment` is the RFC 3339 time of
+    the snapshot; empty if unknown.
     """
 
     namespace: str
@@ -94,7 +93,7 @@ class ClusterState:
     def installed(self, subscription: Manifest) -> str:
         """Return the name of the CSV that a Subscription has installed; empty if there is none.
 
-        It is the one that OLM chose last as soon as that is there; OLM may note it later.
+        It is the CSV that OLM chose last, as soon as that exists; OLM may record it later.
         """
         status = kinds.status(subscription)
         chosen = objects.text(status.get("currentCSV"))
@@ -103,7 +102,7 @@ class ClusterState:
         return objects.text(status.get("installedCSV"))
 
     def csv(self, name: str) -> Manifest | None:
-        """Return the CSV of that name in the namespace, no copy."""
+        """Return the CSV of that name in the namespace, but not a copied CSV."""
         found = _find_named(self.csvs, name)
         return None if found is None or kinds.is_copy(found) else found
 
@@ -129,13 +128,13 @@ class ClusterState:
         return self.catalog_places is None or namespace in self.catalog_places
 
     def slices_of(self, service: str) -> Iterator[Manifest]:
-        """Yield the lists of addresses behind a Service of the namespace."""
+        """Yield the EndpointSlices of a Service of the namespace."""
         for one in self.slices:
             if objects.labels_of(one).get(kinds.SERVICE_LABEL) == service:
                 yield one
 
     def pods_of(self, namespace: str, labels: Mapping[str, str]) -> Iterator[Manifest]:
-        """Yield the pods that carry all these labels; none when there are no labels."""
+        """Yield the pods that have all these labels; none if there are no labels."""
         for pod in self.pods:
             own = objects.labels_of(pod)
             if (
@@ -158,7 +157,7 @@ class ClusterState:
 
 
 def from_objects(found: Iterable[Manifest], namespace: str) -> ClusterState:
-    """Return the snapshot that a heap of objects makes, such as `objects_of` has written."""
+    """Build the snapshot from a list of objects, for example one that `objects_of` has written."""
     found = list(found)
     parts: dict[str, list[Manifest]] = {
         name: [] for name in (*_PARTS.values(), "elsewhere", "system")
@@ -245,9 +244,9 @@ def objects_of(snapshot: ClusterState) -> Iterator[Manifest]:
 
 
 def reviews(kind: tuple[str, str], places: Iterable[str] = ()) -> Iterator[Manifest]:
-    """Yield the objects that record that the user may list a kind in these namespaces alone.
+    """Yield objects that record that the user may list a kind only in these namespaces.
 
-    They are those with which the API server answers whether a user may do something.
+    They have the kind with which the API server reports whether a user may do something.
     """
     for place in ("", *places):
         yield {
@@ -259,7 +258,7 @@ def reviews(kind: tuple[str, str], places: Iterable[str] = ()) -> Iterator[Manif
 
 
 def listable(found: Iterable[Manifest], kind: tuple[str, str]) -> tuple[str, ...] | None:
-    """Return the namespaces in which the user may list a kind, by such objects; None: in all."""
+    """Return the namespaces in which such objects let the user list a kind; None for all."""
     allowed = {
         objects.text(asked.get("namespace")): bool(kinds.status(one).get("allowed"))
         for one in found
@@ -279,7 +278,7 @@ def _list_request(kind: tuple[str, str], namespace: str = "") -> Manifest:
 
 
 def event_time(event: Manifest) -> str:
-    """When the event was seen last, as RFC 3339 text; empty when it does not say."""
+    """Return the RFC 3339 time at which the event was last seen; empty if unknown."""
     return objects.text(
         event.get("lastTimestamp")
         or event.get("eventTime")
@@ -288,7 +287,7 @@ def event_time(event: Manifest) -> str:
 
 
 def shorten(manifest: Manifest) -> Manifest:
-    """Return the object without what is long and explains nothing."""
+    """Return the object without long fields that explain nothing."""
     short: Manifest = dict(manifest)
     short["metadata"] = {
         key: value
@@ -314,7 +313,7 @@ def shorten(manifest: Manifest) -> Manifest:
 
 
 def _shorten_subscription(subscription: Manifest) -> Manifest:
-    """No more of a Subscription than what it requests, where, and whether OLM works for it."""
+    """Keep only what a Subscription requests, where, and whether OLM works for it."""
     metadata = {
         "name": objects.name(subscription),
         "namespace": objects.namespace(subscription),

@@ -1,8 +1,8 @@
 """The objects that install an operator through OLM v0, as values.
 
-What is wanted of the user (`InstallRequest`) becomes objects to create, each once and in
-this order: Namespace, OperatorGroup, CatalogSource, Subscription. Ours carry a label, so
-that olmkit's own objects can be recognized, and only these are removed again.
+An `InstallRequest` becomes objects to create, each once and in this order: Namespace,
+OperatorGroup, CatalogSource, Subscription. They have a label that identifies objects of olmkit, and
+only these are removed later.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PART_OF = "app.kubernetes.io/part-of"
 OURS = {MANAGED_BY: "olmkit"}
 
 CATALOG_PORT = 50051
-# A ConfigMap holds no more than this, and so does the request that writes it.
+# The size limit of a ConfigMap, and of the request that writes it.
 MAX_CATALOG = 1024 * 1024
 
 
@@ -33,8 +33,8 @@ MAX_CATALOG = 1024 * 1024
 class SubscribedCatalog:
     """The catalog of a Subscription.
 
-    `image` is one that serves itself, or, with `folder`, one that only holds files there;
-    `address` is a server that runs already. With none of them, the catalog is there.
+    `image` serves the catalog itself or, with `folder`, only has its files there; `address` is a
+    running server. With none of them, the catalog already exists.
     """
 
     name: str
@@ -59,7 +59,7 @@ class Mode:
 
     @classmethod
     def parse(cls, words: str) -> Mode:
-        """`AllNamespaces`, `OwnNamespace`, `SingleNamespace=a` or `MultiNamespace=a,b`."""
+        """Parse `AllNamespaces`, `OwnNamespace`, `SingleNamespace=a` or `MultiNamespace=a,b`."""
         type_, _, listed = words.partition("=")
         places = tuple(name for name in listed.split(",") if name)
         if type_ not in INSTALL_MODES:
@@ -99,7 +99,7 @@ class InstallRequest:
 
 
 def subscription_objects(request: InstallRequest, mode: Mode | None) -> tuple[Manifest, ...]:
-    """Return the objects to create; `mode` is None if there is an OperatorGroup."""
+    """Return the objects to create; `mode` is None if an OperatorGroup exists."""
     made: list[Manifest] = []
     if mode is not None:
         made.append(operator_group(request.namespace, request.package, mode))
@@ -174,7 +174,7 @@ def subscription(request: InstallRequest) -> Manifest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServedCatalog:
-    """A catalog that olmkit creates, and the image that serves it: `opm serve` must run there."""
+    """A catalog that olmkit creates, and the image that serves it, which must contain `opm`."""
 
     namespace: str
     package: str
@@ -184,7 +184,7 @@ class ServedCatalog:
 
     @property
     def name(self) -> str:
-        """Another catalog has another name: OLM is slow to see that one has changed."""
+        """Return the name; each catalog gets another one, because OLM is slow to notice changes."""
         digest = hashlib.sha256(self.blobs + self.image.encode()).hexdigest()[:8]
         return f"{self.package[:40].rstrip('-.')}-{digest}".replace(".", "-")
 
@@ -194,7 +194,7 @@ class ServedCatalog:
 
 
 def served_objects(served: ServedCatalog) -> tuple[Manifest, ...]:
-    """Return the ConfigMap that holds the catalog, the Pod that serves it, and its Service.
+    """Return the ConfigMap with the catalog, the Pod that serves it, and its Service.
 
     Raises `InputError` when the catalog is too large.
     """
@@ -238,7 +238,7 @@ def _serving_pod(served: ServedCatalog) -> Manifest:
         "readOnlyRootFilesystem": True,
         "capabilities": {"drop": ["ALL"]},
     }
-    # Mounted as one file: `opm` stumbles over the links that a mounted ConfigMap is made of.
+    # Mounted as one file: `opm` cannot read the symbolic links of a mounted ConfigMap.
     file = "/configs/catalog.json"
     words = ["opm", "serve", "/configs", "-p", str(CATALOG_PORT), "--cache-dir=/tmp/cache"]
     words += ["--cache-enforce-integrity=false", "--termination-log=/tmp/termination"]
@@ -282,8 +282,8 @@ def is_ours(manifest: Manifest) -> bool:
 def choose_mode(supported: Sequence[str], namespace: str, wanted: Mode | None) -> Mode:
     """Return the requested install mode, else the widest supported one.
 
-    `supported` is empty when nothing is known of the bundle. Raises `InputError` when the
-    bundle does not support it, or when a choice needs names of namespaces.
+    `supported` is empty if the bundle is unknown. Raises `InputError` if the bundle does not
+    support the mode, or if the mode needs names of namespaces.
     """
     if wanted is not None:
         needed = kinds.required_modes(wanted.targets(namespace) or ("",), namespace)
@@ -306,7 +306,7 @@ def choose_mode(supported: Sequence[str], namespace: str, wanted: Mode | None) -
 
 
 def check_group(group: Manifest, supported: Sequence[str], wanted: Mode | None) -> None:
-    """Refuse what the OperatorGroup that is there does not allow: `InputError`."""
+    """Raise `InputError` if the existing OperatorGroup does not allow the request."""
     place = objects.namespace(group)
     targets = kinds.target_namespaces(group)
     if wanted is not None and sorted(wanted.targets(place) or ("",)) != sorted(targets):

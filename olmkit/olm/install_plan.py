@@ -1,7 +1,7 @@
 """Read the manifests in the steps of an InstallPlan.
 
-A step holds its manifest; of a bundle that was unpacked it names the ConfigMap instead that
-holds the bundle's files, each compressed, next to the catalog that offers it.
+A step contains its manifest. For an unpacked bundle, it names a ConfigMap instead, which has the
+bundle's compressed files and is in the namespace of the catalog.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds
 
-# A bundle's files fit into one ConfigMap, compressed; a CSV of that size is much smaller than this.
+# The compressed files of a bundle fit into one ConfigMap; a CSV of that size is much smaller than
+# this.
 _MAX_FILE = 32 * 1024 * 1024
 _GZIP = zlib.MAX_WBITS | 16
 
@@ -48,7 +49,7 @@ def find_unpacked_csv(config: Manifest, csv: str) -> Manifest:
 
 
 def files(config: Manifest) -> Iterator[Manifest]:
-    """Yield the manifests of the bundle that a ConfigMap holds; what cannot be read is left out."""
+    """Yield the bundle manifests in a ConfigMap; unreadable ones are left out."""
     for name, data in mapping(config.get("binaryData")).items():
         try:
             packed = base64.b64decode(base64.b64decode(text(data)))
@@ -63,7 +64,7 @@ def files(config: Manifest) -> Iterator[Manifest]:
 def contents(plan: Manifest) -> tuple[list[Manifest], set[tuple[str, str]]]:
     """Return the manifests in a plan's steps, and the ConfigMaps with the others.
 
-    Of an unpacked bundle each step names the ConfigMap that holds the bundle.
+    For an unpacked bundle, each step names the ConfigMap with the bundle.
     """
     inline: list[Manifest] = []
     configs: set[tuple[str, str]] = set()

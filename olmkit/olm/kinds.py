@@ -1,7 +1,6 @@
 """The kinds of OLM v0, and accessors for their objects.
 
-Functions are lenient, as those of `olmkit.kube.objects`: what is missing counts as
-empty.
+The functions are lenient, like those of `olmkit.kube.objects`: missing fields count as empty.
 """
 
 from __future__ import annotations
@@ -51,17 +50,17 @@ class SubscriptionKey:
 
 
 def number(value: Any) -> int:
-    """`value` when it is a whole number, else zero."""
+    """Return `value` if it is an integer, else zero."""
     return value if isinstance(value, int) else 0
 
 
 def spec(manifest: Any) -> Mapping[str, Any]:
-    """`spec` when it is a mapping, else an empty one."""
+    """Return `spec` if it is a mapping, else an empty one."""
     return mapping(mapping(manifest).get("spec"))
 
 
 def status(manifest: Any) -> Mapping[str, Any]:
-    """`status` when it is a mapping, else an empty one."""
+    """Return `status` if it is a mapping, else an empty one."""
     return mapping(mapping(manifest).get("status"))
 
 
@@ -85,17 +84,17 @@ def is_dependency(subscription: Manifest) -> bool:
 
 
 def phase(manifest: Any) -> str:
-    """`status.phase`, or an empty string."""
+    """Return `status.phase`, or an empty string."""
     return text(status(manifest).get("phase"))
 
 
 def reason(manifest: Any) -> str:
-    """`status.reason`, or an empty string."""
+    """Return `status.reason`, or an empty string."""
     return text(status(manifest).get("reason"))
 
 
 def message(manifest: Any) -> str:
-    """`status.message`, or an empty string."""
+    """Return `status.message`, or an empty string."""
     return text(status(manifest).get("message"))
 
 
@@ -107,7 +106,7 @@ def conditions(manifest: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def condition(manifest: Any, type_: str, *, value: str = "True") -> Mapping[str, Any] | None:
-    """Return the condition of that type, when its status is `value`."""
+    """Return the condition of that type if its status is `value`."""
     for one in conditions(manifest):
         if one.get("type") == type_ and one.get("status") == value:
             return one
@@ -126,7 +125,7 @@ def deprecation(manifest: Manifest) -> str:
 
 
 def is_copy(csv: Manifest) -> bool:
-    """Return whether OLM made it in another namespace from the real one."""
+    """Return whether OLM copied the CSV from another namespace."""
     return COPIED_FROM in objects.labels_of(csv)
 
 
@@ -136,7 +135,7 @@ def copy_source(csv: Any) -> str:
 
 
 def is_going(csv: Any) -> bool:
-    """Return whether another CSV takes its place, or it is being deleted."""
+    """Return whether another CSV replaces this one, or it is being deleted."""
     return phase(csv) in ("Replacing", "Deleting")
 
 
@@ -151,7 +150,7 @@ def plan_csvs(plan: Any) -> tuple[str, ...]:
 
 
 def required_packages(csv: Manifest) -> tuple[str, ...]:
-    """Return the packages that a CSV needs, as OLM noted them in it."""
+    """Return the packages that a CSV needs, as OLM recorded them in it."""
     return tuple(
         text(mapping(one.get("value")).get("packageName"))
         for one in _csv_properties(csv)
@@ -160,7 +159,7 @@ def required_packages(csv: Manifest) -> tuple[str, ...]:
 
 
 def package(csv: Manifest) -> str:
-    """Return the package that a CSV is of: as OLM noted in it, or its name without the version."""
+    """Return the package of a CSV: as OLM recorded it, or the name without the version."""
     for one in _csv_properties(csv):
         if one.get("type") == "olm.package":
             return text(mapping(one.get("value")).get("packageName"))
@@ -168,7 +167,7 @@ def package(csv: Manifest) -> str:
 
 
 def _csv_properties(csv: Manifest) -> list[Mapping[str, Any]]:
-    """Return the properties of the bundle that OLM noted in its CSV."""
+    """Return the properties of the bundle that OLM recorded in its CSV."""
     try:
         noted = json.loads(objects.annotations_of(csv).get(_PROPERTIES, ""))
     except (ValueError, RecursionError):
@@ -177,28 +176,28 @@ def _csv_properties(csv: Manifest) -> list[Mapping[str, Any]]:
 
 
 def package_named_in(csv: str) -> str:
-    """Return the package in the name of a CSV, as is the custom: what comes before the version."""
+    """Return the package in the name of a CSV, by convention the part before the version."""
     return csv.split(".v")[0]
 
 
 def operator_name(package: str, namespace: str) -> str:
-    """Return the name of the Operator in which OLM lists what belongs to an installed package."""
+    """Return the name of the Operator in which OLM lists the objects of an installed package."""
     return f"{package}.{namespace}"
 
 
 def operator_label(package: str, namespace: str) -> str:
-    """Return the label that OLM puts on all that belongs to a package installed in a namespace."""
+    """Return the label that OLM puts on all objects of a package installed in a namespace."""
     return f"{GROUP}/{operator_name(package, namespace)}"
 
 
 def component_kinds(operator: Any) -> set[str]:
-    """Return the kinds of what OLM has found to belong to an operator."""
+    """Return the kinds of the objects that OLM has found for an operator."""
     refs = sequence(mapping(status(operator).get("components")).get("refs"))
     return {text(mapping(ref).get("kind")) for ref in refs}
 
 
 def connection_state(catalog: Manifest) -> str:
-    """`READY`, or what is in its place; empty as long as nothing is known."""
+    """Return `READY` or another connection state; empty if unknown."""
     return text(mapping(status(catalog).get("connectionState")).get("lastObservedState"))
 
 
@@ -231,7 +230,7 @@ def pod_specs(csv: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def webhook_services(csv: Any) -> tuple[str, ...]:
-    """Return the Services that OLM makes before the webhooks of a CSV, one for each Deployment."""
+    """Return the Services that OLM creates for the webhooks of a CSV, one for each Deployment."""
     named = (
         text(one.get("deploymentName"))
         for one in sequence(spec(csv).get("webhookdefinitions"))
@@ -241,7 +240,7 @@ def webhook_services(csv: Any) -> tuple[str, ...]:
 
 
 def owned_crds(csv: Any) -> tuple[str, ...]:
-    """Return the names of the CRDs that it brings."""
+    """Return the names of the CRDs that a CSV owns."""
     return _crds(csv, "owned")
 
 
@@ -263,7 +262,7 @@ def converted_crds(csv: Any) -> frozenset[str]:
 
 
 def required_crds(csv: Any) -> tuple[str, ...]:
-    """Return the names of the CRDs that others must have brought."""
+    """Return the names of the CRDs that other operators must provide."""
     return _crds(csv, "required")
 
 
@@ -274,7 +273,7 @@ def _crds(csv: Any, side: str) -> tuple[str, ...]:
 
 
 def target_namespaces(group: Manifest) -> tuple[str, ...]:
-    """Return the namespaces of an OperatorGroup; one empty name means all of them."""
+    """Return the namespaces of an OperatorGroup; a single empty name means all of them."""
     found = status(group).get("namespaces")
     if isinstance(found, list):
         return tuple(text(name) for name in found)
@@ -289,9 +288,9 @@ def csv_targets(csv: Manifest) -> tuple[str, ...]:
 
 
 def selector(group: Manifest) -> str:
-    """Return the label selector of an OperatorGroup in kubectl's form; empty if it has none in use.
+    """Return the label selector of an OperatorGroup as for kubectl; empty if none is in effect.
 
-    OLM does not look at the selector of a group that names its namespaces.
+    OLM ignores the selector of a group that names its namespaces.
     """
     found = mapping(spec(group).get("selector"))
     if sequence(spec(group).get("targetNamespaces")):
@@ -305,7 +304,7 @@ def selector(group: Manifest) -> str:
 
 
 def selects_nothing(group: Manifest) -> bool:
-    """Return whether the OperatorGroup has a selector, and OLM has found no namespace by it."""
+    """Return whether the OperatorGroup has a selector that matches no namespace."""
     return bool(selector(group)) and not sequence(status(group).get("namespaces"))
 
 

@@ -1,7 +1,7 @@
 """The objects that make a cluster use a mirror for images and catalogs.
 
-OpenShift takes an ImageDigestMirrorSet and an ImageTagMirrorSet (`config.openshift.io/v1`), and up
-to release 4.12 an ImageContentSourcePolicy (`operator.openshift.io/v1alpha1`), which it does not
+OpenShift accepts an ImageDigestMirrorSet and an ImageTagMirrorSet (`config.openshift.io/v1`), and
+up to release 4.12 an ImageContentSourcePolicy (`operator.openshift.io/v1alpha1`), which it does not
 allow together with the newer two. Programs that read `registries.conf` (Podman, CRI-O, olmkit) take
 a drop-in file, and containerd one `hosts.toml` for each registry. A CatalogSource is for OLM v0, a
 ClusterCatalog for OLM v1.
@@ -27,14 +27,14 @@ MARKETPLACE: Final = "openshift-marketplace"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MirroredCatalog:
-    """A catalog in the mirror. `folder`: where its files are in an image that has no server."""
+    """A catalog in the mirror. `folder`: where its files are in an image without a server."""
 
     image: str
     folder: str = ""
 
     @property
     def name(self) -> str:
-        """The name of its objects: that of the repository."""
+        """Return the name of its objects: that of the repository."""
         last = self.image.partition("@")[0].rpartition("/")[2].partition(":")[0]
         return re.sub(r"[^a-z0-9-]+", "-", last).strip("-") or "catalog"
 
@@ -98,7 +98,7 @@ def mirror_set(kind: str, names: Mapping[str, str]) -> tuple[Manifest, ...]:
 
 
 def content_source_policy(names: Mapping[str, str]) -> tuple[Manifest, ...]:
-    """Return the older form, which knows images by digest only."""
+    """Return the older form, which supports only images by digest."""
     if not names:
         return ()
     entries = [{"source": source, "mirrors": [target]} for source, target in sorted(names.items())]
@@ -171,7 +171,7 @@ def _all(manifests: Iterable[Manifest]) -> tuple[Manifest, ...]:
 
 
 def _once(manifests: Iterable[Manifest]) -> Iterator[Manifest]:
-    """Yield the manifests, of several with one name the first."""
+    """Yield the manifests; of several with one name, only the first."""
     seen: set[object] = set()
     for manifest in manifests:
         name = manifest["metadata"]["name"]

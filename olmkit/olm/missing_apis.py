@@ -1,7 +1,7 @@
 """Explain APIs that a bundle needs and the cluster does not serve.
 
-Kubernetes removed some versions of its APIs; no operator brings them back. Others come with
-a newer release of Kubernetes, all the rest with the CRDs of an operator.
+Kubernetes removed some versions of its APIs; no operator can restore them. Others are in a newer
+release of Kubernetes, and the rest come with the CRDs of an operator.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class MissingApi(NamedTuple):
 
 
 def explain(gvk: GVK) -> MissingApi:
-    """Return why a cluster does not serve a requested API."""
+    """Explain why a cluster does not serve a requested API."""
     end = lifecycle.find(gvk)
     if end is not None and end.removed <= lifecycle.LATEST:
         hint = f"publish a bundle that uses `{end.replacement}` instead" if end.replacement else (

@@ -1,7 +1,7 @@
 """A preview of a bundle's objects and permissions, before anything is written.
 
-The permissions of a CSV are those that its service accounts get: in the namespaces that
-are watched, and in the whole cluster. Some of them deserve to stand out.
+The permissions of a CSV are those of its service accounts: in the watched namespaces, and in the
+whole cluster. Some of them are highlighted.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from olmkit.olm import kinds
 class Preview:
     """The known contents of the bundle that OLM will install.
 
-    `manifests` are all its objects, the CSV among them, as far as they were read.
+    `manifests` are all its objects, including the CSV, as far as they were read.
     """
 
     csv: str
@@ -57,9 +57,9 @@ def preview_csv(csv: Mapping[str, Any], manifests: Iterable[Manifest] = ()) -> P
 
 
 def lines(preview: Preview, targets: Iterable[str], before: Preview | None = None) -> Iterator[str]:
-    """Yield the preview for people. `targets`: the namespaces that are watched, one empty for all.
+    """Yield the preview for people. `targets`: the watched namespaces; one empty name means all.
 
-    `before`: what it replaces; permissions that this did not have are marked as new.
+    `before`: the replaced version; permissions that it did not have are marked as new.
     """
     watched = list(targets)
     where = "all namespaces" if watched in ([], [""]) else ", ".join(f"`{one}`" for one in watched)

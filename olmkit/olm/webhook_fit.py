@@ -1,7 +1,7 @@
 """Check a CSV's conversion webhooks, which OLM v0 checks repeatedly during the install.
 
-OLM creates the Deployment, fails at the webhook, calls the installation bad and begins again,
-without an end: what it reports changes all the time. All of it follows from the CSV alone.
+OLM creates the Deployment, fails at the webhook, marks the installation as failed and starts again,
+without end: its status changes all the time. The result follows from the CSV alone.
 
 Source: OLM v0's `createOrUpdateConversionWebhook`.
 """
@@ -57,7 +57,7 @@ def refusals(csv: Manifest) -> Iterator[WebhookRefusal]:
 
 
 def _modes(csv: Manifest) -> str:
-    """Return the error of the install modes of a CSV with conversions; empty if valid."""
+    """Return the error in the install modes of a CSV with conversions; empty if valid."""
     others = [mode for mode in kinds.supported_modes(csv) if mode != _ALL]
     if others:
         return f"supports {', '.join(f'`{mode}`' for mode in others)}"

@@ -1,7 +1,7 @@
 """Explain why the API server rejects an object of a bundle, or a change of an existing one.
 
-OLM creates the objects of a bundle that are not its CRDs or RBAC as they are, and updates those
-that exist: what another owner has created, and what cannot be changed, stops an InstallPlan.
+OLM creates the objects of a bundle without changes, except CRDs and RBAC, and updates existing
+ones. An object of another owner or an immutable field stops an InstallPlan.
 """
 
 from __future__ import annotations

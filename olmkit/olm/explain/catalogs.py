@@ -1,8 +1,7 @@
-"""Explain why a catalog is not ready, or does not meet a Subscription.
+"""Explain why a catalog is not ready, or does not satisfy a Subscription.
 
-A catalog that OLM cannot speak to stops every resolution of the namespaces that see it,
-also of Subscriptions to other catalogs. The words of the resolver are taken apart by the
-fragments that it always uses.
+A catalog that OLM cannot connect to stops every resolution of the namespaces that see it, also for
+Subscriptions to other catalogs. The resolver's messages are parsed by their fixed fragments.
 """
 
 from __future__ import annotations
@@ -115,7 +114,7 @@ def _explain_catalog_image(
 def _find_no_catalog_evidence(snapshot: ClusterState, served: tuple[Manifest, ...]) -> str:
     """Return the evidence that an image is not a catalog image; empty if there is none.
 
-    A server of catalogs does not end by itself, and OLM probes it with a program of its image.
+    A catalog server does not exit by itself, and OLM probes it with a program in its image.
     """
     for pod in served:
         for one in map(mapping, sequence(kinds.status(pod).get("containerStatuses"))):
@@ -154,9 +153,9 @@ _CONCLUDED = ("missing-dependency", "resolution-failed")
 
 
 def _add_facts(finding: Diagnosis, facts: Sequence[str], *, is_whole: bool) -> Diagnosis:
-    """Return the finding with the facts that contradict each other.
+    """Add the facts that contradict each other to the finding.
 
-    `is_whole`: they come from the catalogs, and say which bundle excludes which.
+    `is_whole`: they come from the catalogs, and name the bundles that exclude each other.
     """
     if finding.cause not in _CONCLUDED:
         return replace(finding, details=tuple(facts)) if len(facts) > 1 else finding
@@ -355,7 +354,7 @@ def _explain_invalid_constraint(
 def _explain_installed_csvs(
     snapshot: ClusterState, _: Manifest, part: Mapping[str, str]
 ) -> Diagnosis:
-    """Return what is wrong with the CSVs of the namespace, which OLM reads as a catalog."""
+    """Explain what is wrong with the CSVs of the namespace, which OLM reads as a catalog."""
     found = re.search(r'csv (?:"(?P<quoted>[^"]+)"|[^/\s]+/(?P<name>\S+))', part["rest"])
     csv = snapshot.csv(found["quoted"] or found["name"]) if found else None
     return Diagnosis(
@@ -376,7 +375,7 @@ def _explain_operator_groups(_: ClusterState, __: Manifest, part: Mapping[str, s
     )
 
 
-# In this order: a message may hold several of them, the cause before its consequences.
+# In this order: a message may contain several of them, the cause before its consequences.
 _FRAGMENTS: tuple[tuple[re.Pattern[str], Explain], ...] = (
     (forms.BROKEN_INSTALLED, _explain_installed_csvs),
     (forms.BROKEN_SOURCE, _explain_broken_catalog),

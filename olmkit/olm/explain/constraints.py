@@ -1,8 +1,8 @@
 """Parse the message of OLM's resolver into contradicting facts.
 
-OLM joins the constraints of a conflict with commas, sorted. The facts here are in the same words as
-those of `olmkit.olm.resolver.report`, which reads the catalogs themselves; this message
-does not say which bundles would meet a need.
+OLM joins the constraints of a conflict with commas, sorted. The facts here have the same wording as
+those of `olmkit.olm.resolver.report`, which reads the catalogs themselves. This message does not
+name the bundles that would meet a requirement.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def parse_facts(message: str) -> tuple[str, ...]:
 
 
 def _parse_fact(part: str) -> Iterator[tuple[int, str]]:
-    """Yield the place in the order, and the sentence; nothing for what goes without saying."""
+    """Yield the sort key and the sentence; nothing for a constraint that is obvious."""
     for place, (pattern, sentence) in enumerate(_FORMS):
         found = pattern.fullmatch(part)
         if found is not None:

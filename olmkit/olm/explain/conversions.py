@@ -15,7 +15,7 @@ _AWAY = re.compile(r"conversion webhook for .*? failed: (?P<rest>.*)", re.DOTALL
 
 
 def explain_ending_crd(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
-    """Return a CRD of a CSV that is being deleted, with all objects of its kind."""
+    """Explain a CRD of a CSV that is being deleted, with all objects of its kind."""
     for crd in snapshot.ending_crds:
         name = objects.name(crd)
         if name not in kinds.owned_crds(csv):

@@ -1,7 +1,7 @@
 """Explain why a ClusterServiceVersion is not in the phase Succeeded.
 
-Its phase and reason say where to look: at its requirements, at the OperatorGroup, at
-another owner of its CRDs, or at its Deployments.
+Its phase and reason show where to look: its requirements, the OperatorGroup, another owner of its
+CRDs, or its Deployments.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from olmkit.olm.explain import bundle_objects, conversions, explanation, forms
 from olmkit.olm.explain.explanation import Diagnosis, Readiness
 from olmkit.olm.explain.workloads import pods, templates
 
-_SETTLED = 30.0  # seconds after which the endpoints of pods that are ready are known
+_SETTLED = 30.0  # seconds until the endpoints of ready pods are known
 _OPERATOR_GROUP = ("NoOperatorGroup", "TooManyOperatorGroups", "NoTargetNamespaces")
 
 
@@ -52,16 +52,17 @@ def explain_csv(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
 
 
 def _explain_install(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
-    """Return why its Deployments are not there, or not available.
+    """Explain why its Deployments do not exist, or are not available.
 
-    OLM passes from `Failed` through `Pending` and `InstallReady` back to `Installing` again and
-    again: the cause is the same in all of them.
+    OLM repeatedly moves from `Failed` through `Pending` and `InstallReady` back to `Installing`:
+    the cause is the same in all of these phases.
     """
     phase = kinds.phase(csv)
     finding = explain_deployments(snapshot, csv)
     refused = kinds.reason(csv) == "InstallComponentFailed"
     failure = kinds.message(csv) if phase == "Failed" and refused else _last_failure(csv)
-    # One failure may be over, and the pods tell more; a second one of the same kind is the cause.
+    # A single failure may be over, and the pods show more; a second one of the same kind is the
+    # cause.
     is_repeated = len(list(_failures(csv))) > 1
     if failure and (is_repeated or finding is None or finding.readiness is Readiness.WAITING):
         return _explain_failed_install(snapshot, csv, failure)
@@ -95,7 +96,7 @@ def _is_csv_of(subscription: Manifest, csv: str) -> bool:
 def _last_failure(csv: Manifest) -> str:
     """Return OLM's error of the last install, which it reports briefly before a retry.
 
-    It is over when the Deployments could be written afterwards.
+    The error is resolved if OLM wrote the Deployments afterwards.
     """
     if kinds.phase(csv) == "Installing":
         return ""
@@ -113,9 +114,9 @@ def _failures(csv: Manifest) -> Iterator[str]:
 
 
 def _find_missing_deployment(csv: Manifest) -> Diagnosis | None:
-    """Return a webhook or API of the CSV that names a Deployment which the CSV does not have.
+    """Return a webhook or API of the CSV whose Deployment is not in the CSV.
 
-    OLM does not report it: it installs the CSV again and again.
+    OLM does not report it: it installs the CSV repeatedly.
     """
     names = kinds.deployment_names(csv)
     services = sequence(mapping(kinds.spec(csv).get("apiservicedefinitions")).get("owned"))
@@ -247,7 +248,7 @@ def _format_namespaces(targets: tuple[str, ...]) -> str:
 
 
 def _find_unmet_requirements(snapshot: ClusterState, csv: Manifest) -> Iterator[Diagnosis]:
-    """Yield each requirement that is not met; missing APIs first, since permissions follow them."""
+    """Yield each unmet requirement; missing APIs first, since permissions depend on them."""
     found = [one for one in sequence(kinds.status(csv).get("requirementStatus"))
              if isinstance(one, Mapping)]  # fmt: skip
     for one in sorted(found, key=lambda item: text(item.get("kind")) == "ServiceAccount"):
@@ -276,7 +277,7 @@ def _explain_missing_crd(
 ) -> Diagnosis:
     """Explain a missing CRD, of the bundle or of another operator.
 
-    One that is there and not satisfied is of an earlier version.
+    A CRD that exists but does not satisfy the requirement is from an earlier version.
     """
     whose, name, status = objects.name(csv), text(unmet.get("name")), text(unmet.get("status"))
     words = explanation.first_line(text(unmet.get("message"))) or status
@@ -375,13 +376,13 @@ def _explain_old_version(snapshot: ClusterState, csv: Manifest) -> Diagnosis | N
 
 
 def explain_succeeded_csv(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
-    """Return why an operator that OLM calls Succeeded does not run or answer; None if it does.
+    """Explain why an operator that OLM calls Succeeded does not run or respond; None if it does.
 
-    OLM says it once, and what it does afterwards may start the pods again; it never looks
-    at what answers its webhooks. What may not be read is taken to be well.
+    OLM sets this phase once, and its later changes may restart the pods. It never checks what
+    serves the webhooks. Objects that the user may not read are assumed to be healthy.
     """
     ending = conversions.explain_ending_crd(snapshot, csv)
-    if ending is not None:  # without it, the operator often ends too
+    if ending is not None:  # without it, the operator often exits too
         return ending
     ailing = explain_deployments(snapshot, csv)
     if ailing is not None and ailing.cause != "deployment-missing":
@@ -405,7 +406,7 @@ def explain_succeeded_csv(snapshot: ClusterState, csv: Manifest) -> Diagnosis | 
 
 
 def _webhook_names(csv: Manifest, service: str) -> Iterator[str]:
-    """Yield the webhooks of a CSV that a Service of OLM's leads to."""
+    """Yield the webhooks of a CSV that are served through a Service of OLM."""
     for one in sequence(kinds.spec(csv).get("webhookdefinitions")):
         deployment = text(mapping(one).get("deploymentName")).replace(".", "-")
         if f"{deployment}-service" == service:
@@ -413,7 +414,7 @@ def _webhook_names(csv: Manifest, service: str) -> Iterator[str]:
 
 
 def _is_settled(snapshot: ClusterState, csv: Manifest) -> bool:
-    """Return whether its Deployments were available long enough to have endpoints."""
+    """Return whether its Deployments have been available long enough to have endpoints."""
     now = explanation.moment(snapshot.moment)
     for name in kinds.deployment_names(csv):
         available = kinds.condition(snapshot.deployment(name), "Available")
@@ -424,7 +425,7 @@ def _is_settled(snapshot: ClusterState, csv: Manifest) -> bool:
 
 
 def _has_ready_endpoint(endpoints: Manifest) -> bool:
-    """Return whether an EndpointSlice has an address that is ready."""
+    """Return whether an EndpointSlice has a ready address."""
     return any(
         mapping(one.get("conditions")).get("ready") is not False
         for one in sequence(endpoints.get("endpoints"))
@@ -433,7 +434,7 @@ def _has_ready_endpoint(endpoints: Manifest) -> bool:
 
 
 def explain_deployments(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
-    """Explain the first of its Deployments that is not available."""
+    """Explain the first of the Deployments that is not available."""
     for name in kinds.deployment_names(csv):
         finding = pods.explain_deployment(snapshot, name)
         if finding is not None:

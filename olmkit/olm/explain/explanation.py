@@ -1,6 +1,6 @@
 """The result of `explain`: the state of an install, and the reasons.
 
-The chain goes from what was requested down to the cause: Subscription,
+The chain leads from the request down to the cause: Subscription,
 InstallPlan, Job or CSV, Deployment, Pod. The message is the cause in one line.
 """
 
@@ -15,14 +15,14 @@ from olmkit.kube import objects
 from olmkit.kube.objects import Manifest
 
 UNSEEN = "if it stays so, check that OLM runs: `olmkit olm status`"
-"""What to do about an object that OLM has not looked at."""
+"""What to do about an object that OLM has not processed."""
 
 
 class Readiness(StrEnum):
     """Whether to wait.
 
-    READY: nothing to wait for. WAITING: it moves. STUCK: it may still come by itself, but
-    a user should look. BLOCKED: nothing will change until a user acts.
+    READY: nothing to wait for. WAITING: it makes progress. STUCK: it may still recover, but a user
+    should look. BLOCKED: nothing changes until a user acts.
     """
 
     READY = "ready"
@@ -94,12 +94,12 @@ class Diagnosis:
         )
 
     def under(self, top: ChainLink) -> Diagnosis:
-        """Return the same, seen from an object above it."""
+        """Return the explanation with one more object above it."""
         return replace(self, links=(top, *self.links))
 
 
 def link(manifest: Manifest, state: str) -> ChainLink:
-    """Return an object as a part of the chain: `Kind namespace/name`, and its state."""
+    """Return an object as a link of the chain: `Kind namespace/name`, and its state."""
     return ChainLink(subject(manifest), state)
 
 
@@ -111,7 +111,7 @@ def subject(manifest: Manifest) -> str:
 
 
 def moment(value: Any) -> datetime | None:
-    """Return the time that an object writes as RFC 3339; None if it is not one with a zone."""
+    """Parse an RFC 3339 time of an object; None if it is invalid or has no time zone."""
     try:
         found = datetime.fromisoformat(value) if isinstance(value, str) else None
     except ValueError:

@@ -1,8 +1,8 @@
 """Patterns of OLM v0's error messages.
 
-OLM puts texts for people into conditions. `catalogs` finds the cause in them, `constraints` the
-facts that contradict each other, `plans` what an InstallPlan stops at. All of them read the forms
-that are here. Those of OLM v1 are in `olmkit.olm.v1.messages`.
+OLM writes messages for people into conditions. `catalogs` finds the cause in them, `constraints`
+the contradicting facts, `plans` the step at which an InstallPlan stops. All of them use these
+patterns. Those of OLM v1 are in `olmkit.olm.v1.messages`.
 
 Source: operator-lifecycle-manager, `pkg/controller/registry/resolver` for constraints and
 `pkg/controller/operators/catalog` for InstallPlans.
@@ -22,10 +22,11 @@ REJECTED_OBJECT: Final = re.compile(
     re.DOTALL,
 )
 
-# The API server ended a request of OLM that took too long; those to webhooks have other words.
+# The API server cancelled a request of OLM that took too long; webhook timeouts have another
+# message.
 API_SERVER_LATE: Final = "request did not complete within requested timeout"
 
-# Constraints of the resolver. A message may hold several of them, joined with commas.
+# Constraints of the resolver. A message may contain several of them, joined with commas.
 UNSATISFIABLE: Final = "constraints not satisfiable: "
 REQUIRES: Final = r"bundle (?P<bundle>\S+) requires an operator"
 DEPRECATED: Final = r"bundle (?P<bundle>\S+) is deprecated"
@@ -40,7 +41,7 @@ RANGE: Final = re.compile(
     r"with package: (?P<package>[^,]*) and with version in range: (?P<range>.*)"
 )
 
-# What is missing from a catalog, and for whom.
+# What is missing from a catalog, and which Subscription needs it.
 _BY = r"referenced by subscription (?P<subscription>[^,\s]+)"
 _PACKAGE = rf"package (?P<package>\S+) in the catalog {_BY}"
 NO_CATALOG: Final = re.compile(
@@ -95,7 +96,7 @@ class RefusedCrd(NamedTuple):
     hint: str
 
 
-# A phrase of the message of an InstallPlan → what it means. The first that is in it counts.
+# A phrase in the message of an InstallPlan → its meaning. The first match counts.
 REFUSED_CRDS: Final[Mapping[str, RefusedCrd]] = {
     "error validating existing CRs": RefusedCrd(
         cause="crd-rejects-objects",
@@ -115,7 +116,7 @@ REFUSED_CRDS: Final[Mapping[str, RefusedCrd]] = {
     ),
 }
 
-# A ClusterServiceVersion whose cluster is older than its `minKubeVersion`.
+# A ClusterServiceVersion whose `minKubeVersion` is later than the cluster's version.
 TOO_OLD: Final = re.compile(
     r"minKubeVersion \((?P<least>[^)]+)\) > server version \((?P<found>[^)]+)\)"
 )

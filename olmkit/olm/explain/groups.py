@@ -54,7 +54,7 @@ def _explain_selector(snapshot: ClusterState) -> Diagnosis | None:
 
 
 def explain_service_account(snapshot: ClusterState) -> Diagnosis | None:
-    """Return the service account of the group, when it does not exist: OLM waits for it."""
+    """Explain a missing service account of the group: OLM waits for it."""
     group = snapshot.groups[0]
     if kinds.condition(group, "OperatorGroupServiceAccount") is None:
         return None

@@ -1,8 +1,7 @@
 """Explain the state of an install, from the Subscription down.
 
-A pure function over what is in the cluster. It follows the way that OLM goes
-(OperatorGroup, catalog, resolution, unpacking, InstallPlan, CSV, Deployment, pod) and
-stops where the way stops.
+A pure function over the state of the cluster. It follows the steps of OLM (OperatorGroup, catalog,
+resolution, unpacking, InstallPlan, CSV, Deployment, pod) and ends at the step where OLM stops.
 """
 
 from __future__ import annotations
@@ -26,15 +25,15 @@ from olmkit.olm.explain.workloads import refused_requests
 
 
 def explain(snapshot: ClusterState, package: str, *, target: str = "") -> Explanation:
-    """Return how the install of `package` is in the namespace, and why.
+    """Explain the state of the install of `package` in the namespace.
 
-    `target` is the name of the CSV that must be there; without it, and when OLM has gone on
-    from there, the newest that the Subscription has chosen.
+    `target` is the name of the expected CSV. Without it, or if OLM has already upgraded from there,
+    the newest CSV that the Subscription has chosen is used.
     """
     found = _explain(snapshot, package, target)
     if found.readiness is not Readiness.WAITING:
         return found
-    # What only takes its time looks the same when OLM does not run.
+    # A slow step looks the same if OLM does not run.
     ailing = system.explain_olm(snapshot)
     return found if ailing is None else ailing.below(*found.chain[:1])
 
@@ -42,7 +41,7 @@ def explain(snapshot: ClusterState, package: str, *, target: str = "") -> Explan
 def _explain(snapshot: ClusterState, package: str, target: str) -> Explanation:
     subscription = snapshot.subscription(package)
     ending = namespaces.explain_namespace(next(iter(snapshot.namespaces), None))
-    if ending is not None:  # what else is missing goes with the namespace
+    if ending is not None:  # anything else that is missing disappears with the namespace
         return ending.below()
     if subscription is None:
         return _explain_not_installed(snapshot, package)
@@ -60,7 +59,7 @@ def _explain(snapshot: ClusterState, package: str, target: str) -> Explanation:
         csv = snapshot.csv(text(status.get("installedCSV")))
     trouble = plans.explain_plan(subscription, plan)
     if target and csv is not None and target not in kinds.plan_csvs(plan):
-        trouble = None  # that plan installs the version after the one that is meant
+        trouble = None  # that plan installs the version after the expected one
     if (
         csv is not None
         and kinds.phase(csv) == "Succeeded"
@@ -95,11 +94,11 @@ def _explain(snapshot: ClusterState, package: str, target: str) -> Explanation:
 def _is_resolved(
     snapshot: ClusterState, csv: Manifest, plan: Manifest | None, trouble: Diagnosis | None
 ) -> bool:
-    """Return whether a plan's trouble means nothing once its CSV has succeeded.
+    """Return whether an error of a plan is irrelevant because its CSV has succeeded.
 
-    A plan may fail at a CRD, and the CSV succeed next to the old one. A webhook of the CSV itself
-    that was late once is no longer a problem; another one that converts its objects still is.
-    A plan for several operators may fail at what another one brings.
+    A plan may fail at a CRD while the CSV succeeds next to the old one. A webhook of the CSV itself
+    that once responded too late is no longer a problem; another one that converts its objects still
+    is. A plan for several operators may fail at an object of another operator.
     """
     if trouble is None or trouble.cause == "needs-approval":
         return True
@@ -114,7 +113,7 @@ def _is_resolved(
 
 
 def _is_about(plan: Manifest | None, csv: Manifest) -> bool:
-    """Return whether the failure of a plan names a CSV, or a CRD that it owns."""
+    """Return whether the failure of a plan names a CSV, or a CRD that the CSV owns."""
     failed = kinds.condition(plan, "Installed", value="False") if plan is not None else None
     words = kinds.message(plan) + text((failed or {}).get("message"))
     return any(name in words for name in (objects.name(csv), *kinds.owned_crds(csv)))
@@ -178,7 +177,7 @@ def _explain_ready(
 def _healthy(
     snapshot: ClusterState, subscription: Manifest, csv: Manifest, chain: tuple[ChainLink, ...]
 ) -> Explanation:
-    """Return that an operator works, with what Kubernetes does not count as unhealthy."""
+    """Return the state of a working operator, with problems that Kubernetes does not count."""
     words = f"`{objects.name(csv)}` is installed and healthy"
     stopped = _explain_resolution(snapshot, subscription)
     if stopped is not None and stopped.readiness is not Readiness.WAITING:
@@ -202,7 +201,7 @@ def _healthy(
 
 
 def _is_for(plan: Manifest | None, subscription: Manifest) -> bool:
-    """Return whether an InstallPlan installs what a Subscription requests, and not only others."""
+    """Return whether an InstallPlan installs what a Subscription requests."""
     package = kinds.subscription_key(subscription).package
     current = text(kinds.status(subscription).get("currentCSV"))
     return any(
@@ -247,7 +246,7 @@ def _explain_catalog(snapshot: ClusterState, subscription: Manifest) -> Diagnosi
 
 
 def _explain_copied_csv(snapshot: ClusterState, current: str) -> Diagnosis | None:
-    """OLM makes no CSV where the copy of another has its name, and says nothing."""
+    """Explain a copied CSV with the same name: OLM then creates no CSV and does not report it."""
     copy = snapshot.copy(current)
     if copy is None:
         return None

@@ -18,7 +18,7 @@ _FAILED = ("NamespaceDeletionContentFailure", "NamespaceDeletionGroupVersionPars
 
 
 def explain_namespace(namespace: Manifest | None) -> Diagnosis | None:
-    """Explain what blocks the deletion of a terminating namespace; None for any other."""
+    """Explain what blocks the deletion of a terminating namespace; None for other namespaces."""
     if namespace is None or kinds.phase(namespace) != "Terminating":
         return None
     name = objects.name(namespace)

@@ -14,7 +14,7 @@ from olmkit.olm.explain.explanation import Diagnosis, Readiness
 
 
 def explain_plan(subscription: Manifest, plan: Manifest | None) -> Diagnosis | None:
-    """Return why the plan of the Subscription is not complete; None if it is, or moves."""
+    """Explain why the plan of the Subscription is not complete; None if it is, or progresses."""
     if plan is None:
         return None
     phase = kinds.phase(plan)
@@ -39,7 +39,7 @@ def explain_plan(subscription: Manifest, plan: Manifest | None) -> Diagnosis | N
 
 
 def _add_retry(found: Diagnosis, subscription: Manifest, plan: Manifest) -> Diagnosis:
-    """OLM executes a failed InstallPlan never again: the hint says what makes it try again."""
+    """Add what makes OLM try again: it never executes a failed InstallPlan again."""
     if found.hint == _LATE:
         return found
     package = kinds.subscription_key(subscription).package
@@ -107,7 +107,7 @@ def _explain_failed_plan(plan: Manifest, words: str, readiness: Readiness) -> Di
 
 
 def _find_rejected_object(words: str) -> str:
-    """Which object a new CRD refuses, and why; OLM puts long phrases before that."""
+    """Return the object that a new CRD rejects, and why; OLM puts long phrases before that."""
     found = forms.REJECTED_OBJECT.search(words)
     if found is None:
         return ""
@@ -151,5 +151,5 @@ def _explain_unsupported_kind(resource: Mapping[str, Any], readiness: Readiness)
     )
 
 
-# A webhook that answers late: the CSV is there, and converts the objects when its pod is ready.
+# A webhook that responds late: the CSV exists, and converts the objects when its pod is ready.
 _LATE = "wait for the operator's pod; the failure of the InstallPlan does no harm in the meantime"

@@ -1,8 +1,7 @@
 """Explain why the API server rejects an object: quota, limits, security, webhooks, missing names.
 
-The messages are those of Kubernetes' admission plugins and of its validation. The name that the
-server gives to a pod changes with each attempt, so that it is left out: the same refusal is the
-same message.
+The messages are those of Kubernetes' admission plugins and of its validation. The server generates
+another pod name for each attempt. It is left out, so that the same refusal has the same message.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ _ACCOUNT = re.compile(
 )
 _PRIORITY = re.compile(r"no PriorityClass with name (?P<name>\S+) was found")
 LONGEST = 4000  # characters of a message that are looked at; those of the API server are shorter
-# What only the level `restricted` forbids.
+# Violations of the level `restricted` only.
 _RESTRICTED = ("allowPrivilegeEscalation", "unrestricted capabilities", "runAsNonRoot",
                "seccompProfile", "runAsUser=0", "restricted volume types")  # fmt: skip
 

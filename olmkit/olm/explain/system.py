@@ -1,7 +1,7 @@
 """Explain why OLM v0 itself does not run.
 
-OLM can also run outside of the cluster, as hosted control planes have it. Then there are no
-Deployments, and nothing is known of it.
+OLM can also run outside the cluster, as with hosted control planes. Then it has no Deployments
+there, and its state is unknown.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ CAUSE = "controller-not-running"
 
 
 def explain_olm(snapshot: ClusterState) -> Diagnosis | None:
-    """Return why the first program of OLM that does not run does not; None if all do."""
+    """Explain the first program of OLM that does not run; None if all run."""
     for deployment in snapshot.system:
         name, place = objects.name(deployment), objects.namespace(deployment)
         if not kinds.spec(deployment).get("replicas", 1):

@@ -1,9 +1,9 @@
 """Explain why bundles are not unpacked, from OLM's unpack Jobs.
 
-OLM unpacks a bundle with a Job in the namespace of the catalog, and does not write for whom.
-Several namespaces can take from one catalog, so a Job counts only when it can be the one
-that this namespace waits for: its bundle is of a package that a Subscription here names, or
-nothing else can explain it.
+OLM unpacks a bundle with a Job in the namespace of the catalog, and does not record which
+Subscription needs it. Several namespaces can use one catalog. A Job counts only if this namespace
+may wait for it: a Subscription here names the package of its bundle, or there is no other
+explanation.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from olmkit.olm.explain import explanation
 from olmkit.olm.explain.explanation import ChainLink, Diagnosis, FaultOrigin, Readiness
 from olmkit.olm.explain.workloads import images, pods
 
-# What `BundleUnpackFailed` means without a failed Job, by its reason: cause, message, hint, and
+# The meaning of `BundleUnpackFailed` without a failed Job, by its reason: cause, message, hint, and
 # whether OLM tries again.
 _ENDS = {
     "ErrorPreventedUnpacking": (
@@ -97,7 +97,7 @@ def explain_unpacking(snapshot: ClusterState, subscription: Manifest) -> Diagnos
 
 
 def find_jobs(snapshot: ClusterState, subscription: Manifest) -> Jobs:
-    """Return the Jobs, not complete, that unpack bundles for the namespace of a Subscription."""
+    """Return the incomplete Jobs that unpack bundles for the namespace of a Subscription."""
     failed = kinds.condition(subscription, "BundleUnpackFailed")
     listed = [
         job for job in find_unfinished_jobs(snapshot) if _is_job_with_state(job, failed is not None)
@@ -113,7 +113,7 @@ def find_jobs(snapshot: ClusterState, subscription: Manifest) -> Jobs:
 
 
 def find_unfinished_jobs(snapshot: ClusterState) -> Iterator[Manifest]:
-    """Yield all unpack Jobs in sight that are not complete."""
+    """Yield all visible unpack Jobs that are not complete."""
     for job in snapshot.jobs:
         if kinds.UNPACK_LABEL in objects.labels_of(job) and not kinds.condition(job, "Complete"):
             yield job
@@ -137,7 +137,7 @@ def image(job: Manifest) -> str:
 
 
 def _is_job_with_state(job: Manifest, has_failed: bool) -> bool:
-    """Return whether a Job fits the condition: a failed one only with `BundleUnpackFailed`."""
+    """Return whether a Job matches the condition: a failed one only with `BundleUnpackFailed`."""
     return has_failed or kinds.condition(job, "Failed") is None
 
 
@@ -153,7 +153,7 @@ def _is_doubtful(snapshot: ClusterState, job: Manifest) -> bool:
 
 
 def _is_moving(subscription: Manifest) -> bool:
-    """Return whether OLM may be unpacking for a Subscription: it says so, or has no plan yet."""
+    """Return whether OLM may be unpacking for a Subscription: it reports so, or has no plan yet."""
     return (
         kinds.condition(subscription, "BundleUnpacking") is not None
         or kinds.condition(subscription, "BundleUnpackFailed") is not None
@@ -168,7 +168,7 @@ def _creation_time(manifest: Manifest) -> str:
 def _explain_worst_job(
     snapshot: ClusterState, subscription: Manifest, jobs: Sequence[Manifest], *, has_failed: bool
 ) -> Diagnosis | None:
-    """Return what stops the first of the Jobs that is stopped."""
+    """Explain the first of the Jobs that has stopped."""
     for job in jobs:
         labels = {"job-name": objects.name(job)}
         below = pods.explain_worst_pod(snapshot, snapshot.pods_of(objects.namespace(job), labels))
@@ -211,7 +211,7 @@ def _explain_ended_unpacking(
 ) -> Diagnosis:
     late = "DeadlineExceeded" in words
     failed = [job for job in jobs if kinds.condition(job, "Failed") is not None]
-    # The pods of a Job whose time is over are gone; their events stay for an hour.
+    # The pods of an expired Job are gone; their events remain for an hour.
     pulls = [(job, found) for job in failed if (found := _explain_pull(snapshot, job)) is not None]
     why, hint = "", "check that the bundle's image can be pulled in the catalog's namespace"
     if pulls:
@@ -232,7 +232,7 @@ def _explain_ended_unpacking(
 
 
 def _explain_pull(snapshot: ClusterState, job: Manifest) -> tuple[str, str] | None:
-    # Names of pods are cut before the random part, so that they have 63 characters.
+    # Kubernetes truncates names of pods before the random part, to at most 63 characters.
     prefix = objects.name(job)[:_POD_PREFIX]
     return images.explain_deleted_pods(snapshot, objects.namespace(job), prefix, image(job))
 

@@ -1,4 +1,4 @@
 """OLM's dependency resolution, offline: candidates, requirements, search, reasons.
 
-Upgrade graphs of single packages are in `catalog.graph`.
+Upgrade graphs of individual packages are in `catalog.graph`.
 """

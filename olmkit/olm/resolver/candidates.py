@@ -1,7 +1,7 @@
 """The candidates of a resolution: bundles with their requirements, in order of preference.
 
-Each Subscription has candidates, each requirement has providers; all of them together are
-the variables of the search. At most one bundle provides an API, and one is of a package.
+Each Subscription has candidates, each requirement has providers; all of them together are the
+variables of the search. At most one bundle provides an API, and at most one belongs to a package.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from olmkit.olm.resolver.resolution import (
 from olmkit.olm.resolver.search import SearchProblem
 
 Order = Callable[[Sequence[ResolverEntry]], Sequence[ResolverEntry]]
-"""In which order the channels of one name come, where nothing names the channel."""
+"""The order of channels with the same name if the Subscription does not name a channel."""
 
 
 @dataclass(slots=True)
 class Candidates:
     """All candidates of one resolution.
 
-    `upgrades` says which CSV an entry would replace, `unmet` why a Subscription has no choice,
-    `offers` what it may choose, the best first, and `needs` what meets each requirement, in the
-    order of `problem.choices`. `subscriptions` are the variables that are not entries; `groups`
-    says of groups of the problem what they are about: `API …` or `package …`.
+    `upgrades` maps an entry to the CSV that it would replace. `unmet` explains why a Subscription
+    has no choice, `offers` lists its choices, the best first, and `needs` what meets each
+    requirement, in the order of `problem.choices`. `subscriptions` are the variables that are not
+    entries; `groups` names the subject of each group of the problem: `API …` or `package …`.
     """
 
     problem: SearchProblem = field(default_factory=SearchProblem)
@@ -74,7 +74,7 @@ class Collector:
         self.found = Candidates()
 
     def collect_installed(self) -> None:
-        """The variables of what is installed; what no Subscription names must stay."""
+        """Add the variables of installed entries; those without a Subscription must stay."""
         for entry in self._existing.values():
             variable = self._add(entry)
             self.found.problem.kept.add(variable)
@@ -83,7 +83,7 @@ class Collector:
                 self.found.anchors.append(variable)
 
     def collect(self, subscription: Subscription, order: Order) -> None:
-        """The variable of a Subscription, with all that it may lead to."""
+        """Add the variable of a Subscription, with everything that it may require."""
         problem = self.found.problem
         variable = problem.variable()
         problem.required.append(variable)
@@ -108,7 +108,7 @@ class Collector:
         for candidate in candidates:
             numbers.append(self._add(candidate))
             if len(self.found.errors) > known:
-                return  # OLM looks no further
+                return  # OLM does not look further
         if current is not None:
             before = self._add(current)
             for candidate, number in zip(candidates, numbers, strict=True):
@@ -121,7 +121,7 @@ class Collector:
             problem.prohibited.add(variable)
 
     def close(self) -> Candidates:
-        """Add what holds among all bundles together."""
+        """Add the constraints among all bundles."""
         apis: dict[GVK, list[int]] = defaultdict(list)
         packages: dict[str, list[int]] = defaultdict(list)
         for entry, number in self.found.entries.items():
@@ -197,7 +197,7 @@ class Collector:
             raise ResolutionError(error.fault, error.message) from None
 
     def _add(self, entry: ResolverEntry) -> int:
-        """Return the variable of an entry; what it needs is collected with it."""
+        """Return the variable of an entry; its requirements are collected with it."""
         known = self.found.entries.get(entry)
         if known is not None:
             return known

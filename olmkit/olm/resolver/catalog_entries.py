@@ -12,7 +12,7 @@ from olmkit.olm.resolver.resolution import CatalogKey, ResolverEntry, ResolverPr
 
 
 def catalog_entries(catalog: Catalog, key: CatalogKey) -> Iterator[ResolverEntry]:
-    """Yield each bundle in each of its channels; entries whose bundle is missing are left out."""
+    """Yield each bundle in each of its channels; entries with a missing bundle are left out."""
     by_bundle = {
         id(bundle): bundle_properties(bundle)
         for package in catalog.packages.values()
@@ -38,7 +38,7 @@ def catalog_entries(catalog: Catalog, key: CatalogKey) -> Iterator[ResolverEntry
 
 
 def bundle_properties(bundle: Bundle) -> tuple[ResolverProperty, ...]:
-    """Return the properties of a bundle; that of its package is worked out when it is missing."""
+    """Return the properties of a bundle; a missing package property is derived."""
     found = [ResolverProperty(type_, value) for type_, value in bundle.properties]
     if not bundle.properties.identities:
         version = str(bundle.version.version) if bundle.version else ""

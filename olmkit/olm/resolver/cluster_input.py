@@ -23,7 +23,7 @@ from olmkit.olm.resolver.resolution import (
     Subscription,
 )
 
-# Where the catalogs are that all namespaces see: the defaults of OpenShift and of OLM.
+# The namespaces of the catalogs that all namespaces see: the defaults of OpenShift and of OLM.
 GLOBAL = ("openshift-marketplace", "olm")
 _PROPERTIES = "operatorframework.io/properties"
 

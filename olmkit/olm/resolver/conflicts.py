@@ -1,8 +1,8 @@
 """Find the few constraints of a problem that contradict each other.
 
-The search (`search`) answers as OLM does and keeps no reasons. Here the constraints are labelled,
-and a search that records which of them each conclusion came from gives a set that contradicts
-itself; constraints that the contradiction does not need are then left out one by one.
+`search` gives the same results as OLM and records no reasons. Here the constraints are labelled,
+and the search records the constraints behind each conclusion. The result is a contradictory set;
+constraints that the contradiction does not need are then removed one by one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final
 
 from olmkit.olm.resolver.search import SearchProblem
 
-_MOST_STEPS: Final = 20_000  # visits of constraints; hard problems get no explanation
+_MOST_STEPS: Final = 20_000  # limit of constraint visits; hard problems get no explanation
 
 
 class TooHardError(Exception):
@@ -37,7 +37,7 @@ class Prohibited:
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """The list `index` of what a variable needs: one of `candidates`."""
+    """List `index` of a variable's requirements: one of `candidates` must be selected."""
 
     variable: int
     index: int
@@ -46,7 +46,7 @@ class Needs:
 
 @dataclass(frozen=True, slots=True)
 class AtMostOne:
-    """The group `index` of the problem: at most one of `variables`."""
+    """Group `index` of the problem: at most one of `variables` may be selected."""
 
     index: int
     variables: tuple[int, ...]
@@ -60,15 +60,16 @@ def explain(
 ) -> tuple[Constraint, ...]:
     """Return a smallest set of constraints that contradict each other when `also` are selected.
 
-    None of them can be left out. Of several sets, one with the `preferred` constraints is chosen
-    where that is possible. Empty when nothing contradicts. Raises `TooHardError`.
+    None of them can be left out. Of several sets, one with the `preferred` constraints is chosen if
+    possible. Empty if there is no contradiction. Raises `TooHardError`.
     """
     constraints = [*(Required(one) for one in also), *_constraints(problem)]
     core = _Search(constraints).contradiction()
     if core is None:
         return ()
     kept = [one for one in constraints if one in core]
-    # What is tried first is left out first: groups, then the rest, and the preferred at last.
+    # Constraints that are tried first are removed first: groups, then the rest, then the preferred
+    # ones.
     for one in sorted(kept, key=lambda one: (one in preferred, not isinstance(one, AtMostOne))):
         fewer = [other for other in kept if other != one]
         if _Search(fewer).contradiction() is not None:
@@ -90,7 +91,7 @@ def _constraints(problem: SearchProblem) -> Iterator[Constraint]:
 
 @dataclass(slots=True)
 class _Fact:
-    """A variable that is decided: by a constraint and the facts before it, or by a guess."""
+    """A decided variable: by a constraint and the facts before it, or by a guess."""
 
     value: bool
     by: Constraint | None
@@ -105,7 +106,7 @@ class _Search:
     _steps: int = 0
 
     def contradiction(self) -> frozenset[Constraint] | None:
-        """Constraints that contradict each other, None when all of them can be met."""
+        """Return constraints that contradict each other; None if all of them can be met."""
         for one in self.constraints:
             for variable in _variables(one):
                 self._watching.setdefault(variable, []).append(one)
@@ -113,7 +114,7 @@ class _Search:
         return None if found is None else frozenset(found[0])
 
     def _solve(self, fresh: Iterable[Constraint]) -> tuple[set[Constraint], set[int]] | None:
-        """Return the constraints and guesses behind a contradiction, None when there is none."""
+        """Return the constraints and guesses behind a contradiction; None if there is none."""
         trail: list[int] = []
         found = self._propagate(fresh, trail)
         if found is None:

@@ -93,7 +93,7 @@ def _infer_properties(inputs: ResolverInput, csv: Installed) -> Iterator[Resolve
 
 
 def _failing_forward(inputs: ResolverInput) -> set[str]:
-    """Return the CSVs that are being replaced by one that failed, in the end."""
+    """Return the replaced CSVs whose chain of replacements ends in a failed CSV."""
     successors = {one.replaces: one for one in inputs.installed if one.replaces}
     left_out: set[str] = set()
     for first in inputs.installed:

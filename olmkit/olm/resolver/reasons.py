@@ -1,6 +1,6 @@
 """Explain why OLM v0 does not choose better candidates.
 
-OLM itself says nothing when an upgrade cannot be: what is installed stays.
+OLM does not report an upgrade that is not possible: the installed version remains.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class RejectedBundle:
 
 
 def find_rejected(inputs: ResolverInput) -> tuple[RejectedBundle, ...]:
-    """For each Subscription the bundles that are better than what it has, the best first."""
+    """Return for each Subscription the bundles that are better than its choice, the best first."""
     collector = solve.collect(inputs)
     if isinstance(collector, Failed):
         return ()
@@ -38,9 +38,9 @@ def find_rejected(inputs: ResolverInput) -> tuple[RejectedBundle, ...]:
 
 
 def unsatisfiable(inputs: ResolverInput) -> tuple[str, ...]:
-    """Return why OLM cannot meet all requirements, as facts; empty if it can.
+    """Explain why OLM cannot meet all requirements, as facts; empty if it can.
 
-    What prevents OLM from choosing at all, such as a range that it cannot read, is a fact too.
+    Anything that prevents a resolution, such as an invalid version range, is a fact too.
     """
     collector = solve.collect(inputs)
     if isinstance(collector, Failed):
@@ -49,13 +49,13 @@ def unsatisfiable(inputs: ResolverInput) -> tuple[str, ...]:
 
 
 def unreadable(inputs: ResolverInput) -> tuple[str, ...]:
-    """Return what prevents OLM from choosing at all: bundles with values that it cannot read."""
+    """Return what prevents every resolution: bundles with values that OLM cannot parse."""
     collector = solve.collect(inputs)
     return collector.facts if isinstance(collector, Failed) else ()
 
 
 def against(inputs: ResolverInput, subscription: str, csv: str) -> tuple[str, ...]:
-    """Return why a Subscription cannot get a bundle that its channel offers; empty if it can."""
+    """Explain why a Subscription cannot get a bundle that its channel offers; empty if it can."""
     collector = solve.collect(inputs)
     if isinstance(collector, Failed):
         return collector.facts

@@ -1,7 +1,7 @@
 """Describe a contradiction in sentences: which requirements exclude which bundles.
 
-Only this module knows English; `conflicts` gives the constraints. The order is that of a reader:
-from the bundle that is wanted along what it needs, then what excludes it.
+Only this module writes sentences; `conflicts` returns the constraints. The order is for readers:
+the requested bundle, then its requirements, then what excludes them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MOST_NAMES = 3
 
 
 def explain_conflict(found: Candidates, entry: ResolverEntry) -> tuple[str, ...]:
-    """Return why an entry conflicts with the mandatory entries; empty if it does not.
+    """Explain why an entry conflicts with the mandatory entries; empty if it does not.
 
     Each sentence is a fact; together they contradict each other.
     """
@@ -28,12 +28,12 @@ def explain_conflict(found: Candidates, entry: ResolverEntry) -> tuple[str, ...]
 
 
 def unsatisfiable(found: Candidates) -> tuple[str, ...]:
-    """Return why the mandatory entries cannot be selected together; empty if they can."""
+    """Explain why the mandatory entries cannot be selected together; empty if they can."""
     return _sentences(found, ())
 
 
 def join_sentences(sentences: Sequence[str]) -> str:
-    """Return the sentences as one: separated by commas, the last one by `and`."""
+    """Join the sentences into one, with commas and a final `and`."""
     return ", and ".join([", ".join(sentences[:-1]), sentences[-1]] if sentences[1:] else sentences)
 
 
@@ -106,7 +106,7 @@ class _Report:
     def _group(
         self, names: dict[int, ResolverEntry], one: AtMostOne, *, is_pinned: bool
     ) -> Iterator[str]:
-        """Yield two that exclude each other; of one package that goes without saying."""
+        """Yield two entries that exclude each other; nothing for those of one package."""
         label = self.found.groups.get(one.index, "")
         concerned = self._concerned()
         both = list(
@@ -138,7 +138,7 @@ class _Report:
                 yield unmet or f"Subscription `{name}` has nothing to choose from"
 
     def _concerned(self) -> set[int]:
-        """Variables that something else of the contradiction is about."""
+        """Return the variables that another constraint of the contradiction is about."""
         found = set(self.also)
         for one in self.core:
             match one:

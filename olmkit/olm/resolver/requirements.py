@@ -1,7 +1,7 @@
 """The requirements of a bundle as predicates over entries, as in OLM v0.
 
-The requirements are in properties. A compound constraint is about one bundle at a time:
-that which meets it meets all of it.
+The requirements are in properties. A compound constraint applies to one bundle at a time: a single
+bundle must meet all of it.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from olmkit.olm.resolver.resolution import ResolutionError, ResolverEntry, Resol
 
 _VARIABLES = {"properties": cel.list_of(cel.map_of(cel.STRING, cel.DYN))}
 _FUNCTIONS = {"semver_compare": (2, cel.INT)}
-# Of a constraint with several kinds OLM takes the first of these.
-# OLM's message repeats the term of the range before what is wrong with it.
+# Of a constraint with several kinds OLM uses the first of these. OLM's message repeats the term of
+# the range before the error.
 _OF_RANGE: Final = re.compile(r'Could not parse Range ".*?": ')
 _SHAPES: Final = {
     properties.GVK_REQUIRED: properties.SHAPES[properties.GVK_REQUIRED],
@@ -40,7 +40,7 @@ _ORDER: Final = ("gvk", "package", "all", "any", "not", "cel")
 
 
 class EntryPredicate(Protocol):
-    """A predicate over entries; its text is that of OLM's messages."""
+    """A predicate over entries; its text is as in OLM's messages."""
 
     def holds(self, entry: ResolverEntry) -> bool: ...
 
@@ -128,7 +128,7 @@ class CelRule:
 
 
 def entry_requirements(entry: ResolverEntry) -> list[EntryPredicate]:
-    """Its requirements, in the order of its properties. Raises `ResolutionError`."""
+    """Return the requirements in the order of the properties. Raises `ResolutionError`."""
     found = []
     for one in entry.properties:
         try:
@@ -236,7 +236,7 @@ def _compare(left: Any, right: Any) -> int:
 
 
 def _doubles(value: Any) -> Any:
-    """Return the value with all numbers as doubles, as the reference's reader of JSON has them."""
+    """Return the value with all numbers as doubles, like the JSON parser of the reference."""
     match value:
         case bool() | str() | None:
             return value

@@ -1,7 +1,7 @@
 """The input of a resolution: the catalogs, installed operators and Subscriptions of a namespace.
 
-One resolution is for one namespace, with all of its Subscriptions. An entry is a bundle in a
-channel; what is installed is an entry too, of a separate catalog (`@existing`).
+A resolution covers one namespace, with all of its Subscriptions. An entry is a bundle in a channel;
+an installed CSV is an entry too, in a separate catalog (`@existing`).
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ EXISTING = "@existing"
 class ResolutionError(Exception):
     """The namespace cannot be resolved; `kind` is the kind of error.
 
-    Such errors concern every Subscription, whatever they have to do with it. `message` is OLM's,
-    `fact` names the bundle and the value, where OLM does not.
+    Such errors affect every Subscription, including unrelated ones. `message` is OLM's; `fact`
+    names the bundle and the value if OLM does not.
     """
 
     def __init__(self, kind: str, message: str, fact: str = "") -> None:
@@ -32,7 +32,7 @@ class ResolutionError(Exception):
 
 
 class ResolverProperty(NamedTuple):
-    """A property of a bundle: its type, and its value as JSON says it."""
+    """A property of a bundle: its type, and its value as in JSON."""
 
     type: str
     value: Any
@@ -68,7 +68,7 @@ class ResolverEntry:
         return self.catalog.name == EXISTING
 
     def values(self, type_: str) -> list[Mapping[str, Any]]:
-        """Return the values of the properties of a type that are objects."""
+        """Return the values of the properties of a type, if they are objects."""
         return [
             one.value
             for one in self.properties
@@ -77,12 +77,12 @@ class ResolverEntry:
 
     @property
     def apis(self) -> list[GVK]:
-        """What it provides; one that is listed twice is there twice."""
+        """Return the provided APIs; duplicates are kept."""
         return [api_of(value) for value in self.values(properties.GVK)]
 
     @property
     def packages(self) -> list[str]:
-        """The packages that it says it is of."""
+        """Return the packages that the properties name."""
         return [str(value.get("packageName", "")) for value in self.values(properties.PACKAGE)]
 
     @property
@@ -92,7 +92,7 @@ class ResolverEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogEntries:
-    """A CatalogSource with its entries; `trouble` says why it cannot be read."""
+    """A CatalogSource with its entries; `trouble` explains why it cannot be read."""
 
     key: CatalogKey
     priority: int = 0
@@ -104,8 +104,8 @@ class CatalogEntries:
 class Installed:
     """A CSV of the namespace, without copies.
 
-    `properties` is None where the CSV has no annotation with them; they are worked out of
-    its APIs then. `trouble` says why the annotation cannot be read.
+    `properties` is None if the CSV has no annotation with them; they are then derived from its
+    APIs. `trouble` explains why the annotation cannot be read.
     """
 
     name: str
@@ -120,7 +120,7 @@ class Installed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subscription:
-    """A Subscription; without a channel any will do."""
+    """A Subscription; without a channel, any channel matches."""
 
     name: str
     package: str
@@ -147,12 +147,12 @@ class ResolverInput:
 
     @property
     def scope(self) -> tuple[str, ...]:
-        """The namespaces whose catalogs count, the preferred one first."""
+        """Return the namespaces whose catalogs count, the preferred one first."""
         if self.excludes_global or self.namespace == self.global_namespace:
             return (self.namespace,)
         return (self.namespace, self.global_namespace)
 
 
 def api_of(value: Mapping[str, Any]) -> GVK:
-    """Return the GVK that the value of a property such as `olm.gvk` names."""
+    """Return the GVK in the value of a property such as `olm.gvk`."""
     return GVK(*(str(value.get(key, "")) for key in ("group", "version", "kind")))

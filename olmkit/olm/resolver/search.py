@@ -1,9 +1,9 @@
 """Search for a selection that meets all constraints, with OLM's preferences.
 
-Choices are made in the order in which they arise, each with its first candidate that does
-not contradict at once; when all are made and cannot be met, the last is undone. A choice
-that has no candidate left is passed over, and its place in its list is kept: that is how OLM
-loses a preference sometimes, and it is part of what it answers.
+Choices are made in the order in which they arise, each with the first candidate that does not cause
+an immediate contradiction. If all are made and cannot be met, the last one is undone. A choice
+without remaining candidates is skipped, and its position in its list is kept. OLM sometimes loses a
+preference this way, and the result depends on it.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ Literal = tuple[int, bool]
 
 @dataclass(slots=True)
 class SearchProblem:
-    """Variables by number. `choices[v]`: of each list one is needed when `v` is selected.
+    """Variables by number. `choices[v]`: if `v` is selected, each list needs one selected member.
 
-    `kept` are those that are selected rather than others, where no choice says which.
+    `kept` are the variables that are preferred where no choice decides.
     """
 
     choices: list[list[tuple[int, ...]]] = field(default_factory=list)
@@ -33,7 +33,7 @@ class SearchProblem:
         return len(self.choices) - 1
 
     def at_most_one(self, variables: Sequence[int]) -> None:
-        """At most one of them; a variable that is there twice can never be selected."""
+        """Allow at most one of them; a variable that is listed twice can never be selected."""
         counts = Counter(variables)
         self.prohibited |= {one for one, count in counts.items() if count > 1}
         self.groups.append(tuple(counts))
@@ -49,7 +49,7 @@ class _Guess:
 
 
 def solve(problem: SearchProblem, anchors: Iterable[int]) -> frozenset[int] | None:
-    """Return the selected variables, with `anchors` in order; None without a solution."""
+    """Return the selected variables, with `anchors` in order; None if there is no solution."""
     state = _State(problem)
     if not state.is_sound:
         return None
@@ -86,7 +86,7 @@ def solve(problem: SearchProblem, anchors: Iterable[int]) -> frozenset[int] | No
 def _guess(
     problem: SearchProblem, waiting: deque[tuple[tuple[int, ...], int]], assumed: set[int]
 ) -> _Guess:
-    """Make the next choice, or skip it; what it needs itself is chosen last."""
+    """Make the next choice, or skip it; its own requirements are chosen last."""
     candidates, index = waiting.popleft()
     if index >= len(candidates) or not assumed.isdisjoint(candidates):
         return _Guess(candidates, index, None)
@@ -126,7 +126,7 @@ class _State:
         return len(self._trail)
 
     def undo(self, mark: int) -> None:
-        """Forget what was assumed since the mark."""
+        """Undo all assumptions since the mark."""
         while len(self._trail) > mark:
             variable = self._trail.pop()
             value = self._values[variable]
@@ -135,7 +135,7 @@ class _State:
                 self._open[clause] += 1
 
     def assume(self, variable: int, *, value: bool) -> bool:
-        """Assume it and what follows; whether nothing contradicts it."""
+        """Assume a literal and its consequences; return whether there is no contradiction."""
         pending = deque([(variable, value)])
         while pending:
             variable, value = pending.popleft()
@@ -158,7 +158,7 @@ class _State:
         return True
 
     def is_satisfiable(self) -> bool:
-        """Return whether all constraints can be met by what is assumed; it assumes nothing more."""
+        """Return whether all constraints can be met with the current assumptions; it adds none."""
         mark = self.mark()
         found = self._complete(None)
         self.undo(mark)
@@ -175,7 +175,7 @@ class _State:
             extra += 1
 
     def _complete(self, extra: int | None) -> bool:
-        """Decide all that is open, at most `extra` of it by selecting; False when impossible."""
+        """Decide all open variables, selecting at most `extra` of them; False if impossible."""
         tried: list[tuple[int, int, bool]] = []
         selected = 0
         while True:

@@ -1,7 +1,7 @@
 """Resolve a namespace like OLM v0: the installs and the changes of Subscriptions.
 
-The answers are OLM's own, chance included: where it goes by the order of its maps, every
-order is tried, and all the answers that it may give are given.
+The answers are the same as OLM's. Where OLM depends on the random order of Go's maps, every order
+is tried, and all possible answers are returned.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from olmkit.olm.resolver.resolution import (
     Subscription,
 )
 
-# More orders than these are not tried: five Subscriptions that compete with each other.
+# Limit of orders that are tried: enough for five Subscriptions that compete with each other.
 _MAX_ORDERS: Final = 120
 _MAX_TURNS: Final = 6
 
 
 @dataclass(frozen=True, slots=True, order=True, kw_only=True)
 class InstallStep:
-    """A CSV that is installed, and what its `spec.replaces` is to say."""
+    """A CSV to install, and the value of its `spec.replaces`."""
 
     csv: str
     package: str
@@ -42,7 +42,7 @@ class InstallStep:
 
 @dataclass(frozen=True, slots=True, order=True, kw_only=True)
 class GeneratedSubscription:
-    """A Subscription that OLM makes for a dependency."""
+    """A Subscription that OLM creates for a dependency."""
 
     name: str
     package: str
@@ -55,7 +55,7 @@ class GeneratedSubscription:
 class SolvedInstall:
     """One result. `moves` are the changed Subscriptions with their new CSVs.
 
-    `plan` is the approval of the InstallPlan; empty when there is none, since nothing moves.
+    `plan` is the approval of the InstallPlan; empty if there is none because nothing changes.
     """
 
     steps: tuple[InstallStep, ...] = ()
@@ -95,9 +95,9 @@ def resolve(inputs: ResolverInput) -> tuple[Answer, ...]:
 
 
 def collect(inputs: ResolverInput, turns: Sequence[int] | None = None) -> Collector | Failed:
-    """Return all that there is to choose from, or what prevents OLM from choosing at all.
+    """Return all candidates, or what prevents the resolution.
 
-    `turns`: for each Subscription, in which order it takes the channels that it does not name.
+    `turns`: for each Subscription without a channel, the order in which its channels are tried.
     """
     errors: list[ResolutionError] = []
     entries: tuple[ResolverEntry, ...] = ()
@@ -121,7 +121,7 @@ def collect(inputs: ResolverInput, turns: Sequence[int] | None = None) -> Collec
 
 
 def _answers(inputs: ResolverInput, turns: Sequence[int]) -> Iterator[Answer]:
-    """Yield the answers for all orders of what must be, channels being in one order each."""
+    """Yield the answers for all orders of mandatory variables, with one order of channels each."""
     collector = collect(inputs, turns)
     if isinstance(collector, Failed):
         yield collector
@@ -268,7 +268,7 @@ def _generate_subscription(entry: ResolverEntry) -> GeneratedSubscription:
 
 
 def _turns(inputs: ResolverInput) -> Iterator[tuple[int, ...]]:
-    """In which orders the channels are tried for each Subscription that names none."""
+    """Return the orders in which channels are tried for each Subscription that names none."""
     each = [
         range(1) if subscription.channel else range(_MAX_TURNS)
         for subscription in inputs.subscriptions

@@ -1,7 +1,7 @@
-"""The part of a catalog that a resolution for one package can look at.
+"""The part of a catalog that a resolution for one package can reach.
 
-A resolution for one bundle of a large catalog looks at few packages: its own, and those that may
-provide what bundles of them need. With these alone the answer is the same, and much sooner.
+A resolution for one bundle of a large catalog uses few packages: its own, and those that may
+provide the requirements of their bundles. With only these, the answer is the same and much faster.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from olmkit.olm.resolver.resolution import ResolutionError, ResolverEntry
 
 
 class Surroundings:
-    """Finds the packages around one, among the entries of a catalog."""
+    """Finds the packages related to one package, among the entries of a catalog."""
 
     def __init__(self, entries: Iterable[ResolverEntry]) -> None:
         self._entries: dict[str, list[tuple[int, ResolverEntry]]] = defaultdict(list)
@@ -32,7 +32,7 @@ class Surroundings:
                 self._with_name[name].add(entry.package)
 
     def of(self, package: str) -> tuple[ResolverEntry, ...]:
-        """Return the entries that count for a package, in the order of the catalog."""
+        """Return the entries that are relevant to a package, in the order of the catalog."""
         found = {package, *self._with_name.get(package, ())}
         waiting = list(found)
         while waiting:
@@ -43,7 +43,7 @@ class Surroundings:
         return tuple(entry for _, entry in sorted(numbered, key=lambda one: one[0]))
 
     def _related_packages(self, package: str) -> frozenset[str]:
-        """Return the packages that may provide what bundles of one need."""
+        """Return the packages that may provide the requirements of a package's bundles."""
         if package not in self._near:
             needs = {need for _, entry in self._entries.get(package, ()) for need in _needs(entry)}
             self._near[package] = frozenset(

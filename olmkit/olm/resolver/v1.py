@@ -1,8 +1,8 @@
 """Resolve a ClusterExtension like OLM v1: one bundle of one catalog, or an error.
 
-There is no solver: every catalog offers its best bundle, deprecated ones give way, and of
-several the catalog with the highest priority wins, if there is only one of these. What the
-bundle depends on is looked at last, and is an error.
+There is no solver: every catalog offers its best bundle, bundles that are not deprecated are
+preferred, and the catalog with the highest priority wins, if it is the only one. Dependencies of
+the bundle are checked last, and are an error.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _UNSUPPORTED = (properties.GVK_REQUIRED, properties.PACKAGE_REQUIRED, properties
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterCatalog:
-    """A ClusterCatalog that may be chosen from; `trouble` says why it cannot be read."""
+    """A ClusterCatalog to choose from; `trouble` explains why it cannot be read."""
 
     name: str
     priority: int = 0
@@ -40,10 +40,10 @@ class ChosenBundle:
 def resolve(
     catalogs: Iterable[ClusterCatalog], package: str, query: UpgradeQuery, *, version: str = ""
 ) -> ChosenBundle:
-    """Return the bundle that OLM v1 takes; `version` is the range as it was written.
+    """Return the bundle that OLM v1 chooses; `version` is the range as written.
 
-    Raises `InputError` in OLM's words when there is none, several catalogs offer one, or it
-    depends on others.
+    Raises `InputError` with OLM's message if there is none, if several catalogs offer one, or if it
+    has dependencies.
     """
     before = ""
     if query.installed is not None and query.installed.version is not None:
@@ -111,7 +111,7 @@ def _describe_request(package: str, query: UpgradeQuery, version: str) -> str:
 
 
 def require_alone(bundle: Bundle) -> None:
-    """Raises `InputError` when the bundle depends on others, in OLM's words."""
+    """Raise `InputError` with OLM's message if the bundle has dependencies."""
     type_ = next((type_ for type_, _ in bundle.properties if type_ in _UNSUPPORTED), None)
     if type_ is not None:
         raise InputError(

@@ -20,12 +20,12 @@ LISTING = (
     "the whole cluster, then repeat the command"
 )
 _LOWEST = -(2**31)
-# OLM does not try a catalog again that is `Blocked`.
+# OLM does not retry a catalog that is `Blocked`.
 _TRIED = {"Retrying": Readiness.STUCK, "Blocked": Readiness.BLOCKED}
 
 
 def explain_catalog(catalog: Manifest) -> Diagnosis | None:
-    """Return why OLM does not read a ClusterCatalog; None if it is served and not switched off."""
+    """Explain why OLM does not read a ClusterCatalog; None if it is served and enabled."""
     name = objects.name(catalog)
     progressing = kinds.any_condition(catalog, "Progressing")
     link = explanation.link(catalog, text(progressing.get("reason")) or "new")
@@ -54,14 +54,14 @@ def explain_catalog(catalog: Manifest) -> Diagnosis | None:
 
 
 def image(catalog: Manifest) -> str:
-    """Return the reference of the image that the catalog is in."""
+    """Return the image reference of the catalog."""
     return text(_image(catalog).get("ref"))
 
 
 def explain_outdated_image(catalog: Manifest, digest: str) -> Diagnosis | None:
     """Explain why a ClusterCatalog does not serve `digest`, its current image.
 
-    None when it serves that image, or when the digest is not known. catalogd reads an image when
+    None if it serves that image, or if the digest is not known. catalogd reads an image when
     the ClusterCatalog changes, and at the interval `pollIntervalMinutes`; without an interval it
     does not read a tag again.
     """
@@ -119,19 +119,19 @@ def _image(catalog: Manifest) -> Mapping[str, Any]:
 
 
 def is_disabled(catalog: Manifest) -> bool:
-    """Return whether OLM leaves the catalog out, since its `availabilityMode` says so."""
+    """Return whether OLM leaves the catalog out because of its `availabilityMode`."""
     return kinds.spec(catalog).get("availabilityMode") == "Unavailable"
 
 
 def priority(catalog: Manifest) -> int:
-    """Of several catalogs that have a package, OLM takes the one with the highest."""
+    """Return the priority; if several catalogs have a package, OLM uses the highest."""
     return kinds.number(kinds.spec(catalog).get("priority"))
 
 
 def lowest_priority(catalogs: Iterable[Manifest]) -> int:
     """Return a negative priority below those of all catalogs, within the field's limit.
 
-    A catalog with it does not make a ClusterExtension ambiguous that reads the others, too.
+    With this priority, a catalog does not make ClusterExtensions that also read others ambiguous.
     """
     return max(min([0, *map(priority, catalogs)]) - 1, _LOWEST)
 
@@ -144,7 +144,7 @@ def labels(catalog: Manifest) -> Mapping[str, str]:
 def selected_catalogs(
     catalogs: Iterable[Manifest], request: Mapping[str, Any]
 ) -> Sequence[Manifest]:
-    """Return the catalogs that a ClusterExtension with this request reads, also those not served.
+    """Return the catalogs that a ClusterExtension with this request reads, served or not.
 
     An absent selector and an empty one select all catalogs.
     """
@@ -153,7 +153,7 @@ def selected_catalogs(
 
 
 def find_disabled(catalogs: Iterable[Manifest], request: Mapping[str, Any]) -> Sequence[Manifest]:
-    """Return the catalogs that the request selects, and OLM leaves out."""
+    """Return the catalogs that the request selects but OLM leaves out."""
     selector = mapping(request.get("selector"))
     return [one for one in catalogs if is_disabled(one) and _selects(selector, labels(one))]
 
@@ -193,7 +193,7 @@ def _meets(expression: Mapping[str, Any], found: Mapping[str, str]) -> bool:
 
 
 def is_missing_image(reason: str) -> bool:
-    """Return whether OLM v1 reports that the registry answers and does not have the image.
+    """Return whether OLM v1 reports that the registry responds but does not have the image.
 
     `unknown` alone is not enough: an `unknown authority` has signed the registry's certificate.
     """

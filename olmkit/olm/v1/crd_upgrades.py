@@ -1,7 +1,7 @@
 """Check CRD upgrades like OLM v1.
 
-OLM v1 compares the two before it writes anything and refuses what is not known to be safe,
-whatever objects there are; a ClusterExtension can turn that off.
+OLM v1 compares the old and the new CRD before it writes anything, and refuses changes that are not
+known to be safe, whether objects exist or not. A ClusterExtension can turn that off.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ _SHOWN = 3
 
 
 def is_enforced(extension: Manifest) -> bool:
-    """Return whether a ClusterExtension lets OLM v1 refuse CRDs; the default."""
+    """Return whether OLM v1 refuses unsafe CRDs for a ClusterExtension, which is the default."""
     found = mapping(kinds.spec(extension).get("install"))
     safety = mapping(mapping(found.get("preflight")).get("crdUpgradeSafety"))
     return text(safety.get("enforcement")) != "None"
 
 
 def check(old: Manifest, new: Manifest, *, enforced: bool = True) -> tuple[str, ...]:
-    """Notes on a new CRD. Raises `InputError` when OLM v1 refuses it."""
+    """Return notes on a new CRD. Raises `InputError` if OLM v1 refuses it."""
     found = [one.message for one in crds.find_refused_by_v1(old, new)]
     if not found:
         return ()

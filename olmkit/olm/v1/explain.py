@@ -1,7 +1,7 @@
 """Explain the state of a ClusterExtension, from its conditions down to the pods.
 
-`Installed=True` only says that OLM has applied the objects of a bundle. An operator is ready
-when its Deployments are available, too.
+`Installed=True` only means that OLM has applied the objects of a bundle. An operator is ready
+when its Deployments are also available.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FAILS = ("Retrying", "Blocked", "InvalidConfiguration", "ProgressDeadlineExceed
 
 
 def explain(state: ExtensionState, *, target: str = "") -> Explanation:
-    """Return the state of the ClusterExtension. `target` is the expected bundle."""
+    """Explain the state of the ClusterExtension. `target` is the expected bundle."""
     extension = state.extension
     if extension is None:
         return Explanation(
@@ -50,7 +50,7 @@ def explain(state: ExtensionState, *, target: str = "") -> Explanation:
 
 
 def _explain(state: ExtensionState, extension: Manifest, target: str) -> Diagnosis | None:
-    """Return why it is not ready; None if it is."""
+    """Explain why it is not ready; None if it is."""
     if objects.metadata(extension).get("deletionTimestamp"):
         return _explain_controllers(state.system, CONTROLLERS) or _explain_deletion(extension)
     progressing = kinds.any_condition(extension, "Progressing")
@@ -64,7 +64,7 @@ def _explain(state: ExtensionState, extension: Manifest, target: str) -> Diagnos
     if reason in _FAILS:
         readiness = Readiness.STUCK if reason == "Retrying" else Readiness.BLOCKED
         found = messages.explain_message(state, extension, message, readiness)
-        # The message is an old one when the controller does not run.
+        # The message is outdated if the controller does not run.
         first = 0 if found.cause == "catalog-not-ready" else 1
         return _explain_controllers(state.system, CONTROLLERS[first:]) or found
     name, _ = installed_bundle(extension)
@@ -94,7 +94,7 @@ def explain_deployments(state: ExtensionState, extension: Manifest) -> Diagnosis
 
 
 def _explain_controllers(system: ClusterState, names: Iterable[str]) -> Diagnosis | None:
-    """Return why OLM v1 itself does not run; None if it does, or nothing is known of it."""
+    """Explain why OLM v1 itself does not run; None if it does, or if its state is unknown."""
     for name in names:
         if system.deployment(name) is None:
             continue

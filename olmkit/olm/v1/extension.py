@@ -27,7 +27,7 @@ class ExtensionRequest:
     """The requested install. `version` is a range; `catalog` the name of a ClusterCatalog.
 
     `catalog_image`: the catalog is created from this image, with `catalog_priority`.
-    `service_account` where the CRD requires one.
+    `service_account` is set if the CRD requires one.
     """
 
     package: str
@@ -96,12 +96,12 @@ def request_of(extension: Manifest) -> Mapping[str, Any]:
 
 
 def catalog_name(asked: Mapping[str, Any]) -> str:
-    """Return the only ClusterCatalog that may be taken from; empty if the selector names none."""
+    """Return the only ClusterCatalog that may be used; empty if the selector names none."""
     labels = mapping(mapping(asked.get("selector")).get("matchLabels"))
     return text(labels.get(CATALOG_NAME_LABEL))
 
 
 def installed_bundle(extension: Manifest) -> tuple[str, str]:
-    """Name and version of the bundle that is installed; empty when there is none."""
+    """Return name and version of the installed bundle; empty if there is none."""
     bundle = mapping(mapping(kinds.status(extension).get("install")).get("bundle"))
     return text(bundle.get("name")), text(bundle.get("version"))

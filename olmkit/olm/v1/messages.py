@@ -1,7 +1,7 @@
 """Explain the messages of OLM v1: cause, names and fix.
 
-OLM v1 reports a failure as one text in the condition `Progressing`. Source of the texts:
-operator-controller, release 1.2.0 as it was observed, and the sources of release 1.11.0.
+OLM v1 reports a failure as one message in the condition `Progressing`. Source of the messages: the
+observed behavior of operator-controller 1.2.0, and the sources of release 1.11.0.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def _explain_not_served(failure: Failure, part: Part) -> Diagnosis:
 
 
 def _explain_blocking_catalog(failure: Failure, finding: Diagnosis) -> Diagnosis:
-    """Return the trouble of a catalog that OLM reads for this ClusterExtension."""
+    """Explain the error of a catalog that OLM reads for this ClusterExtension."""
     if catalog_name(request_of(failure.extension)):
         return finding
     hint = "or limit the ClusterExtension to one catalog: `spec.source.catalog.selector`"
@@ -145,7 +145,7 @@ def _explain_no_bundle(failure: Failure, part: Part) -> Diagnosis:
 
 
 def _explain_no_catalog(failure: Failure) -> Diagnosis:
-    """Return the selector matches no catalog, or those that it matches are switched off."""
+    """Explain that the selector matches no catalog, or only disabled ones."""
     request = request_of(failure.extension)
     for catalog in catalogs.find_disabled(failure.state.catalogs, request):
         finding = catalogs.explain_catalog(catalog)
@@ -170,7 +170,7 @@ def _explain_no_catalog(failure: Failure) -> Diagnosis:
 
 
 def _explain_unlisted_catalogs(failure: Failure, rest: str) -> Diagnosis:
-    """Explain that the reason is unknown, since the user may not list catalogs."""
+    """Explain that the reason is unknown because the user may not list catalogs."""
     wanted = f"`{failure.package}` {rest}".rstrip()
     return Diagnosis(
         cause="catalogs-not-listable",
@@ -266,7 +266,7 @@ def _explain_kind(failure: Failure, part: Part) -> Diagnosis:
 
 
 def _add_rollback_hint(failure: Failure, hint: str) -> str:
-    """Return the hint; after an upgrade, also how to return to what is installed."""
+    """Add to the hint; after an upgrade, also how to return to the installed version."""
     _, version = installed_bundle(failure.extension)
     if not version:
         return hint
@@ -293,7 +293,7 @@ def _explain_crd(failure: Failure, part: Part) -> Diagnosis:
 
 
 def _list_breaking_changes(rest: str) -> Iterable[str]:
-    """Yield each change that the check refuses, with the version and the field that it is in."""
+    """Yield each change that the check refuses, with its version and field."""
     for line in rest.split("\n"):
         plain = _CHECKED.sub("", line).strip()
         if plain and not plain.startswith("calculating schema diff"):  # it names no change
@@ -402,7 +402,7 @@ _CHECKED = re.compile(
 _RESOLVED = re.compile(
     r' for resolved bundle "(?P<bundle>[^"]*)" with version "(?P<version>[^"]*)"\s*$'
 )
-# An object that something else has created; `state` of the jobs reads what that is.
+# An object that something else has created; `state` of the jobs reads its owner.
 EXISTS = re.compile(
     r"(?P<kind>\w+) '(?P<name>[^']*)' already exists in namespace '(?P<place>[^']*)'"
 )

@@ -1,11 +1,12 @@
 """The permissions that a service account needs so that OLM v1 can install a bundle with it.
 
-Releases of OLM v1 before 1.11 create everything with the rights of a service account. It needs
-to create, change and watch each object of the bundle, and to have every permission that the
-bundle gives to its operator, since the API server lets an account grant only what it has.
+Releases of OLM v1 before 1.11 create everything with the rights of a service account. The account
+must be able to create, change and watch each object of the bundle. It also needs every permission
+that the bundle grants to its operator, because the API server lets an account grant only
+permissions that it has.
 
-Sources: operator-controller's guide `derive-service-account`; what release 1.2.0 requests, as a
-real API server recorded it; the naming of roles in its package `rukpak/convert`.
+Sources: operator-controller's guide `derive-service-account`; the requests of release 1.2.0, as
+recorded by a real API server; the naming of roles in its package `rukpak/convert`.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _MAX_NAME = 63
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _NAMED_VERBS = ("get", "patch", "delete")
 _FIELDS = ("apiGroups", "resources", "resourceNames", "nonResourceURLs", "verbs")
-# The first release whose roles may have other names, and one rule more.
+# The first release whose roles may have other names, and that needs one more rule.
 _LATER = Version(1, 3, 0)
 
 Rule = dict[str, Any]
@@ -38,9 +39,9 @@ Rule = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtensionPermissions:
-    """Rules of RBAC: for the whole cluster, and for the namespace of the installation.
+    """RBAC rules: for the whole cluster, and for the namespace of the installation.
 
-    `granted` are those that the bundle gives to its operator, in the whole cluster.
+    `granted` are the rules that the bundle grants to its operator in the whole cluster.
     """
 
     cluster: tuple[Rule, ...]
@@ -130,7 +131,7 @@ def describe_rule(rule: Mapping[str, Any], namespace: str = "") -> str:
 
 
 def _created_objects(manifests: list[Manifest], *, is_later: bool) -> Iterator[_Created]:
-    """Yield the objects that OLM makes of a bundle; without a name where that is not known."""
+    """Yield the objects that OLM creates from a bundle; without a name if that is unknown."""
     for csv in manifests:
         if objects.kind(csv) != kinds.CSV[1]:
             continue
@@ -165,7 +166,7 @@ def _group_by_kind(created: Iterable[_Created]) -> Iterator[list[_Created]]:
 
 
 def _add_kind(created: list[_Created], cluster: list[Rule], local: list[Rule]) -> None:
-    """OLM watches in the whole cluster what it creates, by label: names cannot limit that."""
+    """Add rules for a kind: OLM watches by label in the whole cluster, so names cannot limit it."""
     first = created[0]
     listed = sorted({one.name for one in created})
     place = local if first.namespaced else cluster
@@ -225,7 +226,7 @@ def _accounts(install: Mapping[str, Any]) -> set[str]:
 def _role_name(csv: str, permission: Mapping[str, Any]) -> str:
     """Return the name of the role that OLM creates for one entry of permissions.
 
-    The hash is that of the entry as Go writes it: fields in their order, empty ones left out.
+    The hash is computed from the entry as Go encodes it: fields in their order, without empty ones.
     """
     account = text(permission.get("serviceAccountName"))
     rules = [*map(_go_rule, _rules_of(permission))] or None

@@ -1,6 +1,6 @@
 """A snapshot of the cluster around one ClusterExtension.
 
-A job reads it, `explain` explains it, and a file of objects holds it.
+A job reads it, `explain` explains it, and a file of objects can store it.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ CONTROLLERS = ("catalogd-controller-manager", "operator-controller-controller-ma
 """The Deployments that OLM v1 consists of, in every release and distribution."""
 
 SYSTEMS = ("olmv1-system", "openshift-operator-controller", "openshift-catalogd")
-"""The namespaces in which they are, upstream and in OpenShift."""
+"""The namespaces of these Deployments, upstream and in OpenShift."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtensionState:
     """`name` is what the user typed: the name of a ClusterExtension, or of its package.
 
-    `are_catalogs_known`: false when `catalogs` may lack some that the user may not list.
+    `are_catalogs_known`: false if some catalogs may be missing because the user may not list them.
     `here`: the Deployments of the ClusterExtension, with all pods and events of its namespace.
     `system`: the Deployments of OLM v1 itself, with their pods. `around`: the namespaces of
     both, as far as they exist, and the objects that the conditions name.
@@ -44,17 +44,17 @@ class ExtensionState:
 
     @property
     def namespace(self) -> str:
-        """Where the operator's Deployments are to run."""
+        """Return the namespace in which the operator's Deployments run."""
         return text(kinds.spec(self.extension).get("namespace"))
 
     @property
     def has_namespace(self) -> bool:
-        """Whether that namespace exists; true when nothing is known of namespaces."""
+        """Return whether that namespace exists; true if namespaces are not known."""
         known = [objects.name(one) for one in self.around if objects.kind(one) == "Namespace"]
         return not known or self.namespace in known
 
     def named(self, kind: str, name: str) -> Manifest | None:
-        """Return an object that a condition names, as far as it was read."""
+        """Return an object that a condition names, if it was read."""
         for one in self.around:
             if (objects.kind(one), objects.name(one)) == (kind, name):
                 return one
@@ -64,7 +64,7 @@ class ExtensionState:
 def choose_extension(extensions: Iterable[Manifest], name: str) -> Manifest | None:
     """Return the ClusterExtension with this name, else the one for this package.
 
-    Raises `InputError` when several request the package.
+    Raises `InputError` if several request the package.
     """
     listed = list(extensions)
     for one in listed:
@@ -87,9 +87,9 @@ def owned_deployments(deployments: Iterable[Manifest], extension: Manifest) -> O
 
 
 def from_objects(found: Iterable[Manifest], name: str) -> ExtensionState:
-    """Return the state that a file of objects holds, such as `objects_of` has written.
+    """Return the state from a file of objects, for example one that `objects_of` has written.
 
-    Raises `InputError` when several ClusterExtensions request the package `name`.
+    Raises `InputError` if several ClusterExtensions request the package `name`.
     """
     listed = list(found)
     extension = choose_extension((one for one in listed if _is(one, "ClusterExtension")), name)
@@ -110,7 +110,7 @@ def from_objects(found: Iterable[Manifest], name: str) -> ExtensionState:
 
 
 def objects_of(state: ExtensionState) -> Iterator[Manifest]:
-    """Yield the objects of a state, without what is long and explains nothing."""
+    """Yield the objects of a state, without long fields that explain nothing."""
     seen: set[tuple[str, str, str]] = set()
     if state.extension is not None:
         yield snapshots.shorten(state.extension)

@@ -20,7 +20,7 @@ _V0 = "install it with OLM v0"
 
 
 def release(deployment: Manifest | None) -> Version | None:
-    """Return the release of OLM v1, by the tag of operator-controller's image; None if unknown."""
+    """Return the release of OLM v1 by the tag of operator-controller's image; None if unknown."""
     spec = objects.pod_spec(deployment or {})
     for container in sequence(spec.get("containers")):
         tag = text(mapping(container).get("image")).partition("@")[0].rpartition(":")[2]
@@ -30,7 +30,7 @@ def release(deployment: Manifest | None) -> Version | None:
 
 
 def check(preview: Preview, release: Version | None = None) -> tuple[str, ...]:
-    """Notes on a bundle that OLM v1 can install. Raises `InputError` when it cannot."""
+    """Return notes on a bundle that OLM v1 can install. Raises `InputError` if it cannot."""
     csv = preview.csv
     if "AllNamespaces" not in preview.modes:
         listed = ", ".join(f"`{mode}`" for mode in preview.modes) or "none"

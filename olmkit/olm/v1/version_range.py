@@ -1,8 +1,8 @@
 """The versions that a ClusterExtension may request.
 
-The API server accepts less than the range language has: no hyphen ranges, no numbers with a
-leading zero, at most 64 characters. Source: the CRD of ClusterExtensions, the same pattern in
-the releases 1.2.0 and 1.11.0, odd places included.
+The API server accepts only a part of the range language: no hyphen ranges, no numbers with a
+leading zero, at most 64 characters. Source: the CRD of ClusterExtensions, with the same pattern,
+including its oddities, in the releases 1.2.0 and 1.11.0.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ _NEXT = (
     r"v?(?:0|[1-9][0-9]*|x|X|\*])(?:\.(?:0|[1-9][0-9]*|x|X|\*))?"
     rf"(?:\.(?:0|[1-9][0-9]*|x|X|\*]))?{_REST}"
 )
-# Blanks are single ones here, so that there is one way to read them.
+# Blanks are single here, so that there is one way to parse them.
 _PATTERN = re.compile(rf" ?{_SIGN} ?{_FIRST} ?(?:(?: |, ?| ?\|\| ?){_SIGN} ?{_NEXT} ?)*")
 _BLANKS = re.compile(r"[ \t\n\f\r]+")
 
 
 def parse(text: str) -> VersionConstraint:
-    """Return the range. Raises `InvalidRangeError` when OLM v1 or the API server refuses it."""
+    """Return the range. Raises `InvalidRangeError` if OLM v1 or the API server refuses it."""
     try:
         found = VersionConstraint.parse(text)
-    except InvalidRangeError as error:  # its hint is for all ranges
+    except InvalidRangeError as error:  # its hint applies to all ranges
         raise _range_error(text, error.reason) from error
     if len(text) > MAX_LENGTH:
         raise _range_error(text, f"it is longer than {MAX_LENGTH} characters")

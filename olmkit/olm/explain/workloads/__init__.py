@@ -1,4 +1,4 @@
 """Explain why pods are not ready: images, containers, probes, scheduling, missing objects.
 
-What created the Deployments and Jobs is not known here.
+This package does not know what created the Deployments and Jobs.
 """

@@ -1,8 +1,8 @@
 """Explain why a container does not run: it cannot start, terminates, is killed, or is not ready.
 
-A container that ends again and again passes through three states: `terminated`, `waiting` with
-the reason `CrashLoopBackOff`, and `running`. The verdict is the same in all of them, since it
-is taken from the run that ended last.
+A container that terminates repeatedly passes through three states: `terminated`, `waiting` with the
+reason `CrashLoopBackOff`, and `running`. The verdict is the same in all of them, because it comes
+from the run that ended last.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _ROOT = re.compile(
     r"container has runAsNonRoot and image (?:will run as root"
     r"|has non-numeric user \((?P<user>[^)]*)\))|container's runAsUser breaks non-root policy"
 )
-_GIVEN_UP = 5  # restarts after which a container does not recover by waiting: minutes lie between
+_GIVEN_UP = 5  # restarts after which waiting does not help: the back-off is then minutes long
 _RESET = 600.0  # seconds after which the kubelet forgets earlier restarts
 _SIGNALS = {6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 13: "SIGPIPE",
             15: "SIGTERM"}  # fmt: skip
@@ -41,7 +41,7 @@ _SIGNALS = {6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV",
 def explain_container(
     snapshot: ClusterState, pod: Manifest, status: Mapping[str, Any], template: TemplatePlace
 ) -> Diagnosis | None:
-    """Return why the container does not run or is not ready; None if it does, or only starts."""
+    """Explain why the container does not run or is not ready; None if it does or is starting."""
     waiting = mapping(mapping(status.get("state")).get("waiting"))
     reason = text(waiting.get("reason"))
     if reason in images.REASONS:
@@ -59,7 +59,7 @@ def explain_container(
 def explain_restarts(
     snapshot: ClusterState, pod: Manifest, status: Mapping[str, Any], template: TemplatePlace
 ) -> Diagnosis | None:
-    """Return why a container that is ready now restarts repeatedly; None if it does not.
+    """Explain why a container that is now ready restarts repeatedly; None if it does not.
 
     This needs a snapshot with a timestamp.
     """
@@ -72,7 +72,7 @@ def explain_restarts(
 
 
 def last_run(pod: Manifest, status: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the state `terminated` of the run that ended last, when it should not have ended."""
+    """Return the state `terminated` of the last run, if it terminated unexpectedly."""
     state = mapping(status.get("state"))
     current = mapping(state.get("terminated"))
     before = mapping(mapping(status.get("lastState")).get("terminated"))
@@ -81,7 +81,7 @@ def last_run(pod: Manifest, status: Mapping[str, Any]) -> Mapping[str, Any] | No
         return None
     if found.get("exitCode") != 0:
         return found
-    # One that must not end has failed, too, when it ends without an error.
+    # A container that must not exit has also failed if it exits without an error.
     name = text(status.get("name"))
     runs_on = any(
         mapping(one).get("name") == name for one in objects.sequence(_spec(pod).get("containers"))
@@ -217,7 +217,7 @@ def _explain_killed(
     kind: str,
     template: TemplatePlace,
 ) -> Diagnosis:
-    """Return a container that the kubelet restarts, since its liveness or startup probe fails."""
+    """Explain a container that the kubelet restarts because its liveness or startup probe fails."""
     name = text(status.get("name"))
     answer = probes.find_answer(snapshot, pod, name, kind)
     what = probes.describe_probe(pod, name, kind)
@@ -261,7 +261,7 @@ def _explain_crash(
 def _explain_not_ready(
     snapshot: ClusterState, pod: Manifest, status: Mapping[str, Any], template: TemplatePlace
 ) -> Diagnosis | None:
-    """Return why a container that runs is not ready: the probe that fails, when one has failed."""
+    """Explain why a running container is not ready: the failing probe, if a probe has failed."""
     name = text(status.get("name"))
     kind, answer = probes.find_failed_probe(snapshot, pod, name)
     if not kind:
@@ -281,7 +281,7 @@ def _explain_not_ready(
 def _has_recovered(
     snapshot: ClusterState, status: Mapping[str, Any], ended: Mapping[str, Any]
 ) -> bool:
-    """Return whether the current run has lasted longer than one that is about to end, too."""
+    """Return whether the current run has lasted longer than a run that will also fail."""
     running = mapping(mapping(status.get("state")).get("running"))
     start = explanation.moment(running.get("startedAt"))
     now = explanation.moment(snapshot.moment) or _newest_event_time(snapshot)
@@ -302,7 +302,7 @@ def _newest_event_time(snapshot: ClusterState) -> datetime | None:
 
 
 def _readiness(status: Mapping[str, Any]) -> Readiness:
-    """Return BLOCKED after many restarts: waiting does not help then, as the count only grows."""
+    """Return BLOCKED after many restarts: waiting does not help, since the count only grows."""
     restarts = kinds.number(status.get("restartCount"))
     return Readiness.BLOCKED if restarts >= _GIVEN_UP else Readiness.STUCK
 
@@ -318,10 +318,10 @@ def _state(status: Mapping[str, Any]) -> str:
 
 
 def _find_cause_line(pod: Manifest, name: str, message: str, log: str) -> str:
-    """Return the line that says most of why a container ended: of its message, or else of its log.
+    """Return the line that best explains why a container ended: of its message, else of its log.
 
-    A program writes its message itself, the cause first; with `FallbackToLogsOnError` it is the
-    end of the log.
+    A program writes its message itself, with the cause first; with `FallbackToLogsOnError` the
+    message is the end of the log.
     """
     lines = [line.strip() for line in message.split("\n") if line.strip()]
     policy = templates.container(pod, name).get("terminationMessagePolicy")

@@ -35,7 +35,7 @@ def explain_image(
     status: Mapping[str, Any],
     template: TemplatePlace,
 ) -> Diagnosis:
-    """Return why the image of a container that waits for it cannot be pulled."""
+    """Explain why the image of a waiting container cannot be pulled."""
     waiting = mapping(mapping(status.get("state")).get("waiting"))
     reason, name = text(waiting.get("reason")), text(status.get("name"))
     image = text(status.get("image"))
@@ -132,9 +132,9 @@ def use_catalog_secrets(found: Diagnosis) -> Diagnosis:
 def explain_deleted_pods(
     snapshot: ClusterState, namespace: str, prefix: str, image: str
 ) -> tuple[str, str] | None:
-    """Return why pods that are gone could not pull their image, and what to do: message and hint.
+    """Explain why deleted pods could not pull their image: message and hint.
 
-    The names of those pods begin with `prefix`. None when no event reports it.
+    The names of those pods begin with `prefix`. None if no event reports it.
     """
     for event in reversed(snapshot.events):
         about, words = mapping(event.get("involvedObject")), text(event.get("message"))
@@ -163,7 +163,7 @@ def _create_secret_command(secrets: tuple[str, ...], host: str, namespace: str) 
 def _find_message(
     snapshot: ClusterState, pod: Manifest, image: str, waiting: Mapping[str, Any]
 ) -> str:
-    """Return the registry's message: an event has it in full, the state only the first time."""
+    """Return the registry's message: events have it in full, the state only the first time."""
     said = [
         text(event.get("message"))
         for event in snapshot.events_of(pod)

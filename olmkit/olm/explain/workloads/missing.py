@@ -1,7 +1,7 @@
 """Find ConfigMaps, Secrets and their keys that a pod needs and that do not exist.
 
-The kubelet writes it in the state of a container that uses it in its environment, and in an
-event when it is a volume.
+The kubelet reports them in the state of a container that uses them in its environment, and in an
+event if they are volumes.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class MissingObject:
     user: str
 
     def message(self, namespace: str) -> str:
-        """Return what is missing, and what uses it, in one clause."""
+        """Return one clause that names what is missing and what uses it."""
         if self.key:
             return (
                 f"{self.kind} `{self.name}` in namespace `{namespace}` has no key `{self.key}`, "
@@ -49,7 +49,7 @@ class MissingObject:
         )
 
     def hint(self, namespace: str, template: TemplatePlace, expected: str) -> str:
-        """Return how to create it. `expected` is a key of it that the pod uses, as far as known."""
+        """Return how to create it. `expected` is a key that the pod uses, if known."""
         if self.name == _ROOT_CA:
             return (
                 "the controller manager of the cluster creates it: check that it runs, and that "
@@ -127,7 +127,7 @@ def _variable(pod: Manifest, container: str, name: str, key: str) -> str:
 
 
 def _references(container: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
-    """Variable, kind, name and key of what the environment of a container is taken from."""
+    """Yield variable, kind, name and key of each reference in the environment of a container."""
     for one in sequence(container.get("env")):
         source = mapping(mapping(one).get("valueFrom"))
         for field, kind in (("configMapKeyRef", "ConfigMap"), ("secretKeyRef", "Secret")):

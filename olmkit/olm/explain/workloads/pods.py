@@ -1,7 +1,7 @@
 """Explain why pods, and the Deployments and Jobs that create them, are not ready.
 
-Pods say it in the states of their containers, the scheduler in a condition, the kubelet
-and the controllers in events; a container that ends says it in its log.
+The cause is in the container states of the pods, in a condition (the scheduler), in events (the
+kubelet and the controllers), or in the log of a terminated container.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _BAD_EVENTS = ("FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox", "U
 
 
 def explain_deployment(snapshot: ClusterState, name: str) -> Diagnosis | None:
-    """Return why the Deployment is not available; None if it is."""
+    """Explain why the Deployment is not available; None if it is."""
     found = snapshot.deployment(name)
     if found is None:
         return Diagnosis(
@@ -61,11 +61,11 @@ def explain_deployment(snapshot: ClusterState, name: str) -> Diagnosis | None:
 
 
 def _add_deadline_hint(deployment: Manifest, found: Diagnosis) -> Diagnosis:
-    """Return the finding with what makes OLM try again, when it has given up on the Deployment.
+    """Add what makes OLM try again if it has given up on the Deployment.
 
     OLM v0 does not change a Deployment that has exceeded its `progressDeadlineSeconds`, not even
-    when the Subscription's `spec.config` changes. It creates one that was deleted. One whose pods
-    get ready as they are, since an image was pushed, needs nothing.
+    when the Subscription's `spec.config` changes. It does recreate a deleted Deployment. If the
+    pods become ready without a change, for example because an image was pushed, nothing is needed.
     """
     reason = kinds.any_condition(deployment, "Progressing").get("reason")
     if reason != "ProgressDeadlineExceeded" or not templates.is_of_olm(deployment):
@@ -81,7 +81,7 @@ def _add_deadline_hint(deployment: Manifest, found: Diagnosis) -> Diagnosis:
 
 
 def explain_refused_pods(snapshot: ClusterState, owner: Manifest) -> Diagnosis | None:
-    """Return why the owner of pods, such as a Job, gets none; None if its events have no reason."""
+    """Explain why the owner of pods, such as a Job, gets none; None if no event gives a reason."""
     events = [one for one in snapshot.events_of(owner) if one.get("reason") == "FailedCreate"]
     if not events:
         return None
@@ -104,7 +104,7 @@ def _explain_refusal(owner: str, words: str, namespace: str, template: TemplateP
 
 
 def refusal_hint(words: str, namespace: str) -> str:
-    """Return what to do about the API server's refusal of a pod; empty if that is not known."""
+    """Return what to do about the API server's refusal of a pod; empty if unknown."""
     return refusals.explain_refusal(words, refusals.Context(namespace=namespace)).hint
 
 
@@ -113,7 +113,7 @@ def explain_worst_pod(
 ) -> Diagnosis | None:
     """Return the most severe problem of the pods; None if all are healthy.
 
-    `template` is where what they are made of is changed.
+    `template` is the place where their template is changed.
     """
     found = [
         finding for pod in pods if (finding := explain_pod(snapshot, pod, template)) is not None
@@ -125,7 +125,7 @@ def explain_worst_pod(
 def explain_pod(
     snapshot: ClusterState, pod: Manifest, template: TemplatePlace = _NOWHERE
 ) -> Diagnosis | None:
-    """Return why the pod is not ready; None if it is, or has done its work."""
+    """Explain why the pod is not ready; None if it is ready or has completed."""
     if kinds.phase(pod) == "Succeeded" or objects.metadata(pod).get("deletionTimestamp"):
         return None
     if kinds.condition(pod, "Ready") is not None:
@@ -149,7 +149,7 @@ def explain_pod(
 
 
 def find_needed_logs(snapshot: ClusterState) -> Iterator[tuple[str, str, str, bool]]:
-    """Namespace, pod, container and whether its last run is meant, where a log would help."""
+    """Yield namespace, pod, container and whether to read its last run, where a log would help."""
     for pod in snapshot.pods:
         if kinds.phase(pod) == "Succeeded":
             continue
@@ -165,7 +165,7 @@ def find_needed_logs(snapshot: ClusterState) -> Iterator[tuple[str, str, str, bo
 def _explain_restarts(
     snapshot: ClusterState, pods: Iterable[Manifest], template: TemplatePlace
 ) -> Diagnosis | None:
-    """Return a container that ends again and again, though all pods are ready at this moment."""
+    """Explain a container that terminates repeatedly, although all pods are ready at the moment."""
     for pod in pods:
         for container in _containers(pod):
             found = containers.explain_restarts(snapshot, pod, container, template)

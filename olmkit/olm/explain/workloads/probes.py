@@ -1,6 +1,6 @@
 """Explain a failed probe from its definition and the response that the kubelet got.
 
-The kubelet reports each failure as an event `Unhealthy` of the pod, and writes `Killing` when a
+The kubelet reports each failure as an event `Unhealthy` of the pod, and reports `Killing` if a
 liveness or startup probe has failed too often.
 """
 
@@ -32,7 +32,7 @@ _TIMES_OUT = ("context deadline exceeded", "i/o timeout", "Client.Timeout exceed
 def find_failed_probe(snapshot: ClusterState, pod: Manifest, container: str) -> tuple[str, str]:
     """Return the kind of the last failed probe, such as `readiness`, and its response.
 
-    Two empty strings when no probe of the container has failed.
+    Two empty strings if no probe of the container has failed.
     """
     for event in reversed(list(snapshot.events_of(pod))):
         if event.get("reason") != "Unhealthy" or _container(event) not in ("", container):
@@ -46,10 +46,10 @@ def find_failed_probe(snapshot: ClusterState, pod: Manifest, container: str) -> 
 def find_killing_probe(
     snapshot: ClusterState, pod: Manifest, container: str, ended: Mapping[str, Any]
 ) -> str:
-    """`liveness` or `startup` when such a probe ended this run of a container, else empty.
+    """Return `liveness` or `startup` if such a probe ended this run of a container, else empty.
 
-    `ended` is the state `terminated` of the run. The kubelet limits its events, so that the last
-    one can be of an earlier run: then the exit code must be one of a program that is stopped.
+    `ended` is the state `terminated` of the run. The kubelet limits its events, so the last one may
+    belong to an earlier run. The exit code must therefore be that of a stopped program.
     """
     started, is_stopped = text(ended.get("startedAt")), ended.get("exitCode") in _STOPPED
     for event in reversed(list(snapshot.events_of(pod))):
@@ -63,7 +63,7 @@ def find_killing_probe(
 
 
 def find_answer(snapshot: ClusterState, pod: Manifest, container: str, kind: str) -> str:
-    """Return the last answer to a probe of that kind; empty if no event has it."""
+    """Return the last response to a probe of that kind; empty if no event has it."""
     for event in reversed(list(snapshot.events_of(pod))):
         found = _UNHEALTHY.match(text(event.get("message")))
         if (
@@ -96,7 +96,7 @@ def describe_probe(pod: Manifest, container: str, kind: str) -> str:
 
 
 def explain_answer(pod: Manifest, container: str, kind: str, answer: str) -> str:
-    """Return the answer to a probe in one clause."""
+    """Describe the response to a probe in one clause."""
     spec = templates.container(pod, container)
     probe = mapping(spec.get(f"{kind}Probe"))
     status = _STATUS.search(answer)
@@ -118,7 +118,7 @@ def explain_answer(pod: Manifest, container: str, kind: str, answer: str) -> str
 def hint(
     pod: Manifest, status: Mapping[str, Any], kind: str, answer: str, template: TemplatePlace
 ) -> str:
-    """Return what to do about a probe that fails; `status` is that of the container."""
+    """Return what to do about a failing probe; `status` is that of the container."""
     name = text(status.get("name"))
     field = f"`{kind}Probe` of container `{name}`"
     log = f"`{templates.log_command(pod, status)}` prints its log"

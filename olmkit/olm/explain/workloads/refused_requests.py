@@ -1,7 +1,7 @@
 """Find requests in an operator's log that the API server refuses.
 
-A pod without a probe is ready as long as its process runs, also when it may not read what it
-manages. Kubernetes says nothing about that; the log does, in the words of the API server.
+A pod without a probe is ready as long as its process runs, even if it may not read the objects that
+it manages. Kubernetes does not report that; the log does, with the API server's message.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from olmkit.kube.objects import Manifest, text
 from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState
 
-LINES = 60  # of each log: a client repeats a refused list every few seconds to minutes
+LINES = 60  # lines of each log: a client repeats a refused list every few seconds to minutes
 
 HINT = (
     "add these permissions to the ClusterServiceVersion, if its version needs them; the messages "
     "may also be older than the permissions"
 )
 
-# The quotes are escaped where the line of the log is JSON.
+# The quotes are escaped if the log line is JSON.
 _QUOTE = r'\\*"'
 _REFUSED = re.compile(
     rf"User {_QUOTE}system:serviceaccount:(?P<account>[^\"\\]+){_QUOTE} cannot (?P<verb>\w+) "
@@ -48,7 +48,7 @@ def logs_wanted(snapshot: ClusterState, csv: Manifest) -> Iterator[tuple[str, st
 
 
 def facts(snapshot: ClusterState, csv: Manifest) -> tuple[str, ...]:
-    """Return a sentence for each kind of request that the API server refuses, in these logs."""
+    """Return a sentence for each kind of request in these logs that the API server refuses."""
     found: dict[str, None] = {}
     for namespace, pod, container in logs_wanted(snapshot, csv):
         for one in _REFUSED.finditer(snapshot.logs.get(f"{namespace}/{pod}/{container}", "")):

@@ -30,9 +30,10 @@ _SPLIT = re.compile(r", (?=\d+ )")
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """The reason why a group of nodes rejects a pod, with fixes of the `cluster` and the `pod`.
+    """The reason why a group of nodes rejects a pod, with fixes for the `cluster` and the `pod`.
 
-    `config` is the field of a Subscription's `spec.config` that does what `pod` names.
+    `config` is the field of a Subscription's `spec.config` with the same effect as the fix for the
+    pod.
     """
 
     why: str
@@ -41,7 +42,7 @@ class Reason:
     config: str = ""
 
     def hint(self, template: TemplatePlace) -> str:
-        """Return the imperative sentence about both ways."""
+        """Return an imperative sentence that names both fixes."""
         parts = [self.cluster, template.change(self.pod, self.config) if self.pod else ""]
         return "; or ".join(part for part in parts if part)
 
@@ -49,7 +50,7 @@ class Reason:
 def explain_scheduling(
     snapshot: ClusterState, pod: Manifest, template: TemplatePlace
 ) -> Diagnosis | None:
-    """Return why no node takes the pod; None if one does, or the scheduler has not tried."""
+    """Explain why no node accepts the pod; None if one does, or the scheduler has not tried."""
     scheduled = kinds.condition(pod, "PodScheduled", value="False")
     if scheduled is None:
         return _explain_missing_scheduler(pod, template)
@@ -79,7 +80,7 @@ def explain_scheduling(
 
 
 def _explain_missing_scheduler(pod: Manifest, template: TemplatePlace) -> Diagnosis | None:
-    """Return a pod that no scheduler has looked at, since it names one that does not run."""
+    """Explain a pod that no scheduler has processed, because it names one that does not run."""
     scheduler = text(objects.pod_spec(pod).get("schedulerName"))
     is_untouched = kinds.phase(pod) in ("", "Pending") and not list(kinds.conditions(pod))
     if not is_untouched or scheduler in ("", "default-scheduler"):
@@ -236,7 +237,7 @@ def _explain_taint(nodes: Objects, pod: Manifest, why: str) -> Reason:
 
 
 def _cordoned(nodes: Objects, pod: Manifest, _: str) -> Reason:
-    """Return the cordoned nodes, with a taint that would keep the pod away all the same."""
+    """Return the cordoned nodes that also have another taint that repels the pod."""
     cordoned = tuple(one for one in nodes if kinds.spec(one).get("unschedulable") is True)
     name = objects.name(cordoned[0]) if len(cordoned) == 1 else "NODE"
     why, hint = "it is cordoned", f"uncordon it: `kubectl uncordon {name}`"
@@ -332,7 +333,7 @@ def _always(reason: Reason) -> Callable[[Objects, Manifest, str], Reason]:
     return lambda _, __, ___: reason
 
 
-# What the node controller adds to a node that is cordoned.
+# The taint that the node controller adds to a cordoned node.
 _CORDON = "node.kubernetes.io/unschedulable"
 
 Explain = Callable[[Objects, Manifest, str], Reason]

@@ -1,7 +1,7 @@
 """Find the place where a pod template must be changed, for hints.
 
-OLM writes over changes of the Deployments that it has created; what a Subscription configures
-is added to them.
+OLM overwrites changes to the Deployments that it has created, and adds the configuration of the
+Subscription to them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _OWNER_KIND, _OWNER = "olm.owner.kind", "olm.owner"
 
 @dataclass(frozen=True, slots=True)
 class TemplatePlace:
-    """`place` is where the template is, such as a bundle; empty when that is not known.
+    """`place` is where the template is, such as a bundle; empty if unknown.
 
     `subscription` is the Subscription of OLM v0 whose `spec.config` changes it, too.
     """
@@ -32,7 +32,7 @@ class TemplatePlace:
     def change(self, what: str, config: str = "") -> str:
         """Return the imperative clause `what` with its place.
 
-        `config` is the field of the Subscription's `spec.config` that does the same.
+        `config` is the field of the Subscription's `spec.config` with the same effect.
         """
         found = f"{what} in {self.place}" if self.place else what
         if config and self.subscription:
@@ -61,7 +61,7 @@ def is_of_olm(deployment: Manifest) -> bool:
 
 
 def containers(pod: Manifest) -> Iterator[Mapping[str, Any]]:
-    """Yield the containers of a pod's spec, those that initialize it first."""
+    """Yield the containers of a pod's spec, init containers first."""
     found = objects.pod_spec(pod)
     for part in ("initContainers", "containers"):
         yield from (one for one in sequence(found.get(part)) if isinstance(one, Mapping))
@@ -80,9 +80,9 @@ def limit(pod: Manifest, name: str, resource: str) -> str:
 
 
 def log_command(pod: Manifest, status: Mapping[str, Any]) -> str:
-    """Return the command that prints the log of a container's last run, as it is now.
+    """Return the command that prints the log of a container's last run.
 
-    `--previous` works only when the kubelet still has a run before the current one.
+    `--previous` works only if the kubelet still has a run before the current one.
     """
     last = mapping(mapping(status.get("lastState")).get("terminated"))
     restarts = objects.pod_spec(pod).get("restartPolicy") != "Never"
