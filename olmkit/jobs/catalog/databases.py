@@ -14,8 +14,8 @@ from olmkit.edges import index_database
 from olmkit.rules import engine
 from olmkit.rules.engine import CATALOG
 
-# The rules that the reference checks when it makes a catalog of a database. Its other ones, such
-# as those about image references, are for file-based catalogs alone.
+# The rules that the reference checks when it converts a database to a catalog. Its other rules,
+# such as those about image references, apply only to file-based catalogs.
 _RULES: Final = frozenset(
     {
         "FBC010",
@@ -39,7 +39,7 @@ _RULES: Final = frozenset(
 
 
 def convert_database(source: Path | bytes, name: str) -> ConvertedDatabase:
-    """Return the catalog that a database holds. Raises `InputError` when it is not a valid one."""
+    """Return the catalog in a database. Raises `InputError` if it is not valid."""
     made = conversion.convert(index_database.read(source, name), name)
     blobs = (*made.blobs, *(bundle.blob() for bundle in made.bundles))
     rules = [rule for rule in engine.rules(CATALOG) if rule.code in _RULES]

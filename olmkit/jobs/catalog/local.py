@@ -19,7 +19,7 @@ def tree(path: Path) -> Tree:
     Raises `ConfigurationError` if the path is neither a folder nor a database, and `InputError` for
     a database that cannot be read.
     """
-    from olmkit.edges import index_database  # sqlite3 is needed for a file alone
+    from olmkit.edges import index_database  # sqlite3 is needed only for a file
 
     found = paths.expand(str(path))
     if index_database.is_database(found):

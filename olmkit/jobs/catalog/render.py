@@ -247,7 +247,7 @@ def _catalog(path: Path, chosen: _RenderOptions) -> Rendered:
         if package_manifest.is_there(tree):
             return _package(disk.read_tree(path), str(path), chosen)
         return _tree(tree, str(path), chosen)
-    from olmkit.edges import index_database  # sqlite3 is needed for a file alone
+    from olmkit.edges import index_database  # sqlite3 is needed only for a file
 
     if index_database.is_database(path):
         return _database(path, str(path), chosen)
@@ -257,7 +257,7 @@ def _catalog(path: Path, chosen: _RenderOptions) -> Rendered:
         str(path.parent),
         chosen,
     )
-    from olmkit.catalog.templates.source import SCHEMAS  # of a file alone
+    from olmkit.catalog.templates.source import SCHEMAS  # only for a file
 
     templates = {"olm.composite", *SCHEMAS.values()}  # opm does not render such a file either
     template = next((blob.schema for blob in made.blobs if blob.schema in templates), "")
@@ -366,7 +366,7 @@ def _connections(access: Access) -> Connections:
 async def _pull(
     reference: str, access: Access, connections: Connections | None = None
 ) -> ImageFiles:
-    from olmkit.edges.images import transports  # what reads folders alone needs no HTTP
+    from olmkit.edges.images import transports  # reading folders needs no HTTP
     from olmkit.oci.reference import InvalidReferenceError
 
     try:
@@ -400,7 +400,7 @@ def _pull_spec(source: AnyReference, reference: str) -> str | None:
     return reference if isinstance(source, Reference) else None
 
 
-# Small things
+# Helpers
 
 
 def check_own_images(image: str, bundles: int) -> None:

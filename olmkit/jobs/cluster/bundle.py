@@ -49,7 +49,7 @@ class ChosenVersion:
     """The bundle that a catalog offers: its CSV name, its channel, and a preview if readable.
 
     `is_missing`: the registry reports that the bundle's image does not exist; `note` has the
-    reason. `has_dependencies`: a catalog server says that it needs other operators.
+    reason. `has_dependencies`: a catalog server reports that it needs other operators.
     """
 
     csv: str

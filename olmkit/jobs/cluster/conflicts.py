@@ -50,7 +50,7 @@ class VisibleCatalogs:
             return seen
         found, unread = await self.of(seen)
         inputs = cluster_input.build_input(seen, found)
-        # What OLM cannot read of one catalog, no other catalog corrects.
+        # A value in one catalog that OLM cannot read is not corrected by another catalog.
         facts = reasons.unreadable(inputs) if unread else reasons.unsatisfiable(inputs)
         return replace(seen, conflict=facts) if facts else seen
 
@@ -84,11 +84,11 @@ class VisibleCatalogs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeseenConflict:
-    """What OLM would make of a new Subscription.
+    """The predicted result of a new Subscription.
 
-    `facts`: why it could not be resolved; none when it can be. `unread`: the catalogs that could
+    `facts`: why it cannot be resolved; empty if it can. `unread`: the catalogs that could
     not be read. `also`: the other operators that OLM installs for it, each with its catalog.
-    `is_unreadable`: the facts are values of bundles that OLM cannot read.
+    `is_unreadable`: the facts are about bundle values that OLM cannot read.
     """
 
     facts: tuple[str, ...] = ()
@@ -116,10 +116,10 @@ async def check_request(
     catalog: Catalog,
     access: Access,
 ) -> ForeseenConflict:
-    """Whether a new Subscription to this catalog can be resolved, and what comes with it.
+    """Return whether a new Subscription to this catalog can be resolved, and what it also installs.
 
-    Other catalogs are read only when this one is not enough; one that cannot be read might offer
-    what is missing.
+    Other catalogs are read only if this one is not enough; an unreadable catalog might offer what
+    is missing.
     """
     own = {request.catalog: catalog}
     alone = cluster_input.build_input(seen, own, [request])
@@ -140,9 +140,9 @@ async def check_request(
 async def of_upgrade(
     seen: ClusterState, subscription: Manifest, csv: str, catalog: Catalog, access: Access
 ) -> ForeseenConflict:
-    """Whether a Subscription can get the next version that this catalog offers.
+    """Return whether a Subscription can get the next version that this catalog offers.
 
-    Other catalogs are read only when this one is not enough.
+    Other catalogs are read only if this one is not enough.
     """
     name, key = objects.name(subscription), cluster_input.key_of(subscription)
     if not reasons.against(cluster_input.build_input(seen, {key: catalog}), name, csv):
@@ -159,7 +159,7 @@ async def of_upgrade(
 def _also(
     inputs: ResolverInput, catalogs: Mapping[CatalogKey, Catalog], request: Subscription
 ) -> tuple[tuple[InstallStep, Catalog], ...]:
-    """Return the operators that are installed for a dependency, where OLM has no choice."""
+    """Return the operators that are installed for a dependency, if OLM has no choice."""
     answers = solve.resolve(inputs)
     if len(answers) != 1 or not isinstance(answers[0], SolvedInstall):
         return ()

@@ -1,4 +1,4 @@
-"""Check an operator's CRDs: whether they stay, and whether their conversion webhooks work.
+"""Check an operator's CRDs: whether they are being deleted, and whether their webhooks work.
 
 OLM does not check this, so an operator with the phase Succeeded may have objects that no client can
 read, change or delete.
@@ -28,7 +28,7 @@ class AilingCrds(NamedTuple):
 async def ailing(reader: ClusterObjects, csvs: Iterable[Manifest]) -> AilingCrds:
     """Return the CRDs of the operators that do not work.
 
-    One object of each served version is requested where there is a webhook. CRDs that the user may
+    If a CRD has a webhook, one object of each served version is requested. CRDs that the user may
     not read are skipped.
     """
     names = sorted({name for csv in csvs for name in kinds.owned_crds(csv)})

@@ -21,7 +21,7 @@ from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import unpacking
 
-# Seconds: a server that can be reached from here begins to answer at once.
+# Seconds: a server that can be reached from here starts to respond at once.
 _ANSWER = 10.0
 
 

@@ -46,7 +46,7 @@ _PROGRAMS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OlmDeployment:
-    """One Deployment of OLM; `finding` is empty when it is available."""
+    """One Deployment of OLM; `finding` is empty if it is available."""
 
     generation: str
     namespace: str
@@ -59,7 +59,7 @@ class OlmDeployment:
 class OlmStatus:
     """The generations of OLM that the API serves, and their Deployments.
 
-    OLM may also run as processes outside of the cluster: then there are none.
+    OLM may also run as processes outside the cluster: then there are no Deployments.
     """
 
     generations: tuple[str, ...]

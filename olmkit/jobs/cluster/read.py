@@ -36,7 +36,7 @@ T = TypeVar("T")
 Objects = tuple[Manifest, ...]
 
 Added = Callable[[ClusterState], Awaitable[ClusterState]]
-"""Adds data from outside of the cluster to a snapshot, such as the bundle in an image."""
+"""Adds data from outside the cluster to a snapshot, such as the bundle in an image."""
 
 _GLOBAL = cluster_input.GLOBAL
 _SYSTEMS = ("olm", "openshift-operator-lifecycle-manager")
@@ -215,7 +215,7 @@ async def why(
 async def _with_running_logs(
     reader: ClusterObjects, seen: ClusterState, package: str
 ) -> ClusterState:
-    """Return the snapshot with the last log lines of an operator that runs."""
+    """Return the snapshot with the last log lines of a running operator."""
     subscription = seen.subscription(package)
     csv = seen.csv(seen.installed(subscription)) if subscription else None
     wanted = list(refused_requests.logs_wanted(seen, csv)) if csv else []

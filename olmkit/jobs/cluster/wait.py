@@ -83,7 +83,7 @@ async def wait_until_ready(
 ) -> Explanation:
     """Wait until the operator is ready or cannot become ready; return the explanation.
 
-    `added` adds data from outside of the cluster to snapshots if something is missing. Raises
+    `added` adds data from outside the cluster to snapshots if something is missing. Raises
     `ClusterError` if the API server does not respond until the time limit.
     """
 

@@ -42,9 +42,9 @@ _TAKEN_BACK = Timeouts(seconds=120)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstallDependency:
-    """An operator that OLM installs too, because the requested one needs it.
+    """An operator that OLM also installs because the requested one needs it.
 
-    `preview` is None when its bundle cannot be read from here.
+    `preview` is None if its bundle cannot be read from this machine.
     """
 
     csv: str
@@ -310,9 +310,9 @@ async def adopt(reader: ClusterObjects, served: ServedCatalog) -> None:
 async def _foresee(
     here: ClusterState, choice: InstallChoice, request: InstallRequest, access: Access
 ) -> tuple[tuple[InstallDependency, ...], list[str]]:
-    """Return what OLM installs with the operator, and a note when it is unknown whether it can.
+    """Return what OLM installs with the operator, and a note if it is unknown whether it can.
 
-    Raises `InputError` with the facts that contradict each other when OLM cannot resolve the
+    Raises `InputError` with the facts that contradict each other if OLM cannot resolve the
     namespace with the new Subscription.
     """
     if choice.content is None:
@@ -352,9 +352,9 @@ async def _foresee(
 
 
 def _common(supported: tuple[str, ...], also: tuple[InstallDependency, ...]) -> tuple[str, ...]:
-    """Return the install modes that the dependencies support too: all are in one OperatorGroup.
+    """Return the install modes that all dependencies support: they share one OperatorGroup.
 
-    Those of the operator itself when there is none.
+    Returns those of the operator itself if there are no dependencies.
     """
     common = supported
     for one in also:

@@ -37,7 +37,8 @@ async def find_for_csvs(
 ) -> list[Manifest]:
     """Return the objects of the CSVs' bundles, found by label and InstallPlan.
 
-    Objects of the same CSV in another namespace are excluded. Empty if the user may not list them.
+    Objects of the same CSV in another namespace are excluded. Returns none if the user may not list
+    them.
     """
     return await or_default(_find_for_csvs(reader, namespace, set(names), list(plans)), [])
 

@@ -67,7 +67,7 @@ async def carry_out(
 
 
 async def _release(reader: ClusterObjects, made: UninstallPlan, report: Report) -> None:
-    """Take the operator's label from InstallPlans that stay for other operators.
+    """Remove the operator's label from InstallPlans that stay for other operators.
 
     OLM adds the label again as long as the Subscription exists, so this is repeated later.
     """

@@ -224,14 +224,14 @@ def _stays(
 def _find_dependent_operators(
     seen: ClusterState, package: str, csvs: list[Manifest]
 ) -> Iterator[str]:
-    """The operators of the namespace whose dependency is removed."""
+    """Return the operators of the namespace whose dependency is removed."""
     for csv in seen.own_csvs():
         if csv not in csvs and package in kinds.required_packages(csv):
             yield f"the {explanation.subject(csv)}, which needs {package}: OLM may install it again"
 
 
 def _find_waiting_plans(seen: ClusterState, subscription: Manifest | None) -> Iterator[str]:
-    """The InstallPlans for several operators whose approval would install this one again."""
+    """Return the InstallPlans for several operators whose approval would install this one again."""
     chosen = text(kinds.status(subscription or {}).get("currentCSV"))
     for plan in cluster_wait.waiting_plans(seen):
         names = kinds.plan_csvs(plan)
@@ -244,7 +244,7 @@ def _find_waiting_plans(seen: ClusterState, subscription: Manifest | None) -> It
 
 
 def _count(found: tuple[Manifest, ...], one: str = "", several: str = "") -> str:
-    """How many operands there are, with a verb."""
+    """Format the number of operands, with a verb."""
     noun, verb = ("object", one) if len(found) == 1 else ("objects", several)
     return f"{len(found)} {noun} of its APIs {verb}".rstrip()
 
@@ -308,7 +308,7 @@ async def _crds(
 
 
 def _is_noted(crd: Manifest, options: UninstallOptions) -> bool:
-    """Return whether a CRD's annotations say that a CSV of the package installed it."""
+    """Return whether a CRD's annotations name a CSV of the package."""
     for key, value in objects.annotations_of(crd).items():
         place, _, csv = value.partition("/")
         if not key.startswith(_ALONGSIDE) or place != options.namespace:
@@ -452,7 +452,7 @@ def _ours(
 def _find_created_catalogs(
     seen: ClusterState, package: str, subscription: Manifest | None
 ) -> Iterator[Manifest]:
-    """The catalogs that olmkit made in the namespace, for this package or what needed it."""
+    """Return olmkit's catalogs in the namespace, created for this package or its dependencies."""
     for catalog in seen.catalogs:
         if objects.namespace(catalog) != seen.namespace or not install_objects.is_ours(catalog):
             continue
@@ -461,7 +461,7 @@ def _find_created_catalogs(
 
 
 def _users(seen: ClusterState, catalog: Manifest, subscription: Manifest | None) -> list[Manifest]:
-    """The other Subscriptions that take from the catalog."""
+    """Return the other Subscriptions that use the catalog."""
     others = (one for one in seen.subscriptions if one is not subscription)
     return [one for one in (*others, *seen.elsewhere) if _takes_from(one, catalog)]
 
@@ -477,7 +477,7 @@ def _takes_from(subscription: Manifest | None, catalog: Manifest) -> bool:
 def _find_used_catalogs(
     seen: ClusterState, package: str, subscription: Manifest | None
 ) -> Iterator[str]:
-    """The catalogs that olmkit made for the package, and that other Subscriptions use."""
+    """Return olmkit's catalogs for the package that other Subscriptions use."""
     if subscription is None:
         return
     for catalog in _find_created_catalogs(seen, package, subscription):

@@ -119,7 +119,7 @@ async def plan(reader: ClusterObjects, options: UpgradeOptions, access: Access) 
 async def _health_note(
     reader: ClusterObjects, seen: ClusterState, package: str, before: str
 ) -> tuple[str, ...]:
-    """A note that what is installed does not run, so that no upgrade is taken for its repair."""
+    """Return a note that the installed version does not run, since an upgrade may not repair it."""
     if not before or explain(seen, package, target=before).is_ready:
         return ()
     found = explain(await cluster_read.add_details(reader, seen), package, target=before)
@@ -146,7 +146,7 @@ async def _unresolved(
 async def _unfit(
     reader: ClusterObjects, seen: ClusterState, last: cluster_bundle.ChosenVersion, before: str
 ) -> tuple[str, ...]:
-    """A note that the last version does not fit what is there now, which may change until then."""
+    """Return a note that the last version does not fit the current cluster, which may change."""
     try:
         await fit.require(reader, seen, last.manifests, replaces=before)
     except InputError as error:
@@ -155,7 +155,7 @@ async def _unfit(
 
 
 def shared_plan_note(seen: ClusterState, subscription: Manifest, chosen: str) -> tuple[str, ...]:
-    """A note on what the InstallPlan that waits for approval installs too."""
+    """Return a note on what else the InstallPlan that waits for approval installs."""
     made = seen.plan(kinds.plan_name(subscription))
     others = [name for name in kinds.plan_csvs(made or {}) if name != chosen]
     if kinds.phase(made) != "RequiresApproval" or not others or made is None:

@@ -24,7 +24,7 @@ from olmkit.olm.explain import explanation, unpacking
 from olmkit.olm.explain.explanation import Explanation, FaultOrigin, Readiness
 from olmkit.olm.explain.installs import explain
 
-# The lifetime of what OLM v0 has read of a catalog; a new connection ends it.
+# The time for which OLM v0 caches a catalog; a new connection ends it.
 _KEPT = (
     "wait, as OLM reads a catalog at an address again after at most 30 minutes; restart the "
     "catalog server to let OLM read it now"
@@ -157,7 +157,7 @@ def _describe_unfinished(seen: ClusterState, package: str, target: str) -> str:
     if current == target and installed != target:
         return f"the Subscription still names `{installed}` as installed"
     plan = seen.plan(kinds.plan_name(subscription or {}))
-    # A plan for several operators continues with the others, whatever becomes of them.
+    # A plan for several operators continues with the others, even if one of them fails.
     if plan is not None and kinds.plan_csvs(plan) == (target,) and kinds.phase(plan) != "Complete":
         return f"{explanation.subject(plan)} is {kinds.phase(plan) or 'new'}"
     return ""

@@ -1,4 +1,4 @@
-"""Ask the API server what a service account may do."""
+"""Use the API server to check what a service account may do."""
 
 from __future__ import annotations
 

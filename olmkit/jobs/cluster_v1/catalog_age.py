@@ -22,7 +22,7 @@ from olmkit.olm.explain.explanation import Diagnosis, Explanation
 from olmkit.olm.v1 import catalogs as cluster_catalogs
 from olmkit.olm.v1 import extension as v1
 
-# Seconds: a registry that can be reached from here answers at once.
+# Seconds: a registry that can be reached from here responds at once.
 _ANSWER = 10.0
 
 

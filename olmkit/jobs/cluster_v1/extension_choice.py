@@ -330,7 +330,7 @@ def _from(chosen: ChosenBundle, read: Sequence[ClusterCatalog]) -> tuple[str, ..
 def _find_newer(
     read: Sequence[ClusterCatalog], package: str, query: UpgradeQuery, name: str
 ) -> tuple[str, ...]:
-    """Return a note if no newer version is offered, or only outside of the range."""
+    """Return a note if no newer version is offered, or only outside the range."""
     best = resolver.rivals(read, package, replace(query, range=None))
     if best and best[0].bundle.name != name:
         return (f"`{best[0].bundle.name}` is offered, and the requested range excludes it",)

@@ -2,8 +2,8 @@
 
 Without an engine, the base image is pulled and cached, an installer collects the packages, and the
 layers of packages and code are added. Layers are reused if their input is the same, and digests
-depend only on the input. With an engine, the engine builds the Containerfile, and olmkit takes its
-image from there.
+depend only on the input. With an engine, the engine builds the Containerfile, and olmkit reads the
+image from the engine.
 """
 
 from __future__ import annotations

@@ -159,7 +159,7 @@ async def mirror(
     options: MirrorOptions,
     say: Say = lambda _: None,
 ) -> MirrorResult:
-    """Copy all `items`. Errors of single images are in the result."""
+    """Copy all `items`. Errors of individual images are in the result."""
     work = _Work(source, target, options, say)
     limit = asyncio.Semaphore(options.jobs)
 

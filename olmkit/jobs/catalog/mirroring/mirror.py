@@ -224,7 +224,8 @@ async def _catalogs(
     """Return the catalog images among the copied images."""
     found: list[MirroredCatalog] = []
     for item in plan.items if plan.origin is not None else plan.items[:1]:
-        # A folder is at hand, and the image of a catalog that was built is in the mirror alone.
+        # A folder has no image of its catalog, and the image of a built catalog is only in the
+        # mirror.
         side, name = (origin, item.source) if plan.origin is not None else (mirror, item.target)
         configs = await _configs(side, name)
         if configs is not None:
@@ -246,7 +247,7 @@ async def _configs(side: MirrorEnd, name: Reference) -> _Configs | None:
         root = await store.resolve(transports.selector(name))
         try:
             config = (await transports.select_image(store, root, Access())).config
-        except InputError:  # something else than an image that runs
+        except InputError:  # not an image that runs
             return None
     folder = config.labels.get(catalog_image.CONFIGS_LABEL)
     if folder is None:

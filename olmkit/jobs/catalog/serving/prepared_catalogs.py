@@ -104,7 +104,7 @@ async def read(
 def default_name(reference: str) -> str:
     """Return the default name of a catalog: its folder, or the end of its repository.
 
-    `quay.io/example/catalog:v1` → `catalog`; empty when the reference does not have one.
+    `quay.io/example/catalog:v1` → `catalog`; empty if the reference does not have one.
     """
     path = Path(reference)
     if paths.exists(path):
