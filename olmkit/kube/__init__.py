@@ -1,4 +1,4 @@
 """Kubernetes objects as plain data, and the port to an API server.
 
-No HTTP here: `edges.cluster` fulfils the port.
+No HTTP here: `edges.cluster` implements the port.
 """

@@ -1,8 +1,7 @@
 """The interface of a Kubernetes API server, and its errors.
 
-Objects travel as plain data (`Manifest`) or, where thousands of them do, as the
-bytes the server sent. `olmkit.edges.cluster.client` fulfils the port over HTTP; the
-tests' server double stays on the other side of the wire.
+Objects are plain data (`Manifest`) or, where there are thousands of them, the bytes that the server
+sent. `olmkit.edges.cluster.client` implements the port over HTTP; tests use a fake server.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ class Resource:
 
     @property
     def api_version(self) -> str:
-        """As manifests write group and version."""
+        """Return group and version as in manifests."""
         return self.gvk.api_version
 
     def path(self, *, namespace: str = "", name: str = "", subresource: str = "") -> str:
@@ -67,16 +66,16 @@ class ClusterError(RemoteError):
     causes: Sequence[Cause] = field(default=())
     retry_after: float | None = None
     continue_token: str = ""
-    """Of a list whose token is too old: continues it, with what has changed since."""
+    """Continues a list whose token is too old, with the changes since then."""
 
     @property
     def is_of_webhook(self) -> bool:
-        """Whether the API server refuses because a webhook of an operator does not answer."""
+        """Return whether the server refuses because a webhook of an operator does not respond."""
         return _WEBHOOK.search(self.message) is not None
 
 
 class Unreachable(ClusterError):
-    """No response: connection refused, connection lost, or time-out."""
+    """No response: connection refused, connection lost, or timeout."""
 
 
 class NotFound(ClusterError):
@@ -251,7 +250,7 @@ class Pipe(Protocol):
         """Return the received data, at least one byte, or empty at the end."""
 
     async def write(self, data: bytes) -> None:
-        """Send; raises `ClusterError` when the connection has ended."""
+        """Send data; raises `ClusterError` if the connection has ended."""
 
 
 class Selectors(TypedDict, total=False):
@@ -277,7 +276,7 @@ class WriteOptions(TypedDict, total=False):
 class DeleteOptions(TypedDict, total=False):
     """The options of a deletion. With `dry_run`, nothing is deleted.
 
-    `propagation` and `grace_seconds` are the defaults of the kind when they are None.
+    `propagation` and `grace_seconds` are the defaults of the kind if they are None.
     """
 
     propagation: Propagation | None
@@ -323,11 +322,11 @@ class Cluster(Protocol):
         opened: Callable[[], None] | None = None,
         **selectors: Unpack[Selectors],
     ) -> AsyncIterator[WatchEvent]:
-        """Events until the server ends the stream; an `ERROR` event is raised.
+        """Yield events until the server ends the stream; an `ERROR` event is raised.
 
-        `initial_events`: first what is there, at least as new as `resource_version`, and
-        then a bookmark with the annotation `k8s.io/initial-events-end`. `opened` is called
-        when the server has accepted the watch, which may be long before the first event.
+        `initial_events`: first the existing objects, at least as new as `resource_version`, and
+        then a bookmark with the annotation `k8s.io/initial-events-end`. `opened` is called when the
+        server has accepted the watch, which may be long before the first event.
         """
 
     async def create(
@@ -350,7 +349,7 @@ class Cluster(Protocol):
         subresource: str = "",
         **options: Unpack[WriteOptions],
     ) -> Manifest:
-        """PUT of the whole object; `Conflict` when its resource version is old."""
+        """Replace the whole object (PUT); `Conflict` if its resource version is old."""
 
     async def patch(
         self,
@@ -364,7 +363,7 @@ class Cluster(Protocol):
         force: bool = False,
         **options: Unpack[WriteOptions],
     ) -> Manifest:
-        """PATCH by any of the four types; server-side apply is `PatchType.APPLY`."""
+        """Patch an object with any of the four types; server-side apply is `PatchType.APPLY`."""
 
     async def delete(
         self,
@@ -376,12 +375,12 @@ class Cluster(Protocol):
         resource_version: str = "",
         **options: Unpack[DeleteOptions],
     ) -> Manifest:
-        """DELETE; the object or a Status, as the server answers."""
+        """Delete an object; return the object or a Status, as the server responds."""
 
     async def delete_collection(
         self, resource: Resource, **options: Unpack[CollectionDeleteOptions]
     ) -> None:
-        """DELETE of all objects that are selected; in a namespace, or in all."""
+        """Delete all selected objects, in a namespace or in all namespaces."""
 
     def impersonating(self, identity: ImpersonatedUser) -> Cluster:
         """Return the same cluster, which impersonates another user."""

@@ -13,8 +13,8 @@ from typing import Any
 def merge_patch(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
     """Return the merge patch from `old` to `new`; empty if nothing differs.
 
-    Lists are replaced whole. A null in `new` cannot be said in a merge patch, it counts
-    as missing.
+    Lists are replaced as a whole. A merge patch cannot express a null in `new`, so it counts as
+    missing.
     """
     patch: dict[str, Any] = {}
     for key in old.keys() - new.keys():
@@ -22,7 +22,7 @@ def merge_patch(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any
     for key, value in new.items():
         before = old.get(key)
         if value is before:
-            continue  # most of an object is carried over as it was
+            continue  # most of an object is carried over unchanged
         if value is None:
             if before is not None:
                 patch[key] = None
@@ -67,7 +67,7 @@ def json_patch(old: Any, new: Any, path: str = "") -> list[dict[str, Any]]:
 
 
 def same(left: Any, right: Any) -> bool:
-    """Equal as JSON: Python's `True == 1` is not."""
+    """Return whether two values are equal as JSON: Python's `True == 1` is not."""
     if isinstance(left, bool) or isinstance(right, bool):
         return left is right
     if isinstance(left, Mapping) and isinstance(right, Mapping):

@@ -18,16 +18,15 @@ MAX_MESSAGE = 32768
 """Characters of a message that the API server accepts."""
 
 Condition = dict[str, Any]
-"""A condition as it is in `status.conditions`."""
+"""A condition as in `status.conditions`."""
 
 
 def condition(
     type_: str, status: str, reason: str, message: str = "", *, observed_generation: int = 0
 ) -> Condition:
-    """Return a condition without a time; `set_condition` knows which time it gets.
+    """Return a condition without a time, which `set_condition` adds.
 
-    Raises `ValueError` when the API server would refuse it; a message that is too long
-    is cut.
+    Raises `ValueError` if the API server would refuse it; a message that is too long is truncated.
     """
     if len(type_) > 316 or not _TYPE.fullmatch(type_):
         raise ValueError(f"`{type_}` is not a condition type")
@@ -45,10 +44,10 @@ def condition(
 
 
 def set_condition(conditions: list[Condition], new: Condition, *, now: str) -> bool:
-    """Put `new` into the list; whether that changed anything.
+    """Put `new` into the list; return whether that changed anything.
 
-    `now` is RFC 3339 in whole seconds. It becomes the transition time, unless `new` has
-    one, and only when the status differs.
+    `now` is RFC 3339 in whole seconds. It becomes the transition time if the status differs and
+    `new` has none.
     """
     old = find(conditions, new["type"])
     time = new.get("lastTransitionTime") or now
@@ -68,7 +67,7 @@ def set_condition(conditions: list[Condition], new: Condition, *, now: str) -> b
 
 
 def remove_condition(conditions: list[Condition], type_: str) -> bool:
-    """Take the condition out; whether it was there."""
+    """Remove the condition; return whether it existed."""
     kept = [one for one in conditions if one.get("type") != type_]
     removed = len(kept) != len(conditions)
     conditions[:] = kept
@@ -81,13 +80,13 @@ def find(conditions: list[Condition], type_: str) -> Condition | None:
 
 
 def is_status(conditions: list[Condition], type_: str, status: str) -> bool:
-    """Return whether the condition is there with this status; an absent one has none."""
+    """Return whether the condition exists with this status; an absent one has none."""
     found = find(conditions, type_)
     return found is not None and found.get("status") == status
 
 
 def is_true(conditions: list[Condition], type_: str) -> bool:
-    """Return whether the condition is there with status `True`."""
+    """Return whether the condition exists with status `True`."""
     return is_status(conditions, type_, "True")
 
 

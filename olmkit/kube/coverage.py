@@ -1,6 +1,6 @@
 """Check whether an object has all desired fields, ignoring additional ones.
 
-Lists are compared by the names of their items where all have one, else by position.
+Lists are compared by the names of their items if all have one, else by position.
 Both sides are plain data.
 """
 
@@ -13,7 +13,7 @@ from olmkit.kube import changes
 
 
 def covers(found: Any, wanted: Any) -> bool:
-    """Return whether everything wanted is there already."""
+    """Return whether `found` already has everything in `wanted`."""
     return changes.same(project(found, wanted), wanted)
 
 

@@ -1,7 +1,7 @@
 """Finalizers of an object, which block its deletion until a controller has cleaned up.
 
-In memory only. Write the change with the resource version in it: a merge patch
-replaces the whole list, and would drop what another owner added a moment ago.
+In memory only. Write the change with the resource version: a merge patch replaces the whole list,
+and would drop a finalizer that another owner has just added.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ def contains(manifest: Manifest, finalizer: str) -> bool:
 
 
 def add(manifest: Manifest, finalizer: str) -> bool:
-    """Put the finalizer on the object; whether it was missing."""
+    """Add the finalizer to the object; return whether it was missing."""
     if contains(manifest, finalizer):
         return False
     metadata = manifest.setdefault("metadata", {})
@@ -25,7 +25,7 @@ def add(manifest: Manifest, finalizer: str) -> bool:
 
 
 def remove(manifest: Manifest, finalizer: str) -> bool:
-    """Take the finalizer off, repeated ones too; whether it was there."""
+    """Remove the finalizer, including duplicates; return whether it existed."""
     if not contains(manifest, finalizer):
         return False
     metadata = manifest["metadata"]
@@ -54,7 +54,7 @@ def _is_own(name: str) -> bool:
 
 
 def set_by(manifest: Manifest, finalizer: str) -> str:
-    """Return the field manager that has set the finalizer; empty when it is not known."""
+    """Return the field manager that has set the finalizer; empty if unknown."""
     for entry in objects.sequence(objects.metadata(manifest).get("managedFields")):
         fields = objects.mapping(objects.mapping(entry).get("fieldsV1"))
         owned = objects.mapping(objects.mapping(fields.get("f:metadata")).get("f:finalizers"))

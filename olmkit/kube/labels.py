@@ -1,8 +1,8 @@
-"""Label selectors, in both forms Kubernetes has.
+"""Label selectors, in both forms of Kubernetes.
 
-As text (`app=web,tier in (a,b),!legacy`), as query parameters carry them, and as
-the object of API types (`matchLabels`, `matchExpressions`). Source: Kubernetes'
-documentation of labels and selectors; the grammar of apimachinery's `labels`.
+As text (`app=web,tier in (a,b),!legacy`), as in query parameters, and as the object of API types
+(`matchLabels`, `matchExpressions`). Source: Kubernetes' documentation of labels and selectors; the
+grammar of apimachinery's `labels`.
 """
 
 from __future__ import annotations
@@ -95,9 +95,9 @@ class LabelSelector:
 
     @classmethod
     def parse(cls, selector: str | Mapping[str, Any]) -> LabelSelector:
-        """From the text form, or from `matchLabels` / `matchExpressions`, or from plain labels.
+        """Parse the text form, or `matchLabels` / `matchExpressions`, or plain labels.
 
-        Raises `InputError` when it is neither.
+        Raises `InputError` for anything else.
         """
         if isinstance(selector, str):
             return cls(tuple(_sort(_parse_text(selector))))

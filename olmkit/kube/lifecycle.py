@@ -20,7 +20,7 @@ LATEST: Final = 36
 class Lifecycle(NamedTuple):
     """The end of an API version: the releases that deprecate and remove it, and what to use.
 
-    `replacement` is the API version to use instead, empty where the kind has none.
+    `replacement` is the API version to use instead, empty if the kind has none.
     """
 
     deprecated: int
@@ -190,12 +190,12 @@ LIFECYCLES: Final[Mapping[GVK, Lifecycle]] = _lifecycles()
 
 
 def find(gvk: GVK) -> Lifecycle | None:
-    """When the API ends; None while it is not deprecated."""
+    """Return when the API ends; None if it is not deprecated."""
     return LIFECYCLES.get(gvk)
 
 
 def removed_resources() -> Iterator[tuple[str, str, int]]:
-    """Group, plural and release of each resource that has no served version left."""
+    """Yield group, plural and release of each resource without a remaining served version."""
     for gvk, end in LIFECYCLES.items():
         if not end.replacement and end.removed <= LATEST and gvk.group != "extensions":
             yield gvk.group, names.plural_of_kind(gvk.kind), end.removed

@@ -1,9 +1,8 @@
 """Kubernetes objects as plain data.
 
-Kubernetes' own schema is too large to mirror, so an object is a `Manifest`, a
-mapping as read, and only what is reasoned about has a type. The functions are
-lenient: what is missing or has the wrong type counts as empty, and code that
-needs more uses the rules.
+Kubernetes' own schema is too large to mirror, so an object is a `Manifest`, a mapping as read, and
+only the parts that olmkit analyzes have types. The functions are lenient: a field that is missing
+or has the wrong type counts as empty. Code that needs more uses the rules.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ class GVK(NamedTuple):
     kind: str
 
     def __str__(self) -> str:
-        """As Go tools print it; users search for this form."""
+        """Format the GVK like Go tools; users search for this form."""
         joined = f"{self.group}/{self.version}" if self.group or self.version else "/"
         return f"{joined}, Kind={self.kind}"
 
     @property
     def api_version(self) -> str:
-        """As manifests write group and version; the core group has no name."""
+        """Return group and version as in manifests; the core group has no name."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @classmethod
@@ -83,12 +82,12 @@ CLUSTER_SCOPED: frozenset[tuple[str, str]] = frozenset(
 
 
 def text(value: Any) -> str:
-    """`value` when it is text, else an empty one."""
+    """Return `value` if it is a string, else an empty string."""
     return value if isinstance(value, str) else ""
 
 
 def scalar_text(value: Any) -> str:
-    """Text, and numbers and booleans as YAML writes them; empty for anything else."""
+    """Return a string, or a number or boolean as YAML writes it; empty for anything else."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -99,45 +98,45 @@ def scalar_text(value: Any) -> str:
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
-    """`value` when it is a mapping, else an empty one."""
-    # The common case first: asking the abstract class costs ten times as much.
+    """Return `value` if it is a mapping, else an empty one."""
+    # The common case first: a check of the abstract class costs ten times as much.
     return value if type(value) is dict or isinstance(value, Mapping) else {}
 
 
 def sequence(value: Any) -> list[Any]:
-    """`value` when it is a list, else an empty one."""
+    """Return `value` if it is a list, else an empty one."""
     return value if isinstance(value, list) else []
 
 
 def items_of(manifest: Manifest) -> list[Manifest]:
-    """Return the objects of a `List` of whatever kind; any other object alone."""
+    """Return the objects of a `List` of any kind; any other object alone."""
     if not kind(manifest).endswith("List") or not isinstance(manifest.get("items"), list):
         return [manifest]
     return [one for one in manifest["items"] if isinstance(one, dict)]
 
 
 def gvk(manifest: Any) -> GVK:
-    """Return the GVK of an object; parts that are missing are empty."""
+    """Return the GVK of an object; missing parts are empty."""
     return GVK.parse(text(mapping(manifest).get("apiVersion")), kind(manifest))
 
 
 def kind(manifest: Any) -> str:
-    """`kind`, or an empty string."""
+    """Return `kind`, or an empty string."""
     return text(mapping(manifest).get("kind"))
 
 
 def metadata(manifest: Any) -> Mapping[str, Any]:
-    """`metadata`, or an empty mapping."""
+    """Return `metadata`, or an empty mapping."""
     return mapping(mapping(manifest).get("metadata"))
 
 
 def name(manifest: Any) -> str:
-    """`metadata.name`, or an empty string."""
+    """Return `metadata.name`, or an empty string."""
     return text(metadata(manifest).get("name"))
 
 
 def namespace(manifest: Any) -> str:
-    """`metadata.namespace`, or an empty string."""
+    """Return `metadata.namespace`, or an empty string."""
     return text(metadata(manifest).get("namespace"))
 
 
@@ -167,7 +166,7 @@ def is_cluster_scoped(api: GVK) -> bool:
 
 
 def pod_spec(manifest: Any) -> Mapping[str, Any]:
-    """Return the pod spec that a workload carries, empty when it is not a workload."""
+    """Return the pod spec of a workload, empty if it is not a workload."""
     spec = mapping(mapping(manifest).get("spec"))
     if kind(manifest) == "Pod":
         return spec

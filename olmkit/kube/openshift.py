@@ -16,7 +16,7 @@ LATEST: Final = 22
 OLDEST_CATALOG: Final = 12
 """The oldest OpenShift 4 that has a catalog of operators."""
 
-_ODD: Final = {1: 13, 2: 14}  # since 4.3 the distance is the same
+_ODD: Final = {1: 13, 2: 14}  # since 4.3 the difference is constant
 _DISTANCE: Final = 13
 _VERSION: Final = re.compile(r"v?4\.(0|[1-9][0-9]{0,2})", re.ASCII)
 
@@ -29,8 +29,8 @@ def kubernetes(minor: int) -> int:
 def parse(text: str) -> tuple[int, ...] | None:
     """Return the versions that `text` names, oldest first; None if it is not in a known form.
 
-    `v4.12` is that and later, `=v4.12` only that, `v4.12-v4.14` a range, and `v4.12,v4.13`
-    the oldest of the list and later, as catalogs read it.
+    `v4.12` means that and later versions, `=v4.12` only that, `v4.12-v4.14` a range, and
+    `v4.12,v4.13` the oldest of the list and later, as catalogs read it.
     """
     text = text.strip()
     if text.startswith("="):

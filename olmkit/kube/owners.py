@@ -1,8 +1,8 @@
 """Owner references of objects.
 
-The API server does not check the namespaces of an owner and its object. The
-garbage collector looks for the owner in the object's namespace, does not find
-it, and deletes the object; so it is checked here.
+The API server does not check the namespaces of an owner and its object. The garbage collector looks
+for the owner in the object's namespace, does not find it, and deletes the object; so the namespaces
+are checked here.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ def set_controller_reference(
 ) -> None:
     """Make `owner` the controller of the object.
 
-    `block_owner_deletion` needs permission to update the owner kind's finalizers where
-    the admission plug-in OwnerReferencesPermissionEnforcement is on, as on OpenShift.
-    Raises `AlreadyOwned`, and `ValueError` when the namespaces forbid it.
+    `block_owner_deletion` needs permission to update the owner kind's finalizers if the admission
+    plug-in OwnerReferencesPermissionEnforcement is enabled, as on OpenShift. Raises `AlreadyOwned`,
+    and `ValueError` if the namespaces forbid it.
     """
     current = controller_of(manifest)
     if current is not None and not _same_owner(current, _reference(owner)):
@@ -40,12 +40,12 @@ def set_controller_reference(
 
 
 def set_owner_reference(owner: Manifest, manifest: Manifest) -> None:
-    """Make `owner` an owner of the object; `ValueError` when the namespaces forbid it."""
+    """Make `owner` an owner of the object; `ValueError` if the namespaces forbid it."""
     _put(owner, manifest, _reference(owner))
 
 
 def remove_owner_reference(owner: Manifest, manifest: Manifest) -> bool:
-    """Take `owner` out; whether it was there."""
+    """Remove the reference to `owner`; return whether it existed."""
     references = _references(manifest)
     kept = [one for one in references if not _same_owner(one, _reference(owner))]
     if len(kept) == len(references):
@@ -59,7 +59,7 @@ def remove_owner_reference(owner: Manifest, manifest: Manifest) -> bool:
 
 
 def remove_controller_reference(owner: Manifest, manifest: Manifest) -> bool:
-    """Take `owner` out where it is the controller; whether it was."""
+    """Remove the reference to `owner` if it is the controller; return whether it was."""
     controller = controller_of(manifest)
     if controller is None or not _same_owner(controller, _reference(owner)):
         return False
@@ -77,7 +77,7 @@ def controller_of(manifest: Manifest) -> dict[str, Any] | None:
 
 
 def is_controlled_by(manifest: Manifest, owner: Manifest) -> bool:
-    """By UID: an owner that was created again under the same name is another one."""
+    """Compare by UID: an owner that was created again under the same name is a different one."""
     controller = controller_of(manifest)
     uid = objects.metadata(owner).get("uid")
     return controller is not None and bool(uid) and controller.get("uid") == uid
@@ -131,7 +131,7 @@ def _references(manifest: Manifest) -> list[dict[str, Any]]:
 
 
 def _same_owner(left: dict[str, Any], right: dict[str, Any]) -> bool:
-    """By group, kind and name; the API version may have moved on."""
+    """Compare by group, kind and name; the API version may have changed."""
     one = GVK.parse(objects.text(left.get("apiVersion")), objects.text(left.get("kind")))
     other = GVK.parse(objects.text(right.get("apiVersion")), objects.text(right.get("kind")))
     return (one.group, one.kind, left.get("name")) == (other.group, other.kind, right.get("name"))

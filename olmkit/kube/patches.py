@@ -1,8 +1,8 @@
 """Patches of objects: JSON patch, merge patch, and Kubernetes' strategic merge.
 
-All are functions from a value and a patch to a new value; nothing is changed
-in place. A strategic merge merges the lists of built-in kinds by a key of their
-items, and puts the patch's items first, as kustomize does.
+All are functions from a value and a patch to a new value; they change nothing in place. A strategic
+merge merges the lists of built-in kinds by a key of their items, and puts the patch's items first,
+as kustomize does.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ class PatchError(ValueError):
 
 
 def json_patch(value: Any, operations: Any) -> Any:
-    """`value` after the operations of RFC 6902.
+    """Return `value` after the operations of RFC 6902.
 
     `value` itself is not changed. Raises `PatchError` for operations that RFC 6902 does not
-    allow, or whose paths are not there.
+    allow, or whose paths do not exist.
     """
     if not isinstance(operations, list):
         raise PatchError("a JSON patch is a list of operations")
@@ -35,7 +35,7 @@ def json_patch(value: Any, operations: Any) -> Any:
 
 
 def merge_patch(value: Any, patch: Any) -> Any:
-    """`value` after the merge patch of RFC 7386: mappings merge, `null` removes."""
+    """Return `value` after the merge patch of RFC 7386: mappings merge, `null` removes."""
     if not isinstance(patch, Mapping):
         return copy.deepcopy(patch)
     result = dict(value) if isinstance(value, Mapping) else {}
@@ -48,7 +48,7 @@ def merge_patch(value: Any, patch: Any) -> Any:
 
 
 def strategic_merge(value: objects.Manifest, patch: Mapping[str, Any]) -> objects.Manifest | None:
-    """`value` after a strategic merge; None when the patch deletes the object.
+    """Return `value` after a strategic merge; None if the patch deletes the object.
 
     For a kind that is not built in, lists are replaced as a whole.
     """
@@ -65,8 +65,8 @@ def sort_like_server(
 ) -> objects.Manifest:
     """Return a strategic merge with its lists in the order of an API server, for a built-in kind.
 
-    There, items that are in `value` keep their order, and an item of the patch that is not
-    comes before what was not before the items that follow it in the patch.
+    Items that are in `value` keep their order. A new item of the patch is placed before the items
+    that follow it in the patch.
     """
     ordered: objects.Manifest = _sort_like_server(merged, value, patch, (objects.kind(value),))
     return ordered
@@ -78,7 +78,7 @@ def is_built_in(group: str) -> bool:
 
 
 def pointer(path: str) -> list[str]:
-    """Return the steps of a JSON pointer (RFC 6901); raise `PatchError` for any other text."""
+    """Return the steps of a JSON pointer (RFC 6901); raise `PatchError` for invalid text."""
     if path == "":
         return []
     if not path.startswith("/"):
@@ -242,7 +242,7 @@ def _merge_mappings(
 def _is_directive(key: str) -> bool:
     if key == "$patch":
         return True
-    # Other directives hold the order of lists, which a file in a project never needs.
+    # Other directives contain the order of lists, which a file in a project never needs.
     if key.startswith(("$setElementOrder/", "$deleteFromPrimitiveList/", "$retainKeys")):
         raise PatchError(f"the directive `{key}` is not supported")
     return False
@@ -321,9 +321,9 @@ def _is_ports(path: tuple[str, ...]) -> bool:
 
 
 def _merge_ports(value: list[Any], items: list[Any], key: str) -> list[Any]:
-    """Ports have a second key, and where one of them says it, kustomize compares both.
+    """Merge ports by their second key too: if one of them has it, kustomize compares both keys.
 
-    A port of the patch that says something else there than the one of its number is lost.
+    A port of the patch is lost if it has another value there than the port with its number.
     """
     result = copy.deepcopy(value)
     added: list[Any] = []
@@ -343,7 +343,7 @@ def _merge_ports(value: list[Any], items: list[Any], key: str) -> list[Any]:
 
 
 def _unique(value: Any, path: tuple[str, ...]) -> Any:
-    """Without items that repeat a key: the last one says what there is, where the first stood."""
+    """Remove items that repeat a key: the last value is kept, at the first position."""
     if isinstance(value, Mapping):
         return {name: _unique(item, (*path, name)) for name, item in value.items()}
     if not isinstance(value, list):

@@ -1,8 +1,8 @@
 """Resource quantities such as `500m`, `1.5Gi`, `1e3`, and their canonical form.
 
-Kubernetes accepts many spellings of a quantity and writes one of them:
-the largest suffix that leaves a whole number, in the family (binary, decimal,
-exponent) of the spelling. Amounts are exact; below a billionth they round up.
+Kubernetes accepts many spellings of a quantity and writes one of them: the largest suffix that
+leaves an integer, in the family (binary, decimal, exponent) of the spelling. Amounts are exact;
+below a billionth they are rounded up.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ _FORM = re.compile(
     r"(?:(?P<exponent>[eE][+-]?\d{1,4})|(?P<suffix>Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]?))",
     re.ASCII,
 )
-# Kubernetes rounds up below this; no amount is finer.
+# Kubernetes rounds up below this; no amount is more precise.
 _FINEST = 10**9
 
 
 def canonical(text: str) -> str:
-    """`text` as Kubernetes writes it; `ValueError` when it is not a quantity."""
+    """Return `text` as Kubernetes writes it; `ValueError` if it is not a quantity."""
     match = _FORM.fullmatch(text.strip())
     if match is None or len(text) > 100:
         raise ValueError(f"`{text[:100]}` is not a quantity")

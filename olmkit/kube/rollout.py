@@ -39,23 +39,23 @@ _GATES = (
     "ValidatingAdmissionPolicyBinding",
 )
 FIRST = ("Namespace", "CustomResourceDefinition")
-"""What must be there, and known to the server, before anything else is applied."""
+"""Kinds that must exist and be known to the server before other objects are applied."""
 
 
 def sort_for_apply(found: Iterable[Manifest]) -> tuple[Manifest, ...]:
-    """Return the objects in the order in which to apply them; equal ones as they came."""
+    """Return the objects in the order in which to apply them; equal ones keep their order."""
     return tuple(sorted(found, key=_rank))
 
 
 def workloads(found: Iterable[Manifest]) -> tuple[Manifest, ...]:
-    """Return the Deployments among the objects: what an operator runs as."""
+    """Return the Deployments among the objects, in which an operator runs."""
     return tuple(one for one in found if objects.kind(one) == "Deployment")
 
 
 def with_image(found: Iterable[Manifest], image: str) -> tuple[Manifest, ...]:
     """Return the objects with another image for the operator's container.
 
-    Raises `ConfigurationError` when no Deployment has such a container.
+    Raises `ConfigurationError` if no Deployment has such a container.
     """
     changed = 0
     result = []
@@ -94,7 +94,7 @@ def _rank(manifest: Manifest) -> int:
         return len(_ORDER) + 1 + _WORKLOADS.index(kind)
     if kind in _GATES:
         return len(_ORDER) + len(_WORKLOADS) + 2
-    # Objects of the operator's own kinds come last, since its webhooks may look at them.
+    # Objects of the operator's own kinds come last, because its webhooks may check them.
     return len(_ORDER) if _is_built_in(manifest) else len(_ORDER) + len(_WORKLOADS) + 3
 
 

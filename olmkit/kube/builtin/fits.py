@@ -1,8 +1,8 @@
 """A fast check whether a value certainly fits its Kubernetes type.
 
-Schemas in CRDs are large and nearly always right, so that most of the time of
-`olmkit.kube.builtin.typed.read` would be spent on finding nothing. Here a value is only
-walked over, with regard to case; whatever is not plain is left to `read`.
+Schemas in CRDs are large and nearly always correct, so `olmkit.kube.builtin.typed.read` would spend
+most of its time without finding anything. Here a value is only traversed, case-sensitively;
+anything unusual is left to `read`.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _SCALARS: Final[Mapping[str, frozenset[type]]] = {
     "i": frozenset({int}),
     "f": frozenset({int, float}),
     "port": frozenset({int, str}),
-    # Whether a text is a quantity is not quickly said.
+    # A check whether text is a quantity is not fast.
     "quantity": frozenset({int}),
 }
 _WIDTH: Final = 2**31
 
 
 def fits(value: Any, type_name: str) -> bool:
-    """Return whether `value` fits; False may also mean that `typed.read` has to look closer."""
+    """Return whether `value` fits; False may also mean that `typed.read` must check it."""
     stack: list[tuple[Any, _Plan]] = [(value, _plan(type_name))]
     while stack:
         value, plan = stack.pop()
@@ -60,7 +60,7 @@ def fits(value: Any, type_name: str) -> bool:
 
 
 def _is_narrow(number: int) -> bool:
-    """Return whether a number is small enough for all types of whole numbers."""
+    """Return whether a number is small enough for all integer types."""
     return -_WIDTH <= number < _WIDTH
 
 

@@ -1,11 +1,10 @@
 """Serialize objects like Kubernetes' Go types.
 
-Tools that read an object into typed structures and write it again leave out
-empty optional fields, write required ones even when they are empty, and spell
-quantities one way. `conform` does the same from a table of fields, so that
-what we write has the same bytes as what they write. It differs in one thing:
-fields that the table does not know stay, since dropping them would lose what
-the author wrote.
+Tools that read an object into typed structures and write it again leave out empty optional fields,
+write required ones even if they are empty, and use one spelling of quantities. `conform` does the
+same from a table of fields, so that olmkit writes the same bytes as these tools. There is one
+difference: fields that are not in the table are kept, because dropping them would lose the author's
+input.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _WORDS = {"s": "a string", "b": "`true` or `false`", "i": "a whole number", "f":
 
 
 def conform(value: Any, type_name: str, keys: tuple[Key, ...] = ()) -> Any:
-    """`value` as the type called `type_name` is written.
+    """Return `value` as the type `type_name` is written.
 
     Raises `BuiltinTypeError` with the place below `keys` for a value of a wrong type.
     """
@@ -151,7 +150,7 @@ def _is_left_out(value: Any, field: TypeField) -> bool:
         return False
     if field.type[:2] in ("[]", "{}"):
         return not value
-    # Quantities and ports are structures in Go, where "empty" never applies to one.
+    # Quantities and ports are structures in Go, which are never "empty" there.
     if field.type in ("s", "b", "i", "f"):
         return bool(value == _ZERO[field.type])
     return field.omit_zero and not value

@@ -1,6 +1,6 @@
 """The fields of Kubernetes' and OLM's types, from the tables in `kube/data`.
 
-Go's tools and the API server do not agree on which fields must be there, so there are two views:
+Go's tools and the API server do not agree on the required fields, so there are two views:
 `written_types` has the fields that tools write, `accepted_types` those that the server requires.
 """
 
@@ -18,8 +18,8 @@ _FURTHER: Final = "data/manifests.txt"
 class TypeField(NamedTuple):
     """A field of a type. `type` is in the notation of `shapes.txt`.
 
-    `is_required`: it is always written, or the API server requires it. `omit_zero`: it is left
-    out when it is zero, whatever its type.
+    `is_required`: it is always written, or the API server requires it. `omit_zero`: it is left out
+    if it is zero, regardless of its type.
     """
 
     type: str

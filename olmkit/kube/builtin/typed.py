@@ -1,10 +1,9 @@
 """Find differences between an object and its Kubernetes type, and decode it leniently.
 
-Tools written in Go read objects into typed structures: keys match without
-regard to case, truth values and numbers pass for text, null is the same as
-absent, unknown keys are dropped, and any other difference ends the work. The
-API server is stricter. `read` gives the value as such a reader has it, with
-what does not fit left out, and says of every difference which kind it is.
+Tools written in Go read objects into typed structures: keys match case-insensitively, booleans and
+numbers count as strings, null is the same as absent, unknown keys are dropped, and any other
+difference is an error. The API server is stricter. `read` returns the value as such a reader
+decodes it, without the parts that do not fit, and the kind of each difference.
 """
 
 from __future__ import annotations
@@ -23,18 +22,18 @@ Key = str | int
 class TypeMisfit(Enum):
     """How a value differs from its type."""
 
-    TYPE = "wrong type"  # no reader takes it
-    TEXT = "not a string"  # taken as text by lenient readers only
+    TYPE = "wrong type"  # no reader accepts it
+    TEXT = "not a string"  # only lenient readers accept it as a string
     UNKNOWN = "unknown field"  # dropped
-    CASE = "wrong capitals"  # known only without regard to case
+    CASE = "wrong capitals"  # known only case-insensitively
     MISSING = "missing"  # required by the API server
 
 
 class TypeDifference(NamedTuple):
-    """One difference, its place, and the names that matter.
+    """One difference, its place, and the relevant names.
 
-    `type` is the type that has the field, `wanted` what is due there (for CASE the
-    right spelling, for MISSING the missing field), `found` what is there.
+    `type` is the type that has the field, `wanted` the expected value (for CASE the correct
+    spelling, for MISSING the missing field), `found` the actual value.
     """
 
     misfit: TypeMisfit
@@ -53,18 +52,18 @@ _WORDS = {
     "port": "a whole number or a string",
     "quantity": "a quantity such as `500m` or `1Gi`",
 }
-# Fields that every object has, and that say nothing about its type.
+# Fields of every object, which do not identify its type.
 _EVERYWHERE = frozenset({"status"})
-# Deeper objects are not manifests; recursion ends well before Python's own limit.
+# Objects that are nested deeper are not manifests; recursion ends well before Python's own limit.
 _MAX_DEPTH = 200
 
 
 def read(
     value: Any, type_name: str, *, opaque: frozenset[str] = frozenset()
 ) -> tuple[Any, tuple[TypeDifference, ...]]:
-    """`value` as a lenient reader of the type has it, and its differences, in document order.
+    """Return `value` as a lenient reader decodes it, and its differences, in document order.
 
-    What has a type in `opaque` is taken as it is.
+    Values of the types in `opaque` are not changed.
     """
     reader = _Reader(opaque)
     return reader.read(value, type_name, type_name, ()), tuple(reader.found)
@@ -76,7 +75,7 @@ def knows(type_name: str) -> bool:
 
 
 def fields(type_name: str) -> Mapping[str, str]:
-    """Return the fields of a type and the types of those."""
+    """Return the fields of a type and their types."""
     return {name: field.type for name, field in table.accepted_types()[type_name].items()}
 
 
@@ -86,7 +85,7 @@ def choice(kind: str) -> tuple[str, ...]:
 
 
 def kind_at(type_name: str, keys: tuple[Key, ...]) -> str:
-    """Return the type of the place below `keys` of a value of a type; empty where it has none."""
+    """Return the type of the place below `keys` in a value of a type; empty if it has none."""
     kind = type_name
     for key in keys:
         if kind[:2] in ("[]", "{}"):
@@ -107,7 +106,7 @@ class _Reader:
         self.found: list[TypeDifference] = []
 
     def read(self, value: Any, kind: str, owner: str, keys: tuple[Key, ...]) -> Any:
-        """`value` read as type `kind` in a field of the type `owner`."""
+        """Return `value`, read as type `kind` in a field of the type `owner`."""
         if value is None or kind == "any" or kind in self._opaque:
             return value
         if len(keys) > _MAX_DEPTH:
@@ -214,7 +213,7 @@ def _fits(value: Any, kind: str) -> bool:
         return False
     match kind:
         case "i":
-            # What a double lost its point in is a whole number too.
+            # A double without a fractional part is an integer too.
             whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
             return whole and -(2**63) <= value < 2**63
         case "f":
@@ -256,7 +255,7 @@ def _required_fields(kind: str) -> tuple[str, ...]:
 
 
 def closest_field(name: str, type_name: str) -> str:
-    """Return the field of the type whose name is closest to `name`, or an empty text."""
+    """Return the field of the type whose name is closest to `name`, or an empty string."""
     import difflib
 
     close = difflib.get_close_matches(

@@ -1,4 +1,4 @@
 """What the API server accepts in a CustomResourceDefinition, and in objects of its kind.
 
-Making CRDs from sources is in `apis.crds`.
+Generating CRDs from sources is in `apis.crds`.
 """

@@ -1,8 +1,8 @@
 """Find fields in validation rules of CRDs that the schema does not have.
 
-The API server gives rules the types of the schema, and refuses one that selects a
-field which is not there: the most frequent fault of rules. What has no schema
-(dynamic values, results of functions) may have any field.
+The API server gives rules the types of the schema, and refuses a rule that selects a missing field:
+the most frequent error in rules. Values without a schema (dynamic values, results of functions) may
+have any field.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _TEXT = {"type": "string"}
 
 
 def unknown(rule: Expr, schema: Any, *, is_object: bool = False) -> Iterator[Expr]:
-    """Yield the selections of fields that `schema`, on which the rule is, does not have.
+    """Yield the selections of fields that `schema`, the schema of the rule, does not have.
 
-    `is_object`: it is the schema of a whole object, which has metadata whatever it says.
+    `is_object`: it is the schema of a whole object, which always has metadata.
     """
     whole = schema
     if is_object and isinstance(schema, dict):
@@ -57,7 +57,7 @@ class _Walk:
                     yield from self.faults(operand, scope)
 
     def schema(self, expr: Expr, scope: _Scope) -> Any:
-        """Return the schema of what an expression comes to."""
+        """Return the schema of the value of an expression."""
         match expr.op:
             case "name":
                 return scope.get(expr.text)

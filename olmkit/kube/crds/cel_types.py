@@ -1,8 +1,8 @@
 """Type-check validation rules of CRDs like the API server.
 
-Rules get the types of the schema that they are on. Without a compiler of Kubernetes' own library,
-results of its functions are dynamic, and so is what has no type; the estimated cost of a rule is
-not computed. Source: `k8s.io/apiserver/pkg/cel` and its libraries of Kubernetes 1.36.
+Rules get the types of their schema. Without a compiler for Kubernetes' own library, results of its
+functions are dynamic, and so are values without a type; the estimated cost of a rule is not
+computed. Source: `k8s.io/apiserver/pkg/cel` and its libraries of Kubernetes 1.36.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ _KUBERNETES: Final = [
 ]
 # Library names that look like a variable: `sets.contains(…)`.
 _NAMESPACES: Final = ("sets", "math", "optional", "lists", "strings", "format", "authorizer", "cel")
-# What declares variables or selects optionally has no form in the checker.
+# The checker does not support expressions that declare variables or select optionally.
 _UNCHECKED = re.compile(
     r"\?\.|\[\?|\b(?:optMap|optFlatMap|transformList|transformMap|transformMapEntry|sortBy|bind)\b"
 )

@@ -1,7 +1,7 @@
 """Validate the conversion of a CRD like the API server.
 
-A webhook is reached through a service or a URL, and speaks versions of ConversionReview;
-without one there is neither.
+A webhook has a service or a URL, and supports versions of ConversionReview; without a webhook,
+these fields must be absent.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _MAX_PORT = 65535
 
 
 def check_conversion(crd: Definition) -> Errors:
-    """Of `spec.conversion`."""
+    """Validate `spec.conversion`."""
     conversion = objects.mapping(crd.spec.get("conversion"))
     keys: tuple[Key, ...] = ("spec", "conversion")
     strategy = objects.scalar_text(conversion.get("strategy")) or "None"

@@ -1,8 +1,7 @@
 """Validate a CRD like the API server, field by field.
 
-Schemas and conversion have their own modules. Names and limits are those of the
-validation in `k8s.io/apiextensions-apiserver`; v1 and v1beta1 are judged in their internal
-form, where they are one.
+Schemas and conversion have their own modules. Names and limits are those of the validation in
+`k8s.io/apiextensions-apiserver`; v1 and v1beta1 are validated in their common internal form.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ Errors = Iterator[FieldError]
 class Definition(Protocol):
     """A CustomResourceDefinition of either API version, read leniently.
 
-    `versions` are the entries of `spec.versions`, or what `spec.version` of v1beta1 means.
+    `versions` are the entries of `spec.versions`, or the version in `spec.version` of v1beta1.
     """
 
     @property
@@ -80,7 +79,7 @@ def check_scope(crd: Definition) -> Errors:
 
 
 def check_version_names(crd: Definition) -> Errors:
-    """Yield what the API server refuses in the names of the versions, each there once."""
+    """Yield what the API server refuses in the names of the versions, which must be unique."""
     seen: set[str] = set()
     for index, version in enumerate(crd.versions):
         name = objects.scalar_text(version.get("name"))
@@ -94,7 +93,7 @@ def check_version_names(crd: Definition) -> Errors:
 
 
 def check_storage(crd: Definition) -> Errors:
-    """Yield what the API server refuses in the versions that are stored: exactly one."""
+    """Yield what the API server refuses in the storage versions: there must be exactly one."""
     if sum(version.get("storage") is True for version in crd.versions) != 1:
         detail = "must have exactly one version marked as storage version"
         yield FieldError(("spec", "versions"), f"spec.versions: Invalid value: {detail}")
@@ -209,7 +208,7 @@ def check_columns(crd: Definition) -> Errors:
 
 
 def check_selectable_fields(crd: Definition) -> Errors:
-    """Yield what the API server refuses in the selectable fields, which the schema has."""
+    """Yield what the API server refuses in the selectable fields, which the schema must have."""
     for index, version in enumerate(crd.versions):
         fields = objects.sequence(version.get("selectableFields"))
         keys: tuple[Key, ...] = ("spec", "versions", index, "selectableFields")
@@ -232,7 +231,7 @@ def check_selectable_fields(crd: Definition) -> Errors:
 def check_scale(crd: Definition, *, status: bool) -> Errors:
     """Yield what the API server refuses in the scale subresource.
 
-    `status`: its path to the replicas that are; else those for the rest.
+    `status`: check the path to the actual replicas, else the other paths.
     """
     for keys, holder in _holders(crd):
         subresources = objects.mapping(holder.get("subresources"))
@@ -266,7 +265,7 @@ _TOP = (
 
 
 def check_top_and_versions(crd: Definition) -> Errors:
-    """Yield what the API server refuses in what v1beta1 has at the top and in its versions, too."""
+    """Yield what the API server refuses in fields at the top of v1beta1 and in its versions."""
     if not crd.is_beta:
         return
     versions = [objects.mapping(item) for item in objects.sequence(crd.spec.get("versions"))]
@@ -290,7 +289,7 @@ def preserves_unknown_fields(crd: Definition) -> bool:
 
 
 def check_preserve_unknown_fields(crd: Definition) -> Errors:
-    """Yield the errors of `spec.preserveUnknownFields`, which new CRDs do not set."""
+    """Yield the errors of `spec.preserveUnknownFields`, which new CRDs must not set."""
     if preserves_unknown_fields(crd):
         yield field_errors.FieldError(
             ("spec", "preserveUnknownFields"),
@@ -302,7 +301,7 @@ def check_preserve_unknown_fields(crd: Definition) -> Errors:
 def _holders(
     crd: Definition,
 ) -> Iterator[tuple[tuple[Key, ...], Mapping[str, Any]]]:
-    """Yield where a CRD may have subresources and columns: its versions, and the top of v1beta1."""
+    """Yield the parts of a CRD with subresources and columns: versions, and the top of v1beta1."""
     if crd.is_beta:
         yield ("spec",), crd.spec
     for index, version in enumerate(objects.sequence(crd.spec.get("versions"))):

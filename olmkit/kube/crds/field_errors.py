@@ -1,8 +1,7 @@
 """Field errors with the messages of Kubernetes.
 
-The words are those of the API server, because people search for them. A
-`FieldError` has the keys of the field, so that a caller that knows the document can
-show the place.
+The messages are those of the API server, because people search for them. A `FieldError` has the
+keys of the field, so that a caller with the document can show the place.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ class FieldError(NamedTuple):
 
 
 def path(keys: Iterable[Key]) -> str:
-    """`keys` as Kubernetes writes them: `spec.versions[0].name`, `annotations[a.b/c]`."""
+    """Format `keys` like Kubernetes: `spec.versions[0].name`, `annotations[a.b/c]`."""
     words = ""
     for key in keys:
         if isinstance(key, int) or "/" in key or ("." in key and words):
@@ -60,14 +59,14 @@ def path(keys: Iterable[Key]) -> str:
 
 
 def invalid(keys: tuple[Key, ...], value: Any, detail: str) -> FieldError:
-    """Return the error for an invalid value; a long value is cut."""
+    """Return the error for an invalid value; a long value is truncated."""
     shown = texts.shorten(value) if isinstance(value, str) else value
     shown = texts.shorten(json.dumps(shown, ensure_ascii=False), texts.MOST + 2)
     return FieldError(keys, f"{path(keys)}: Invalid value: {shown}: {detail}")
 
 
 def required(keys: tuple[Key, ...], detail: str = "") -> FieldError:
-    """Return a field that is missing or empty."""
+    """Return the error for a field that is missing or empty."""
     return FieldError(keys, f"{path(keys)}: Required value" + (f": {detail}" if detail else ""))
 
 
@@ -77,12 +76,12 @@ def forbidden(keys: tuple[Key, ...], detail: str) -> FieldError:
 
 
 def duplicate(keys: tuple[Key, ...], value: str) -> FieldError:
-    """Return a value that is in the list twice."""
+    """Return the error for a duplicate value in a list."""
     return FieldError(keys, f'{path(keys)}: Duplicate value: "{value}"')
 
 
 def unsupported(keys: tuple[Key, ...], value: str, supported: Iterable[str]) -> FieldError:
-    """Return a value that is not one of `supported`, which are shown in their order."""
+    """Return the error for a value that is not in `supported`, which is shown in its order."""
     listed = ", ".join(f'"{word}"' for word in supported)
     return FieldError(
         keys, f'{path(keys)}: Unsupported value: "{value}": supported values: {listed}'
@@ -90,12 +89,12 @@ def unsupported(keys: tuple[Key, ...], value: str, supported: Iterable[str]) -> 
 
 
 def too_many(keys: tuple[Key, ...], count: int, limit: int) -> FieldError:
-    """Return a list or map of `count` entries where `limit` are allowed."""
+    """Return the error for a list or map of `count` entries if `limit` are allowed."""
     return FieldError(keys, f"{path(keys)}: Too many: {count}: must have at most {limit} items")
 
 
 def subdomain(keys: tuple[Key, ...], value: str) -> Iterator[FieldError]:
-    """Yield what is wrong with `value` as a DNS subdomain (RFC 1123): at most 253 characters."""
+    """Yield the errors of `value` as a DNS subdomain (RFC 1123): at most 253 characters."""
     if len(value) > names.MAX_SUBDOMAIN:
         yield invalid(keys, value, f"must be no more than {names.MAX_SUBDOMAIN} characters")
     elif not names.is_subdomain(value):
@@ -103,7 +102,7 @@ def subdomain(keys: tuple[Key, ...], value: str) -> Iterator[FieldError]:
 
 
 def label_1035(keys: tuple[Key, ...], value: str) -> Iterator[FieldError]:
-    """Yield what is wrong with `value` as a DNS label (RFC 1035): at most 63 characters."""
+    """Yield the errors of `value` as a DNS label (RFC 1035): at most 63 characters."""
     if len(value) > names.MAX_LABEL:
         yield invalid(keys, value, f"must be no more than {names.MAX_LABEL} characters")
     elif not names.is_label_1035(value):
@@ -129,7 +128,7 @@ def qualified_name_problem(name: str) -> str:
 
 
 def label_value_problem(value: str) -> str:
-    """Return why `value` is not a label value, or an empty text."""
+    """Return why `value` is not a label value, or an empty string."""
     if len(value) > _MAX_VALUE:
         return f"must be no more than {_MAX_VALUE} characters"
     return "" if _LABEL_VALUE.fullmatch(value) else _VALUE
@@ -138,7 +137,7 @@ def label_value_problem(value: str) -> str:
 def object_metadata(metadata: Mapping[str, Any]) -> Iterator[FieldError]:
     """Yield what the API server refuses in the metadata of an object without a namespace.
 
-    The form of the name is not part of it, since it hangs on the kind.
+    The name is not checked, because its form depends on the kind.
     """
     if not metadata.get("name"):
         yield required(("metadata", "name"), "name or generateName is required")
@@ -151,7 +150,7 @@ def object_metadata(metadata: Mapping[str, Any]) -> Iterator[FieldError]:
 
 
 def label_errors(value: Any) -> Iterator[FieldError]:
-    """Yield what the API server refuses in `metadata.labels`; nothing for what is not a mapping."""
+    """Yield what the API server refuses in `metadata.labels`; nothing if it is not a mapping."""
     if not isinstance(value, Mapping):
         return
     field = ("metadata", "labels")
@@ -219,5 +218,5 @@ def _owners(value: Any) -> Iterator[FieldError]:
 
 
 def _label_error(field: tuple[Key, ...], value: str, detail: str, key: str) -> FieldError:
-    """Return an error that names the whole field, as Kubernetes does, and points at the key."""
+    """Return an error that names the whole field, like Kubernetes, and points to the key."""
     return FieldError((*field, key), invalid(field, value, detail).message)

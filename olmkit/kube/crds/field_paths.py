@@ -1,8 +1,8 @@
 """Check whether paths of columns and of the scale subresource exist in the schema.
 
-The API server takes any path: a column stays empty, and `kubectl scale` fails when it is used.
-Only what is certain counts: a filter, an index or a wildcard is passed over, and nothing is said
-about fields that the schema keeps without declaring them.
+The API server accepts any path: a column stays empty, and `kubectl scale` fails. Only certain
+errors are reported: a filter, an index or a wildcard is skipped, and fields that the schema keeps
+without declaring them are not reported.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-# A name, or something in brackets; whatever else JSONPath allows ends the search.
+# A name, or something in brackets; anything else that JSONPath allows ends the check.
 _STEP: Final = re.compile(r"\.([A-Za-z_][\w-]*)|\[([^\]]*)\]")
 _KEEPS_UNKNOWN: Final = "x-kubernetes-preserve-unknown-fields"
-# Of every object, by the API server; the schema of a CRD does not repeat them.
+# The API server adds these to every object; the schema of a CRD does not repeat them.
 _OF_EVERY_OBJECT: Final = frozenset({"apiVersion", "kind", "metadata"})
 
 

@@ -28,7 +28,7 @@ _OBJECT_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
 _MAX_DEPTH = 100
 _MOST_UNIQUE = 10_000  # items of a list that are compared
 _BITS: Mapping[str, int] = {"int32": 31, "int64": 63}
-# What every text of a format has; a text may have it and still not be of the format.
+# A necessary pattern of a format; a string may match it and still not have the format.
 _FORMATS: Mapping[str, re.Pattern[str]] = {
     "date": re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z"),
     "date-time": re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}"),
@@ -40,17 +40,17 @@ _FORMATS: Mapping[str, re.Pattern[str]] = {
     "mac": re.compile(r".*[:.-]"),
     "uuid": re.compile(r"[0-9a-fA-F-]{32,36}\Z"),
 }
-# Conditions of `not` that are judged as a whole.
+# Conditions of `not` that are checked as a whole.
 _SIMPLE = frozenset({"required", "enum", "minimum", "maximum", "minLength", "minItems"})
 
 
 class ReadingMode(NamedTuple):
     """How an object is read before it is checked.
 
-    `by_server`: defaults replace what is missing, and null where that may not be; items of sets and
-    maps are unique. `cleans`: unknown fields, and null in fields that may not be null, are as if
-    they were absent. `is_partial`: the schema is a condition next to another schema, which knows
-    the other fields.
+    `by_server`: defaults replace missing values, and null where it is not allowed; items of sets
+    and maps are unique. `cleans`: unknown fields, and null in fields that may not be null, count as
+    absent. `is_partial`: the schema is a condition next to another schema, which declares the other
+    fields.
     """
 
     by_server: bool = True
@@ -68,10 +68,10 @@ def differences(
 ) -> Iterator[tuple[tuple[Key, ...], str]]:
     """Yield every place where `value` does not fit `schema`, and why.
 
-    `is_object`: it is a whole object, whose metadata are not looked at, and no part of one.
-    `by_server`: as the API server does it, which adds the defaults of the schema first and knows
-    Kubernetes' extensions. OLM v0 checks the objects that exist without either. `cleans`: as the
-    API server does with objects, but not with defaults.
+    `is_object`: it is a whole object, not a part; its metadata are not checked. `by_server`: check
+    like the API server, which first adds the defaults of the schema and supports Kubernetes'
+    extensions. OLM v0 checks existing objects without either. `cleans`: prune like the API server,
+    which does that to objects, but not to defaults.
     """
     yield from _check(value, schema, (), ReadingMode(by_server, cleans), is_object=is_object)
 
@@ -159,7 +159,7 @@ def _check_object(
     yield from _check_size(len(value), schema, keys, "Properties", "fields")
     for name in required if isinstance(required, list) else ():
         if not isinstance(name, str):
-            continue  # a fault of the schema: other rules report it
+            continue  # an error in the schema: other rules report it
         if name not in value and not (how.by_server and _has_default(properties.get(name))):
             yield keys, f"lacks the required field `{name}`"
     for name, item in value.items():
@@ -191,7 +191,7 @@ def _check_list(
 def _check_unique(
     value: list[Any], schema: Mapping[str, Any], keys: tuple[Key, ...]
 ) -> Iterator[tuple[tuple[Key, ...], str]]:
-    """Items that are there twice in a list that is a set or a map."""
+    """Yield the duplicate items in a list that is a set or a map."""
     kind, names = schema.get("x-kubernetes-list-type"), schema.get("x-kubernetes-list-map-keys")
     if kind not in ("set", "map") or len(value) > _MOST_UNIQUE:
         return
@@ -219,7 +219,7 @@ def _check_text(
     is_short = schema.get("type") == "string" and 0 < len(value) < 300
     if shape is not None and is_short and shape.match(value) is None:
         yield keys, f"is not of the format {schema['format']}"
-    # Patterns are Go's; those that Python reads otherwise, or may not end on, are accepted.
+    # Patterns are Go's; those that Python reads differently, or that may never end, are accepted.
     if isinstance(pattern, str) and len(value) < 300 and _is_plain(pattern):
         try:
             if re.search(pattern, value, re.ASCII) is None:
@@ -297,7 +297,7 @@ def _may_be_null(schema: Mapping[str, Any]) -> bool:
 
 
 def _is_among(value: Any, values: list[Any]) -> bool:
-    """Return whether a value is one of those; `true` is not 1."""
+    """Return whether a value is one of `values`; `true` is not 1."""
     return any(value == one and isinstance(value, bool) == isinstance(one, bool) for one in values)
 
 
@@ -310,13 +310,13 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 
 def _is_plain(pattern: str) -> bool:
-    """Return whether Go and Python read the pattern alike, and matching surely ends soon."""
+    """Return whether Go and Python read the pattern in the same way, and matching ends quickly."""
     nested = re.search(r"[+*}]\)[+*{]", pattern)
     return len(pattern) < 500 and nested is None and "\\p" not in pattern and "\\z" not in pattern
 
 
 def noun(value: Any) -> str:
-    """Return the type of a JSON value, as schemas call it."""
+    """Return the type of a JSON value, as named in schemas."""
     match value:
         case bool():
             return "boolean"

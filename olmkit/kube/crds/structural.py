@@ -1,8 +1,8 @@
 """Validate schemas of CRDs like the API server.
 
-A schema of `apiextensions.k8s.io/v1` must be structural: every field has a type,
-what is inside `allOf` and its like only narrows what is outside, and a
-part of JSON Schema is forbidden. The words are the API server's.
+A schema of `apiextensions.k8s.io/v1` must be structural: every field has a type, schemas inside
+`allOf` and similar keywords only narrow the schema outside, and a part of JSON Schema is forbidden.
+The messages are those of the API server.
 
 Schemas are most of the bytes of most bundles, hence the plain loop with a stack.
 """
@@ -24,7 +24,7 @@ TYPES = ("array", "boolean", "integer", "number", "object", "string")
 
 
 class SchemaFault(Enum):
-    """What a problem means."""
+    """The kind of a problem."""
 
     TYPE = "a keyword has a value of the wrong type: nothing can read the schema"
     UNKNOWN = "a keyword does not exist: the API server drops it"
@@ -75,7 +75,7 @@ _NAMES: Mapping[type, str] = {
 }
 _FORBIDDEN = ("$ref", "additionalItems", "definitions", "dependencies", "id", "patternProperties")
 _JUNCTORS = ("allOf", "anyOf", "oneOf")
-# What narrows nothing, and so is outside of the junctors; and what it must be inside.
+# Keywords that narrow nothing, and so must be outside the junctors; and those that must be inside.
 _OUTSIDE_ONLY: Mapping[str, str] = {
     "additionalProperties": "undefined",
     "default": "undefined",
@@ -103,9 +103,9 @@ _MAX_DEPTH = 150
 def check(schema: Any, keys: Keys = (), *, structural: bool = True) -> Iterator[SchemaProblem]:
     """Yield the errors of a schema at `keys`.
 
-    Without `structural` only what nothing can read, and what does not exist.
+    Without `structural`, only unreadable parts and unknown keywords.
     """
-    # A place is a chain of (what is above, key), and becomes a path only when it is needed.
+    # A place is a chain of (parent, key), and becomes a path only if it is needed.
     stack: list[tuple[Any, _Chain | None, int]] = [(schema, None, 0)]
     while stack:
         node, chain, depth = stack.pop()
@@ -133,12 +133,12 @@ def check(schema: Any, keys: Keys = (), *, structural: bool = True) -> Iterator[
         _push(node, chain, depth, stack)
 
 
-# Most schemas have these keywords only, and right.
+# Most schemas have only these keywords, with valid values.
 _PLAIN = {"description", "format", "items", "properties", "required", "type"}
 
 
 def _is_plain(node: Mapping[str, Any]) -> bool:
-    """Return whether a schema of plain keywords has nothing wrong, but for the schemas in it."""
+    """Return whether a schema of plain keywords is valid, apart from its subschemas."""
     kind = node.get("type")
     if type(node.get("description", "")) is not str or type(node.get("format", "")) is not str:
         return False
@@ -198,7 +198,7 @@ _BOUNDS = (
 
 
 def _limits(node: Mapping[str, Any], at: Keys) -> Iterator[SchemaProblem]:
-    """Limits that leave nothing between them, in a schema and in what its `allOf` adds."""
+    """Yield contradictory limits, in a schema and in its `allOf`."""
     places: list[tuple[Keys, Mapping[str, Any]]] = [(at, node)]
     for index, entry in enumerate(_list(node.get("allOf"))):
         if isinstance(entry, dict):
@@ -240,7 +240,7 @@ def _push(
     depth: int,
     stack: list[tuple[Any, _Chain | None, int]],
 ) -> None:
-    """Put the schemas inside a schema on the stack, so that the first one is taken first."""
+    """Push the subschemas of a schema onto the stack, so that the first one is processed first."""
     depth += 1
     for key in ("additionalProperties", "items"):
         inner = node.get(key)
@@ -321,7 +321,7 @@ def _junctors(node: Mapping[str, Any], at: Keys) -> Iterator[SchemaProblem]:
 
 
 def _is_int_or_string(node: Any) -> bool:
-    """Return whether `anyOf` has the one form in which types may be inside."""
+    """Return whether `anyOf` has the only form in which it may contain types."""
     return isinstance(node, dict) and node.get("anyOf") == [
         {"type": "integer"},
         {"type": "string"},
@@ -481,7 +481,7 @@ def _untyped_message(at: Keys) -> str:
 
 
 def _is_tolerable(value: Any, wanted: tuple[type, ...]) -> bool:
-    """Return whether a value that has another type passes all the same."""
+    """Return whether a value with another type is accepted all the same."""
     if value is None or wanted == (object,):
         return True
     return type(value) is float and value.is_integer() and int in wanted

@@ -1,8 +1,8 @@
 """Compare two versions of a CRD, and find the effects on its objects.
 
-Both API versions are read. `is_safe` of each change says what crdify makes of it with the
-configuration of OLM v1; `is_refused` what the API server refuses in an update whatever objects
-there are. An object that shows a change is valid under the old schema and not under the new one.
+Both API versions are read. `is_safe` of a change is the verdict of crdify with the configuration of
+OLM v1; `is_refused`: the API server refuses the change in any update, whether objects exist or not.
+An object that shows a change is valid under the old schema but not under the new one.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ class CrdVersion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrdChange:
-    """A difference between two CRDs of one name.
+    """A difference between two CRDs of the same name.
 
-    `keys` lead to it in the new CRD, or in the old one if it is gone. `version` is empty for
-    what all versions share, and `A -> B` for two versions that are served together. `field`: of
-    the objects. The flags are those of `SchemaChange`; `is_refused`: the API server refuses the
-    new CRD; `loses_stored`: a version in which objects may be stored is gone. `example` is a whole
-    object, None where none was found. `is_breaking`: clients or objects are affected.
+    `keys` lead to it in the new CRD, or in the old one if it is gone. `version` is empty for fields
+    that all versions share, and `A -> B` for two versions that are served together. `field`: the
+    field of the objects. The flags are those of `SchemaChange`; `is_refused`: the API server
+    refuses the new CRD; `loses_stored`: a version in which objects may be stored is gone. `example`
+    is a whole object, None if none was found. `is_breaking`: clients or objects are affected.
     """
 
     crd: str
@@ -70,14 +70,14 @@ class CrdChange:
 def compare_crds(old: Manifest, new: Manifest, *, examples: bool = True) -> tuple[CrdChange, ...]:
     """Return all differences of two CRDs of the same name.
 
-    `status.storedVersions` of the old one says in which versions objects are stored; without it
-    that is the storage version. `examples`: find objects that show the changes.
+    `status.storedVersions` of the old one has the versions in which objects are stored; without it,
+    the storage version is used. `examples`: find objects that show the changes.
     """
     return tuple(_compare_crds(old, new, examples=examples))
 
 
 def versions(crd: Manifest) -> tuple[CrdVersion, ...]:
-    """Return the versions of a CRD, what v1beta1 has for all of them included."""
+    """Return the versions of a CRD, including the fields that v1beta1 has for all of them."""
     spec = mapping(crd.get("spec"))
     listed = [mapping(one) for one in sequence(spec.get("versions"))]
     if not listed and text(spec.get("version")):
@@ -125,7 +125,7 @@ def converts(crd: Manifest) -> bool:
 
 
 def scope(crd: Manifest) -> str:
-    """`Namespaced` or `Cluster`; v1beta1 has a default."""
+    """Return `Namespaced` or `Cluster`; v1beta1 has a default."""
     return text(mapping(crd.get("spec")).get("scope")) or "Namespaced"
 
 
@@ -204,7 +204,7 @@ def _compare_versions(crd: str, old: Manifest, new: Manifest) -> Iterator[CrdCha
     olds = {one.name: one for one in versions(old)}
     news = {one.name: one for one in versions(new)}
     lost = removed_stored_versions(old, new)
-    # A version can be stored though the old CRD no longer has it.
+    # A version can be stored although the old CRD no longer has it.
     for name in dict.fromkeys([*olds, *lost]):
         if name in news:
             continue
@@ -379,9 +379,10 @@ def _compare_conversion(crd: str, old: Manifest, new: Manifest) -> Iterator[CrdC
 
 
 def _compare_served_pairs(crd: str, old: Manifest, new: Manifest) -> Iterator[CrdChange]:
-    """Versions that are served together and differ more than before, without a webhook.
+    """Yield versions that are served together and differ more than before, without a webhook.
 
-    crdify compares each version with every later one; what the old CRD had already is accepted.
+    crdify compares each version with every later one; differences that the old CRD already had are
+    accepted.
     """
     if converts(new):
         return
@@ -439,7 +440,7 @@ _VERSION: Final = re.compile(r"v([0-9]+)(?:(alpha|beta)([0-9]+))?")
 
 
 def _priority(version: CrdVersion) -> tuple[Any, ...]:
-    """Kubernetes' order of versions, the lowest first: `v1alpha1`, `v1beta1`, `v1`, `v2`."""
+    """Return the sort key of a version in Kubernetes' order: `v1alpha1`, `v1beta1`, `v1`, `v2`."""
     found = _VERSION.fullmatch(version.name)
     if found is None:
         return (0, 0, 0, 0, version.name)
@@ -467,7 +468,7 @@ def _convert_schema_change(crd: str, change: SchemaChange) -> CrdChange:
 def _example(
     change: SchemaChange, before: CrdVersion, after: CrdVersion, crd: Manifest
 ) -> Manifest | None:
-    """Return a whole object that fits the old schema and not the new one."""
+    """Return a whole object that is valid for the old schema and not for the new one."""
     found = samples.witness(before.schema, after.schema, change)
     if found is samples.NONE or not isinstance(found, Mapping):
         return None

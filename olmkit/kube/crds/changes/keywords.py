@@ -1,6 +1,6 @@
 """The keywords of a schema, and the values that they allow.
 
-Pure judgements of one schema or of two values of one keyword; comparing whole schemas is in
+Pure functions of one schema or of two values of one keyword; comparing whole schemas is in
 `schemas`.
 """
 
@@ -20,7 +20,7 @@ KEEPS: Final = "x-kubernetes-preserve-unknown-fields"
 EITHER: Final = "x-kubernetes-int-or-string"
 RULES: Final = "x-kubernetes-validations"
 JUNCTORS: Final = ("allOf", "anyOf", "oneOf", "not")
-# Which values a keyword limits.
+# The types of values that a keyword limits.
 LOWER: Final = {
     "minimum": "number",
     "minLength": "string",
@@ -43,7 +43,7 @@ _FORMATS: Final = frozenset(
         *("rgbcolor", "byte", "date", "duration", "datetime", "k8s-short-name", "k8s-long-name"),
     }
 )
-# Numbers of other formats are what JSON can write anyway.
+# Other number formats allow any number that JSON can express.
 _NARROW_FORMATS: Final = {"integer": ("int32",), "number": ("float",)}
 
 
@@ -96,7 +96,7 @@ def has_conditions(schema: Schema) -> bool:
 
 
 def narrows_alternatives(keyword: str, before: Any, after: Any, new: Schema) -> bool:
-    """Return whether a value that fulfilled the old alternatives may not fulfill the new ones."""
+    """Return whether a value that matched the old alternatives may not match the new ones."""
     if not after:
         return False
     if keyword == "anyOf" and after == _INT_OR_STRING and new.get(EITHER):
@@ -109,7 +109,7 @@ def narrows_alternatives(keyword: str, before: Any, after: Any, new: Schema) -> 
 
 
 def narrows(name: str, old: Schema, new: Schema) -> bool:
-    """Return whether the new schema has a format that the API server newly checks."""
+    """Return whether the new schema has a format that the API server did not check before."""
     before, kind = kinds(old), new.get("type")
     if kind in _NARROW_FORMATS:
         return name in _NARROW_FORMATS[str(kind)] and applies(before, "number")
@@ -143,7 +143,7 @@ def rule_text(rule: Any) -> str:
 
 
 def kebab(keyword: str) -> str:
-    """`maxItems` as `max-items`, as names of rules are written."""
+    """Convert `maxItems` to `max-items`, as in names of rules."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", keyword).lower()
 
 
@@ -168,12 +168,12 @@ def canonical_text(value: Any) -> str:
 
 
 def number(value: Any) -> float | None:
-    """`value` as a number; None when it is not one, as for booleans."""
+    """Return `value` as a number; None if it is not one, such as a boolean."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return value
 
 
 def names(value: Any) -> frozenset[str]:
-    """Return the strings in `value` when it is a list; items of other types are left out."""
+    """Return the strings in `value` if it is a list; items of other types are left out."""
     return frozenset(one for one in sequence(value) if isinstance(one, str))

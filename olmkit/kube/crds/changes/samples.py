@@ -1,8 +1,8 @@
 """Find small values that one schema accepts and another one rejects.
 
-Candidates are made from both schemas and kept only if `instances` finds nothing against them in
-the old schema and something in the new one. There may be none: patterns, rules in CEL and
-alternatives are only tried with usual values.
+Candidates are built from both schemas and kept only if `instances` finds no error with the old
+schema and one with the new schema. There may be none: patterns, CEL rules and alternatives are only
+tried with usual values.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PRUNED: Final = "is not in the schema"
 _MAX_DEPTH: Final = 25
 _MAX_SIZE: Final = 300  # characters, items or fields of a sample
 _MOST: Final = 200  # candidates for one value
-# Texts that patterns of APIs often want; the shortest first.
+# Strings that patterns of APIs often accept; the shortest first.
 _TEXTS: Final = (
     *("", "a", "A", "0", "1", "-", "_", "/", ".", "aa", "1s", "1m", "1h", "1Gi", "1.0", "v1"),
     *("1.2.3", "v1.2.3", "100m", "10%", "true", "abc", "Abc", "a-b", "a_b", "a/b", "/a", "a.b"),
@@ -55,11 +55,11 @@ def minimal(schema: Any) -> Any:
 def witness(old: Schema, new: Schema, change: SchemaChange) -> Any:
     """Return a value that is valid in `old` but not in `new`; `NONE` if none was found.
 
-    `old` and `new` are the schemas of objects. Where only OLM v0 refuses, its reading decides.
+    `old` and `new` are the schemas of objects. If only OLM v0 refuses, its check decides.
     """
     if change.rule in ("field-added", "field-removed"):
-        return NONE  # what refuses is a condition elsewhere
-    # Without the field its default shows, so the object around it is what differs.
+        return NONE  # a condition elsewhere refuses
+    # Without the field its default applies, so the object around it differs.
     field = change.field[:-1] if change.rule == "default-removed" else change.field
     breaks = _breaker(old, new, change)
     for value in _candidates(_field_schema(old, field), _field_schema(new, field), change.rule):
@@ -72,7 +72,7 @@ def witness(old: Schema, new: Schema, change: SchemaChange) -> Any:
 
 
 def _breaker(old: Schema, new: Schema, change: SchemaChange) -> Callable[[Any, Any], bool]:
-    """Whether a whole value, or the part at the field, breaks because of this change alone."""
+    """Return whether a value, or its part at the field, breaks because of this change alone."""
     if change.rule == "rule-added":
         rule = _mapping(change.new).get("rule")
         return lambda _, value: _breaks_rule(rule, value)
@@ -86,7 +86,7 @@ def _breaker(old: Schema, new: Schema, change: SchemaChange) -> Callable[[Any, A
     return breaks
 
 
-# Keywords that mean something only together.
+# Keywords that have a meaning only together.
 _TOGETHER: Final = (
     {"type", "x-kubernetes-int-or-string"},
     {"minimum", "exclusiveMinimum"},
@@ -97,7 +97,7 @@ _TOGETHER: Final = (
 
 
 def _apply_change(old: Schema, new: Schema, change: SchemaChange) -> Schema:
-    """Return the old schema with this change and no other."""
+    """Return the old schema with only this change."""
     node, after = _field_schema(old, change.field), _field_schema(new, change.field)
     keyword = change.keys[-1] if change.keys else ""
     if change.rule == "type-changed":
@@ -115,7 +115,7 @@ def _apply_change(old: Schema, new: Schema, change: SchemaChange) -> Schema:
 
 
 def _replace_field(schema: Schema, field: tuple[str, ...], node: Schema) -> Schema:
-    """Return a schema with another one for a field."""
+    """Return a schema with another schema for a field."""
     if not field:
         return node
     name, rest = field[0], field[1:]
@@ -129,7 +129,7 @@ def _replace_field(schema: Schema, field: tuple[str, ...], node: Schema) -> Sche
 
 
 def _breaks_rule(rule: Any, value: Any) -> bool:
-    """Return whether a rule in CEL is certainly false for a value."""
+    """Return whether a CEL rule is certainly false for a value."""
     if not isinstance(rule, str) or "oldSelf" in rule or value is None:
         return False
     from olmkit.base.cel import evaluation, expressions
@@ -150,7 +150,7 @@ def fits(value: Any, schema: Schema, *, is_object: bool = False, by_server: bool
 
 
 def _candidates(old: Schema, new: Schema, rule: str) -> Iterator[Any]:
-    """Values that may fit the old schema, those first that show the change best."""
+    """Yield values that may fit the old schema; those that show the change best come first."""
     if rule == "nullable-removed":
         yield None
     found = itertools.islice(candidate_values(old, new), _MOST)
@@ -158,7 +158,7 @@ def _candidates(old: Schema, new: Schema, rule: str) -> Iterator[Any]:
 
 
 def candidate_values(old: Schema, new: Schema) -> Iterator[Any]:
-    """Different values near the limits of two schemas; not all of them fit the old one."""
+    """Yield different values near the limits of two schemas; not all of them fit the old one."""
     kinds = _kinds(old)
     least = _minimal(old, 0)
     if "array" in kinds:
@@ -214,7 +214,7 @@ def _lists(old: Schema, new: Schema) -> Iterator[list[Any]]:
         found = many(size)
         if found is not NONE:
             yield found
-    # The same item twice, or nearly the same, for lists whose items must be unique now.
+    # The same item twice, or nearly the same, for lists whose items must now be unique.
     yield [least, least]
     if isinstance(least, dict):
         yield from ([least, other] for other in _variants(items, least))
@@ -253,7 +253,7 @@ def _objects(old: Schema, new: Schema) -> Iterator[dict[str, Any]]:
 
 
 def _sizes(old: Schema, new: Schema, suffix: str) -> list[int]:
-    """Sizes at both sides of all limits, the small ones first."""
+    """Return sizes on both sides of all limits, the small ones first."""
     found = {0, 1, 2}
     for schema in (old, new):
         for keyword in (f"min{suffix}", f"max{suffix}"):
@@ -264,7 +264,7 @@ def _sizes(old: Schema, new: Schema, suffix: str) -> list[int]:
 
 
 class _distinct:  # noqa: N801 - a function with a memory
-    """Lists of a given size with different items, if the schema allows that."""
+    """Yield lists of a given size with different items, if the schema allows that."""
 
     def __init__(self, items: Schema, least: Any) -> None:
         kinds = _kinds(items)
@@ -363,7 +363,7 @@ def _minimal_list(schema: Schema, depth: int) -> Any:
 
 
 def _value_with_field(schema: Schema, field: tuple[str, ...], value: Any) -> Any:
-    """Return a smallest value that fits `schema` but for its `field`, which is `value`."""
+    """Return a smallest value that fits `schema` except for its `field`, which is `value`."""
     if not field:
         return value
     name, rest = field[0], field[1:]
@@ -386,7 +386,7 @@ def _value_with_field(schema: Schema, field: tuple[str, ...], value: Any) -> Any
 
 
 def _field_schema(schema: Schema, field: tuple[str, ...]) -> Schema:
-    """Return the schema of a field; an empty one where there is none."""
+    """Return the schema of a field; an empty one if there is none."""
     for name in field:
         if name == "[]":
             schema = _mapping(schema.get("items"))

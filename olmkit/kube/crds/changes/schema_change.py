@@ -15,14 +15,14 @@ class SchemaChange:
     """A changed keyword.
 
     `keys` lead to it from the root of the schema: of the new schema, or of the old one if the
-    keyword is gone. `field` leads to the values that it is about, `[]` for items of a list and
+    keyword is gone. `field` leads to the affected values, with `[]` for items of a list and
     `*` for values of a map.
 
     `refuses`: the API server may refuse an object that was valid before, after defaults and
-    pruning. `refuses_stored`: the object as it is read today may not fit the new schema, without
-    new defaults, pruning and Kubernetes' own extensions; that is what OLM v0 checks. `prunes`: the
-    API server drops values that were kept. `defaults`: values that are absent read differently.
-    `is_safe`: crdify accepts the change with the configuration of OLM v1.
+    pruning. `refuses_stored`: the stored object may not fit the new schema, without new defaults,
+    pruning and Kubernetes' own extensions; OLM v0 checks this. `prunes`: the API server drops
+    values that were kept. `defaults`: absent values get another default. `is_safe`: crdify
+    accepts the change with the configuration of OLM v1.
     """
 
     rule: str
@@ -39,12 +39,12 @@ class SchemaChange:
 
     @property
     def is_breaking(self) -> bool:
-        """Whether objects that exist, or manifests that were applied, can be affected."""
+        """Return whether existing objects or applied manifests can be affected."""
         return self.refuses or self.refuses_stored or self.prunes
 
 
 def format_field(field: tuple[str, ...]) -> str:
-    """Return a field as people write it: `spec.ports[].name`; the root is `.`."""
+    """Format a field for people: `spec.ports[].name`; the root is `.`."""
     words = ""
     for part in field:
         words += part if part == "[]" else f".{part}"

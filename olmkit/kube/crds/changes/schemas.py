@@ -1,9 +1,9 @@
 """Compare two schemas: every changed keyword, and its effect on objects.
 
-A change that is not marked as refusing keeps every valid object valid; the comparison errs on
-the other side where it cannot know (patterns, rules in CEL, alternatives). What crdify accepts is
-noted for each change: it compares field by field, takes only some changes for safe, and looks at
-everything below `additionalProperties` and the alternatives as a whole.
+With a change that is not marked as refusing, every valid object remains valid. If the comparison
+cannot be certain (patterns, CEL rules, alternatives), it marks the change. Each change records
+whether crdify accepts it: crdify compares field by field, accepts only some changes as safe, and
+compares everything below `additionalProperties` and the alternatives as a whole.
 
 Sources: https://github.com/kubernetes-sigs/crdify (v0.6) with the configuration of
 operator-controller 1.11; the validation of custom resources in `k8s.io/apiextensions-apiserver`
@@ -54,10 +54,10 @@ def compare_served_pair(older: Schema, newer: Schema) -> tuple[SchemaChange, ...
 class _At:
     """The current position of the walk.
 
-    `is_whole`: crdify compares what is around it as one value. `is_virtual`: one of the two
-    schemas is not at this place, so that crdify does not compare them. `is_guarded`: alternatives
-    or rules around it may depend on any value inside. `is_required`, `is_limited`: the object
-    around it requires the field or a number of fields, or has a greatest number of them.
+    `is_whole`: crdify compares the surrounding part as one value. `is_virtual`: one of the two
+    schemas is at another place, so crdify does not compare them. `is_guarded`: alternatives or
+    rules around it may depend on any value inside. `is_required`, `is_limited`: the enclosing
+    object requires the field or a number of fields, or limits their number.
     """
 
     old_keys: Keys = ()
@@ -178,7 +178,7 @@ class _Walk:
         if before == after:
             return
         is_gone = before and keywords.kinds(new) is not None
-        # Elsewhere the API server drops null where it may not be.
+        # Elsewhere the API server drops null where it is not allowed.
         is_kept = at.field[-1:] == ("[]",) or at.is_required or at.is_guarded
         self._add(
             at,
@@ -506,7 +506,7 @@ class _Walk:
     def _compare_additional_properties(
         self, old: Schema, new: Schema, at: _At, rest: Schema | None, new_rest: Schema | None
     ) -> None:
-        """The fields without a declared schema: unknown ones, and values of maps."""
+        """Compare the fields without a declared schema: unknown fields, and values of maps."""
         inner = at.below(
             ("additionalProperties",),
             "*",
@@ -542,7 +542,7 @@ class _Walk:
             if (old if is_gone else new).get(keywords.KEEPS)
             else "additionalProperties"
         )
-        # A required field without a schema is dropped first, and then it is missing.
+        # A required field without a schema is dropped first, and is then missing.
         undeclared = set(sequence(new.get("required"))) - mapping(new.get("properties")).keys()
         depends = (
             at.is_guarded
@@ -663,7 +663,7 @@ class _Walk:
             self._order(at, "enum")
 
     def _order(self, at: _At, keyword: str) -> None:
-        """Another order, which matters only where crdify compares a value as a whole."""
+        """Report a different order, which matters only where crdify compares a value as a whole."""
         message = f"the order of `{keyword}` of {at.name} changes"
         self._add(at, "order-changed", keyword, message, is_safe=True)
 
