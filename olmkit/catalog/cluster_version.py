@@ -33,7 +33,7 @@ class ClusterVersion:
 
     @classmethod
     def parse(cls, text: str) -> ClusterVersion:
-        """From `1.30` or `1.30.2` of Kubernetes, or `4.16` of OpenShift.
+        """Parse `1.30` or `1.30.2` of Kubernetes, or `4.16` of OpenShift.
 
         Without a patch version of Kubernetes, the newest patch counts. Raises `ConfigurationError`.
         """
@@ -80,7 +80,7 @@ def _limits(bundle: Bundle, cluster: ClusterVersion) -> Iterator[Limit]:
 
 
 def _min_kube_version(bundle: Bundle) -> str:
-    """That of `olm.csv.metadata`, or else of the CSV among the inlined manifests."""
+    """Return the version of `olm.csv.metadata`, else of the CSV among the inlined manifests."""
     if bundle.properties.metadata:
         return bundle.properties.min_kube_version
     csv = inlined.csv(bundle)

@@ -1,8 +1,8 @@
 """Build catalog images: files below `/configs`, and the label with that path.
 
-The image carries data only, or a server as well. OLM v1 reads either as it is; for
-OLM v0 a CatalogSource names `/configs` of a data image in `extractContent`, and the
-cluster's own server serves it, while an image with a server is run.
+The image contains only data, or also a server. OLM v1 reads both. For OLM v0, a CatalogSource names
+`/configs` of a data image in `extractContent`, and the cluster's own server serves it; an image
+with a server is run.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ from olmkit.oci.layer import Layer
 CONFIGS_LABEL = "operators.operatorframework.io.index.configs.v1"
 CONFIGS = "/configs"
 CACHE = "/tmp/cache"  # noqa: S108 - where the field's images have it, inside the container
-# In `/usr/bin`, since `/bin` is a link to it in most bases and a folder of ours would replace it.
+# In `/usr/bin`, since `/bin` is a link to it in most bases and a folder in the layer would replace
+# it.
 PROBE = "/usr/bin/grpc_health_probe"
 OPM_CACHE = "/cache"
-"""Not below `/tmp`: a layer that has the folder `/tmp` would change its mode."""
+"""Not below `/tmp`: a layer with the folder `/tmp` would change its mode."""
 PORT = "50051/tcp"
-USER = "1001"  # what OLM itself sets where pods must not be root
+USER = "1001"  # the value that OLM sets if pods must not run as root
 _CREATED_BY = "olmkit catalog build"
 
 
@@ -42,9 +43,9 @@ class Server:
 
 
 def opm_server(*, cached: bool = False) -> Server:
-    """Served by the `opm` that the base has, which makes its cache when it starts.
+    """Return the server `opm` of the base, which builds its cache when it starts.
 
-    `cached`: the image has it, and opm checks it; a cache that does not fit ends it.
+    `cached`: the image has the cache, and opm checks it; opm exits if the cache does not match.
     """
     if cached:
         command = ("serve", CONFIGS, f"--cache-dir={OPM_CACHE}", "--cache-enforce-integrity")
@@ -53,14 +54,14 @@ def opm_server(*, cached: bool = False) -> Server:
         entrypoint=("/bin/opm",),
         command=(
             *("serve", CONFIGS, f"--cache-dir={CACHE}"),
-            # Else it refuses a cache folder that is still empty.
+            # Otherwise it refuses an empty cache folder.
             "--cache-enforce-integrity=false",
         ),
     )
 
 
 def olmkit_server(packages: Layer, probe: bytes, library: str, *, created: int = 0) -> Server:
-    """Served by ourselves: `packages` are below `library`, `probe` is what OLM executes."""
+    """Return olmkit's server: `packages` are below `library`, OLM executes `probe`."""
     tree = Tree({PROBE.lstrip("/"): File(probe, 0o755)})
     return Server(
         entrypoint=("python3", "-m", "olmkit"),
@@ -73,9 +74,9 @@ def olmkit_server(packages: Layer, probe: bytes, library: str, *, created: int =
 def catalog_image(
     tree: Tree, base: Image, server: Server, *, cache: Tree | None = None, created: int = 0
 ) -> Image:
-    """Return the catalog in `tree` on `base`, which has what `server` needs or gets it in a layer.
+    """Return the catalog in `tree` on `base`, with what `server` needs from the base or a layer.
 
-    `cache` is opm's, as `olmkit.catalog.serve.opm_cache` makes it.
+    `cache` is opm's, as `olmkit.catalog.serve.opm_cache` builds it.
     """
     made = images.born(base, created=created)
     for part in server.layers:
@@ -116,7 +117,7 @@ def image(
     platforms: Sequence[Platform] = OLM_PLATFORMS,
     created: int = 0,
 ) -> Image | MultiPlatformImage:
-    """Return the catalog in `tree` as an image; `created` is the time of everything in it.
+    """Return the catalog in `tree` as an image; `created` is the time of all files in it.
 
     `cache` is opm's; a CatalogSource names `OPM_CACHE` in `extractContent.cacheDir`.
     """
@@ -140,7 +141,7 @@ def _place_files(tree: Tree, cache: Tree | None) -> Tree:
 
 
 def default_tag(packages: Iterable[str]) -> str:
-    """Return the name of the image in a layout by default."""
+    """Return the default name of the image in a layout."""
     names = sorted(set(packages))
     word = re.sub(r"[^A-Za-z0-9]+", "-", names[0]).strip("-") if len(names) == 1 else ""
     return f"{word}-catalog:latest" if word else "catalog:latest"

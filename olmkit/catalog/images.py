@@ -1,9 +1,9 @@
 """The images that a catalog needs: of the bundles, of their operators, and those related to them.
 
-A disconnected cluster can start only what its mirror holds. A catalog lists that in two
-places, the image of a bundle and its `relatedImages`. The images of an operator's own
-containers are in its CSV; `opm render` adds them to `relatedImages`, catalogs that were
-written by hand may lack them.
+A disconnected cluster can start only images in its mirror. A catalog lists them in two places, the
+image of a bundle and its `relatedImages`. The images of an operator's own containers are in its
+CSV; `opm render` adds them to `relatedImages`, but catalogs that were written by hand may lack
+them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ BundleKey = tuple[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogImage:
-    """An image as it is written, its roles, and the bundles that need it."""
+    """An image as written, its roles, and the bundles that need it."""
 
     image: str
     roles: tuple[Role, ...]
@@ -40,7 +40,7 @@ class CatalogImage:
 
 
 def list_images(catalog: Catalog, csvs: Mapping[BundleKey, Manifest]) -> tuple[CatalogImage, ...]:
-    """Return the images of all bundles, each once, sorted; `csvs` are those that are known."""
+    """Return the images of all bundles, each once, sorted; `csvs` are the known ones."""
     found: dict[str, tuple[set[Role], set[str], set[str]]] = {}
     for bundle in bundles(catalog):
         for role, image in _bundle_images(bundle, csvs.get((bundle.package, bundle.name))):
@@ -70,7 +70,7 @@ def _bundle_images(bundle: Bundle, csv: Manifest | None) -> Iterator[tuple[Role,
     images += [(Role.RELATED, related.image) for related in bundle.related_images]
     images += _csv_images(csv) if csv is not None else ()
     for role, image in images:
-        # The image of a bundle is listed among its related images, too.
+        # The image of a bundle is also listed among its related images.
         if image and (role is not Role.RELATED or image != bundle.image):
             yield role, image
 

@@ -14,7 +14,7 @@ _CSV = "ClusterServiceVersion"
 
 
 def manifests(bundle: Bundle) -> tuple[Manifest, ...]:
-    """Return all of them, in their order; what is not JSON is left out."""
+    """Return all manifests in order; those that are not JSON are left out."""
     if not bundle.properties.objects:
         return ()
     blob = outline.blob_at(bundle.place)
@@ -28,12 +28,12 @@ def manifests(bundle: Bundle) -> tuple[Manifest, ...]:
 
 
 def csv(bundle: Bundle) -> Manifest | None:
-    """Return the first ClusterServiceVersion; None if the catalog holds none."""
+    """Return the first ClusterServiceVersion; None if the catalog has none."""
     return next((one for one in manifests(bundle) if objects.kind(one) == _CSV), None)
 
 
 def _json(data: bytes) -> object:
     try:
         return json.loads(data)
-    except (ValueError, RecursionError):  # it begins like JSON, and it was not read so far
+    except (ValueError, RecursionError):  # it starts like JSON, and it was not parsed before
         return None

@@ -22,7 +22,7 @@ from olmkit.kube.objects import text as text_of
 class Filter:
     """The filter of a list: name patterns with `*` and `?`, and a version range.
 
-    Without patterns all names fit. `heads` and `deprecated` leave out what is not one.
+    Without patterns all names match. `heads` and `deprecated` restrict the list to such entries.
     """
 
     packages: tuple[str, ...] = ()
@@ -32,11 +32,11 @@ class Filter:
     deprecated: bool = False
 
     def packages_of(self, catalog: Catalog, name: str) -> Iterator[Package]:
-        """Return the packages that fit, or the one of `name`."""
+        """Return the matching packages, or the one with `name`."""
         return (one for one in catalog.chosen(name) if fits(one.name, self.packages))
 
     def channels_of(self, package: Package) -> Iterator[Channel]:
-        """Yield the channels that fit, by name."""
+        """Yield the matching channels, by name."""
         for name, channel in sorted(package.channels.items()):
             if fits(name, self.channels):
                 yield channel
@@ -59,13 +59,13 @@ ALL: Final = Filter()
 
 
 def fits(name: str, patterns: Sequence[str]) -> bool:
-    """Return whether a name fits one of the patterns, or there are none."""
+    """Return whether a name matches one of the patterns, or there are none."""
     return not patterns or any(fnmatch.fnmatchcase(name, one) for one in patterns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackageRow:
-    """`display_name` is that of the default channel's head, as far as the catalog inlines it."""
+    """`display_name` is that of the default channel's head, if the catalog inlines it."""
 
     name: str
     display_name: str
@@ -100,7 +100,7 @@ class BundleRow:
 
 
 def packages(catalog: Catalog, name: str = "", wanted: Filter = ALL) -> Iterator[PackageRow]:
-    """Yield each package, by name; only that of `name` when there is one."""
+    """Yield each package, by name; only the one with `name` if it is given."""
     for package in wanted.packages_of(catalog, name):
         if wanted.deprecated and package.deprecation is None:
             continue
@@ -164,7 +164,7 @@ def _sort_entries(channel: Channel, *, by_version: bool) -> Sequence[Entry]:
 
 
 def text(header: tuple[str, ...], rows: Iterable[tuple[str, ...]], *, trimmed: bool = False) -> str:
-    """Columns two spaces apart, the last one ragged; `trimmed` has no spaces at the ends."""
+    """Format columns two spaces apart, the last one ragged; `trimmed` removes outer spaces."""
     lines = [header, *rows]
     widths = [max(len(line[column]) for line in lines) + 2 for column in range(len(header) - 1)]
     padded = (
@@ -175,6 +175,6 @@ def text(header: tuple[str, ...], rows: Iterable[tuple[str, ...]], *, trimmed: b
 
 
 def _display_name(bundle: Bundle) -> str:
-    """Return the display name of the CSV that is inlined in a bundle; empty if none is."""
+    """Return the display name of the inlined CSV of a bundle; empty if there is none."""
     csv = inlined.csv(bundle)
     return text_of(mapping((csv or {}).get("spec")).get("displayName"))

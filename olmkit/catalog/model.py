@@ -1,10 +1,9 @@
 """The model of a catalog: packages with channels, channels with entries, entries with bundles.
 
-The model is built from anything that could be read, faulty or not, so that rules
-can report all faults at once. Where two blobs claim one name the first counts;
-what belongs nowhere is kept in `Catalog.outlines` only. A catalog is valid when
-`olmkit.rules.catalogs` finds no error in it, and serving and resolving call
-for that first.
+The model is built from everything that could be read, valid or not, so that rules can report all
+errors at once. If two blobs have the same name, the first counts; blobs without a place in the
+model are only in `Catalog.outlines`. A catalog is valid if `olmkit.rules.catalogs` finds no error
+in it; serving and resolving check that first.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ class Bundle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A bundle in a channel, and what it upgrades from. `bundle` is None when it is missing."""
+    """A bundle in a channel, and its upgrade edges. `bundle` is None if it is missing."""
 
     name: str
     replaces: str
@@ -60,7 +59,7 @@ class Entry:
 
     @property
     def version(self) -> VersionRelease:
-        """The bundle's version; 0.0.0 when there is none."""
+        """Return the bundle's version; 0.0.0 if there is none."""
         return (self.bundle.version if self.bundle else None) or NO_VERSION
 
 
@@ -87,7 +86,7 @@ class Package:
     place: BlobPlace
 
     def bundle(self, named: str) -> Bundle | None:
-        """Return the bundle of that name, or else the first by name of that version."""
+        """Return the bundle of that name, else the first by name with that version."""
         wanted = Version.read(named)
         found = self.bundles.get(named)
         if found is not None or wanted is None:
@@ -119,7 +118,7 @@ class Catalog:
     outlines: Outlines = field(default=Outlines(), kw_only=True)
 
     def chosen(self, name: str = "") -> tuple[Package, ...]:
-        """Return the packages by name, or only that of `name`, or raise `InputError`."""
+        """Return the packages by name, or only the one with `name`, or raise `InputError`."""
         if not name:
             return tuple(package for _, package in sorted(self.packages.items()))
         if name not in self.packages:
@@ -136,7 +135,7 @@ class Catalog:
 
     @cached_property
     def entries_of(self) -> Mapping[tuple[str, str], tuple[Channel, ...]]:
-        """The channels that have an entry for a bundle, by package and bundle name."""
+        """Return the channels with an entry for a bundle, by package and bundle name."""
         found: dict[tuple[str, str], list[Channel]] = {}
         for package in self.packages.values():
             for channel in package.channels.values():
@@ -146,7 +145,7 @@ class Catalog:
 
 
 def from_blobs(blobs: Iterable[Blob]) -> Catalog:
-    """Return the model of blobs. Raises `InputError` when a field has a wrong type."""
+    """Return the model of blobs. Raises `InputError` if a field has a wrong type."""
     return build(outline.outline_blobs(blobs))
 
 
@@ -194,7 +193,7 @@ def version_of(properties: Properties) -> VersionRelease | None:
 
 
 class _Messages:
-    """Deprecation messages by package, schema and name; of several the last counts."""
+    """Deprecation messages by package, schema and name; the last of several counts."""
 
     def __init__(self, found: Iterable[DeprecationsOutline]) -> None:
         self._messages = {

@@ -1,4 +1,4 @@
-"""A selection from catalogs in one word: `PACKAGE[:CHANNEL][@VERSION]`."""
+"""A selection from catalogs in one argument: `PACKAGE[:CHANNEL][@VERSION]`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _WORDS = re.compile(r"(?P<package>[^:@]+)(?::(?P<channel>[^@]+))?(?:@(?P<version
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """A package, perhaps in one channel; what `version` may be is for the command to say."""
+    """A package, optionally in one channel; the command defines the meaning of `version`."""
 
     package: str
     channel: str = ""
@@ -20,7 +20,7 @@ class Selection:
 
     @classmethod
     def parse(cls, text: str) -> Selection:
-        """Raises `ConfigurationError` when no package is named."""
+        """Parse a selection. Raises `ConfigurationError` if it names no package."""
         found = _WORDS.fullmatch(text)
         if found is None:
             raise ConfigurationError(

@@ -1,7 +1,7 @@
 """A catalog as its server lists it over `api.Registry`, read back into the model.
 
-What OLM's resolver sees is what these answers hold: packages with their default channels, and
-one bundle for each entry of a channel, with its edges.
+OLM's resolver sees exactly the contents of these responses: packages with their default channels,
+and one bundle for each entry of a channel, with its edges.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _LEFT_OUT = ("olm.package", "olm.bundle.object", "olm.csv.metadata")
 
 
 def catalog(packages: Iterable[Answer], bundles: Iterable[Answer]) -> Catalog:
-    """Return the catalog of the answers to `GetPackage` and `ListBundles`, as protobuf JSON.
+    """Return the catalog from the responses of `GetPackage` and `ListBundles`, as protobuf JSON.
 
-    Raises `InputError` when the answers do not fit together.
+    Raises `InputError` if the responses do not match.
     """
     return model.from_blobs(Blob.of(value) for value in _values(list(packages), list(bundles)))
 

@@ -1,8 +1,8 @@
 """One document of a catalog: its identity, text, fields and place.
 
-A `Blob` keeps JSON text rather than a value, so that a catalog in memory is about as
-large as on the disk; `value` and `fields` are made when requested. Whatever the
-reference refuses when it reads a blob is refused here, in its words.
+A `Blob` stores JSON text rather than a value, so that a catalog in memory is about as large as on
+disk; `value` and `fields` are computed on request. Blobs that the reference refuses are refused
+here, with the same messages.
 """
 
 from __future__ import annotations
@@ -21,17 +21,16 @@ from olmkit.catalog.blobs.shapes import ShapeError
 from olmkit.catalog.blobs.stream import Part
 
 _OBJECT: Final = "olm.bundle.object"
-# How much of a blob is repeated in a message.
+# Maximum number of characters of a blob in a message.
 _SHOWN: Final = 120
 
 
 class Blob:
     """One document of a catalog. Blobs are equal if `opm` would write the same bytes.
 
-    `schema`, `package` and `name` are empty when absent; their keys match without regard to
-    case, as all keys of the field's readers do. The text of one that is `rendered` is to be
-    written as it is, to the spelling of numbers in the values of its properties. The text of one
-    that is `settled` is already what `raw` makes of it.
+    `schema`, `package` and `name` are empty if absent; their keys match case-insensitively, like
+    all keys in Go. The text of a `rendered` blob is written without changes, including the spelling
+    of numbers in property values. The text of a `settled` blob is already in the form of `raw`.
     """
 
     __slots__ = (
@@ -71,12 +70,12 @@ class Blob:
 
     @property
     def text(self) -> bytes:
-        """The JSON text that it keeps."""
+        """Return the stored JSON text."""
         return self._data[self._start : self._end]
 
     @classmethod
     def of(cls, value: dict[str, Any], *, path: str = "") -> Blob:
-        """Return a blob made of a value. Raises `InputError` when it cannot be one."""
+        """Return a blob with a value. Raises `InputError` if it is not a valid blob."""
         data = json_text.compact(value, escape_html=False)
         part = Part(value=value, path=path, index=0, data=b"", start=0, end=0, json=True)
         schema, package, name = identify(part)
@@ -84,28 +83,28 @@ class Blob:
 
     @property
     def value(self) -> dict[str, Any]:
-        """The document as read, numbers having passed through doubles; created at each call."""
+        """Return the document as read, with numbers as doubles; created at each call."""
         value: dict[str, Any] = json_reader.read_doubles(self.text)
         return value
 
     @property
     def fields(self) -> dict[str, Any]:
-        """The known fields of an `olm.*` blob under their right names, empty ones too.
+        """Return the known fields of an `olm.*` blob by their correct names, including empty ones.
 
-        Raises `InputError` for a field of a wrong type. Of a custom blob, the whole value.
+        Raises `InputError` for a field of a wrong type. For a custom blob, returns the whole value.
         """
         return known_fields(self, self.value)
 
     @property
     def raw(self) -> bytes:
-        """The text that the reference keeps, compares and serves: sorted, compact, one line."""
+        """Return the text that the reference stores, compares and serves: sorted and compact."""
         return self._sorted_text() + b"\n"
 
     @property
     def record(self) -> Record | None:
-        """The fields of an `olm.*` blob that has no odd form, with values of properties as text.
+        """Return the fields of a regular `olm.*` blob, with the values of properties as text.
 
-        None for any other blob; `fields` reads it.
+        None for any other blob; use `fields` for it.
         """
         return None if self.schema not in wire.SHAPES else records.read(self._sorted_text())
 
@@ -114,17 +113,17 @@ class Blob:
 
     @property
     def path(self) -> str:
-        """The file it was read from; empty when it was made."""
+        """Return the file it was read from; empty if it was created in memory."""
         return self.place.path if self.place else ""
 
     @property
     def index(self) -> int:
-        """Its number in that file, from 0."""
+        """Return its number in that file, from 0."""
         return self.place.index if self.place else 0
 
     @property
     def document(self) -> Document:
-        """The value with its places in the file."""
+        """Return the value with its places in the file."""
         place = self.place
         if place is None:
             return Document(self.value, path="")
@@ -139,7 +138,7 @@ class Blob:
         )
 
     def without_place(self) -> Blob:
-        """Return the blob without its file, whose bytes it holds otherwise."""
+        """Return the blob without its file, whose bytes it would otherwise keep in memory."""
         return Blob(
             schema=self.schema,
             package=self.package,
@@ -164,9 +163,9 @@ class Blob:
 
 
 def parse_part(part: Part, *, settle: bool = False) -> Blob:
-    """Return the blob that a document is. Raises `InputError` when it is none that OLM can read.
+    """Return the blob of a document. Raises `InputError` if OLM cannot read it.
 
-    With `settle`, JSON is brought into the form of `raw` too, in which it is read fastest.
+    With `settle`, JSON is also converted to the form of `raw`, which is the fastest to read.
     """
     schema, package, name = identify(part)
     if not schema:
@@ -208,7 +207,7 @@ def _blob(part: Part, schema: str, package: str, name: str, *, settle: bool = Fa
 
 
 def identify(part: Part) -> tuple[str, str, str]:
-    """Schema, package and name of a document. Raises `InputError` when it cannot be a blob."""
+    """Return schema, package and name of a document. Raises `InputError` if it is not a blob."""
     value = part.value
     if value is None:
         return "", "", ""
@@ -251,7 +250,7 @@ def identify(part: Part) -> tuple[str, str, str]:
 
 
 def _check(blob: Blob, value: dict[str, Any]) -> None:
-    """Refuse what the reference cannot put into its types."""
+    """Refuse values that the reference cannot decode into its types."""
     if blob.settled and _fits(blob.record):
         return
     fields = known_fields(blob, value)
@@ -263,14 +262,14 @@ def _check(blob: Blob, value: dict[str, Any]) -> None:
 
 
 def _fits(record: Record | None) -> bool:
-    """Return whether no field needs another look; an inlined manifest does."""
+    """Return whether no field needs another check, as an inlined manifest does."""
     if isinstance(record, records.Bundle):
         return all(item.type != _OBJECT for item in record.properties)
     return record is not None
 
 
 def known_fields(blob: Blob, value: dict[str, Any]) -> dict[str, Any]:
-    """`Blob.fields` of a value that is there already."""
+    """Return `Blob.fields` of an existing value."""
     shape = wire.SHAPES.get(blob.schema)
     if shape is None:
         return value
@@ -283,9 +282,9 @@ def known_fields(blob: Blob, value: dict[str, Any]) -> dict[str, Any]:
 
 
 def bundle_object(blob: Blob, fields: dict[str, Any], index: int) -> bytes:
-    """Return the JSON text of the manifest inlined in the property number `index` of a bundle.
+    """Return the JSON text of the manifest inlined in property number `index` of a bundle.
 
-    Raises `InputError` when it is neither JSON nor YAML.
+    Raises `InputError` if it is neither JSON nor YAML.
     """
     where = f'read bundle objects: package "{fields["package"]}", bundle "{fields["name"]}"'
     value = fields["properties"][index]["value"]
@@ -296,7 +295,7 @@ def bundle_object(blob: Blob, fields: dict[str, Any], index: int) -> bytes:
     text = value.get("data") if isinstance(value, dict) and len(value) == 1 else None
     data = shapes.decode_base64(text) if isinstance(text, str) else None
     if not isinstance(data, bytes):
-        # The rare forms: other fields, another spelling of the name, no text at all, a fault in it.
+        # The rare forms: other fields, another spelling of the name, no text, or an error in it.
         try:
             state = shapes.read(wire.BUNDLE_OBJECT, value)
         except ShapeError as error:

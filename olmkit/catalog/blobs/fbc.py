@@ -1,10 +1,9 @@
 """Read and write the files of file-based catalogs.
 
-Reading accepts what the reference accepts and loses what it loses, saying so.
-Writing gives the reference's bytes: packages sorted by name, in each the package,
-its channels and bundles by name, custom blobs by schema, and deprecations; fields
-that an `olm.*` schema does not know are left out. What blobs mean together is
-`olmkit.catalog.model`.
+Reading accepts what the reference accepts, and reports what the reference silently loses. Writing
+produces the same bytes as the reference: packages sorted by name, in each the package, its channels
+and bundles by name, custom blobs by schema, and deprecations; fields that an `olm.*` schema does
+not know are left out. What blobs mean together is `olmkit.catalog.model`.
 """
 
 from __future__ import annotations
@@ -47,11 +46,11 @@ def load(
 ) -> Iterator[Blob]:
     """Yield the blobs of all files below `prefix`, in the same order as opm.
 
-    `.indexignore` files say what is not a catalog file. Raises `InputError` at the first document
-    that is not a blob; `report` takes what is odd and no error; `settle` is that of `of_part`.
+    `.indexignore` files exclude files. Raises `InputError` at the first document that is not a
+    blob; `report` receives oddities that are not errors; `settle` is that of `parse_part`.
     """
     root = prefix.strip("/") + "/" if prefix.strip("/") else ""
-    from olmkit.catalog.blobs import ignore  # of folders only
+    from olmkit.catalog.blobs import ignore  # only for folders
 
     for path in ignore.catalog_files(tree, root):
         yield from load_stream(tree.data(path), path, report=report, settle=settle)
@@ -84,7 +83,7 @@ class _Group:
 
 
 def sort_for_writing(blobs: Iterable[Blob]) -> Iterator[Blob]:
-    """Yield the blobs in the order in which they are written; those of no package are left out."""
+    """Yield the blobs in the order of writing; those without a package are left out."""
     groups, rest = _group_by_package(blobs)
     for name in sorted(groups):
         yield from groups[name]
@@ -92,12 +91,12 @@ def sort_for_writing(blobs: Iterable[Blob]) -> Iterator[Blob]:
 
 
 def dump(blobs: Iterable[Blob], form: Form, *, keep_unknown: bool = False) -> bytes:
-    """Return the text of a catalog; with `keep_unknown` more than the reference writes."""
+    """Return the text of a catalog; with `keep_unknown`, also fields that the reference drops."""
     return b"".join(pieces(blobs, form, keep_unknown=keep_unknown))
 
 
 def pieces(blobs: Iterable[Blob], form: Form, *, keep_unknown: bool = False) -> Iterator[bytes]:
-    """Return the text of `dump` one document after the other, for a catalog that is large."""
+    """Yield the text of `dump` one document at a time, for large catalogs."""
     return (dump_blob(blob, form, keep_unknown=keep_unknown) for blob in sort_for_writing(blobs))
 
 
@@ -121,7 +120,7 @@ def dump_tree(blobs: Iterable[Blob], form: Form) -> Tree:
 
 
 def dump_blob(blob: Blob, form: Form, *, keep_unknown: bool = False) -> bytes:
-    """Return one document, with `---` before it in YAML and a line end after it."""
+    """Return one document, with `---` before it in YAML and a newline after it."""
     if blob.rendered:
         if form == "yaml":
             return b"---\n" + documents.dump(json_reader.read(blob.text))

@@ -1,7 +1,7 @@
 """Detect the image type of package icons.
 
-Recognised by the first bytes, as the tools of the field do, and SVG by its root
-element. The console of a cluster shows PNG, JPEG, GIF and SVG.
+The type is detected from the first bytes, as in `opm`, and SVG from its root element. The console
+of a cluster shows PNG, JPEG, GIF and SVG.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def from_data(data: bytes, media_type: str) -> Icon:
 
 
 def detect(data: bytes) -> str:
-    """Return the media type of an image; empty if it is none that is known."""
+    """Return the media type of an image; empty if it is unknown."""
     for magic, media_type in _MAGIC:
         if data.startswith(magic):
             return media_type

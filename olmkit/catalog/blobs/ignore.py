@@ -1,8 +1,8 @@
 """Select the catalog files of a folder: all except those in `.indexignore` files.
 
-The patterns are those of `.gitignore` with differences that users have come to
-rely on: lines are trimmed, a file is tested with each part of its path, and so a
-later pattern can bring back a file below an ignored folder.
+The patterns are those of `.gitignore`, with differences that users rely on: lines are trimmed, and
+a file is tested with each part of its path, so a later pattern can include a file below an ignored
+folder.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FILE_NAME = ".indexignore"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pattern:
-    """One line of an `.indexignore` file that is in the folder `domain`."""
+    """One line of an `.indexignore` file in the folder `domain`."""
 
     domain: tuple[str, ...]
     parts: tuple[str, ...]
@@ -45,7 +45,7 @@ class Pattern:
         )
 
     def matches(self, path: Sequence[str]) -> bool:
-        """Return whether a file (not a folder) is meant."""
+        """Return whether the pattern matches a file (not a folder)."""
         depth = len(self.domain)
         if len(path) <= depth or tuple(path[:depth]) != self.domain:
             return False
@@ -87,7 +87,7 @@ class Pattern:
 
 
 def catalog_files(tree: Tree, root: str = "") -> Iterator[str]:
-    """Yield the paths below `root` that are read as catalog files, in the order of a walk.
+    """Yield the paths below `root` that are read as catalog files, in walk order.
 
     `root` is empty or ends in a slash.
     """
@@ -112,7 +112,7 @@ def patterns(data: bytes, domain: tuple[str, ...]) -> Iterator[Pattern]:
 
 
 def is_ignored(path: Sequence[str], found: Sequence[Pattern]) -> bool:
-    """Return whether the last pattern that means the file hides it."""
+    """Return whether the last matching pattern excludes the file."""
     for pattern in reversed(found):
         if pattern.matches(path):
             return not pattern.include
@@ -152,7 +152,7 @@ def _compile(pattern: str) -> re.Pattern[str] | None:
 
 
 def _class(pattern: str, position: int) -> tuple[str, int]:
-    """Return the class that follows a `[`, and where it ends; -1 when it is malformed."""
+    """Return the class that follows a `[`, and its end; -1 if it is malformed."""
     negated = pattern[position : position + 1] == "^"
     position += negated
     ranges = ""
@@ -165,7 +165,7 @@ def _class(pattern: str, position: int) -> tuple[str, int]:
             high, position = _member(pattern, position + 1)
         if position < 0:
             return "", -1
-        # A range from high to low has no members; it becomes one that nothing can match.
+        # A range from high to low has no members; it becomes one that never matches.
         ranges += f"{re.escape(low)}-{re.escape(high)}" if low <= high else "\\udfff"
 
 

@@ -1,9 +1,9 @@
 """Blobs of the four OLM schemas as values, without large data.
 
-An outline has what the model, the rules and the graph need of a blob, and knows
-where the blob is. Inlined manifests, icons and descriptions are left out: a
-catalog of 100 MB has an outline of a few. `olmkit.catalog.blobs.outline_reader` makes
-outlines from files without holding those in memory.
+An outline has the parts of a blob that the model, the rules and the graph need, and the place of
+the blob. Inlined manifests, icons and descriptions are left out: the outline of a catalog of 100 MB
+has a few MB. `olmkit.catalog.blobs.outline_reader` reads outlines from files without loading whole
+files into memory.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class BlobPlace(Protocol):
 
     @property
     def path(self) -> str:
-        """The file; empty when the blob was made."""
+        """Return the file; empty if the blob was created in memory."""
 
     @property
     def index(self) -> int:
-        """The number of the blob in its file."""
+        """Return the number of the blob in its file."""
 
     def at(self, *keys: Key) -> Location:
         """Return the place of the value under `keys`."""
@@ -120,7 +120,7 @@ Outline = PackageOutline | ChannelOutline | BundleOutline | DeprecationsOutline 
 
 
 class Files:
-    """Files that are read again in parts if a place in them is needed."""
+    """Files of which parts are read again if a place in them is needed."""
 
     __slots__ = ("_document", "_tree", "_where")
 
@@ -130,7 +130,7 @@ class Files:
         self._document: Document | None = None
 
     def document(self, place: FilePlace) -> Document:
-        """Return the document there; the last one is kept, since findings come in clusters."""
+        """Return the document at a place; the last one is cached, as findings come in clusters."""
         if self._where != place or self._document is None:
             self._where = place
             self._document = Document(None, path=place.path, data=self.text(place))
@@ -142,7 +142,7 @@ class Files:
 
 @dataclass(frozen=True, slots=True)
 class FilePlace:
-    """A range of bytes of a file that is not in memory; it begins in `line`, from 0."""
+    """A range of bytes of a file that is not in memory; it starts in `line`, from 0."""
 
     path: str
     index: int
@@ -171,12 +171,12 @@ class FilePlace:
 
 
 def _shift_column(line: int, column: int | None, by: int) -> int | None:
-    """Only in the first line does it matter in which column the text begins."""
+    """Shift the column of a place in the first line, where the text does not start at column 0."""
     return column + by if column is not None and line == 1 else column
 
 
 def blob_at(place: BlobPlace) -> Blob:
-    """Return the blob there."""
+    """Return the blob at this place."""
     match place:
         case Blob():
             return place
@@ -191,9 +191,9 @@ def outline_blobs(blobs: Iterable[Blob]) -> Iterator[Outline]:
 
 
 def outline_blob(blob: Blob, place: BlobPlace | None = None) -> Outline:
-    """Return the outline of one blob, which is at `place` unless it knows that itself.
+    """Return the outline of one blob; `place` is used if the blob has no place itself.
 
-    Raises `InputError` when a field has a wrong type.
+    Raises `InputError` if a field has a wrong type.
     """
     place = blob if place is None else place
     if blob.schema not in wire.SHAPES:

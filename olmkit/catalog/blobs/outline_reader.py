@@ -1,9 +1,8 @@
 """Read the outlines of a whole catalog file by file, with little memory.
 
-What tools write (JSON objects one after the other, each with the fields it should
-have) is cut out of the stream and decoded straight into typed records. At anything
-else the file is read again by the exact reader of `olmkit.catalog.blobs.fbc`, which
-knows every odd form and words every error, so both ways give one answer.
+The output of tools (a sequence of JSON objects with the usual fields) is split and decoded directly
+into typed records. For anything else, the exact reader of `olmkit.catalog.blobs.fbc` reads the file
+again. It supports every odd form and creates all errors, so both readers give the same result.
 """
 
 from __future__ import annotations
@@ -54,11 +53,11 @@ def load(
 ) -> Iterator[Outline]:
     """Yield the outlines of all files below `prefix`, in the order of the reference's walk.
 
-    With `keep`, what the exact reader has read is in the blob itself, for those who will
-    want more of it and should not read it a second time.
+    With `keep`, outlines from the exact reader keep the blob, for callers that need more of it and
+    should not read it again.
 
-    `report` takes what is odd and no error. Of a file that cannot be read, the diagnostics are
-    added to `faults`, and the next file is read.
+    `report` receives oddities that are not errors. If a file cannot be read, its errors are added
+    to `faults`, and the next file is read.
     """
     files = Files(tree)
     root = prefix.strip("/") + "/" if prefix.strip("/") else ""
@@ -117,7 +116,7 @@ class _Lines:
         self._line = 0
 
     def at(self, data: bytes, offset: int) -> tuple[int, int]:
-        """Line and column of a byte, from 0."""
+        """Return line and column of a byte, from 0."""
         self._line += data.count(b"\n", self._offset, offset)
         self._offset = offset
         before = data[data.rfind(b"\n", 0, offset) + 1 : offset]
@@ -134,15 +133,15 @@ def _fast(chunks: Iterable[bytes], path: str, files: Files) -> Iterator[Outline]
 
 
 def _objects(chunks: Iterable[bytes]) -> Iterator[tuple[bytes, int, int, int]]:
-    """Yield the objects of a JSON stream, and where they begin: byte, line, column, from 0.
+    """Yield the objects of a JSON stream, and their start: byte, line, column, from 0.
 
-    A pretty one ends at the first closing brace that starts a line, a compact one with its line.
-    A wrong cut gives text that is not JSON, which the decoder notices.
+    An indented object ends at the first closing brace that starts a line, a compact one at the end
+    of its line. A wrong split results in invalid JSON, which the decoder detects.
     """
     pieces = iter(chunks)
     buffer = bytearray()
     offset = position = searched = 0  # `offset` is that of the buffer in the file
-    line = line_begin = 0  # -1 between objects, until a line ends
+    line = line_begin = 0  # -1 between objects, until the end of a line
     found = False
     while True:
         begin = position
@@ -162,7 +161,7 @@ def _objects(chunks: Iterable[bytes]) -> Iterator[tuple[bytes, int, int, int]]:
             end = len(buffer)
         if position == end:
             if offset + end and not found:
-                raise _OddError  # only white space, which is a document to the reference
+                raise _OddError  # only white space, which is a document for the reference
             return
         if buffer[position] != ord("{") or line_begin < 0:
             raise _OddError
@@ -176,7 +175,7 @@ def _objects(chunks: Iterable[bytes]) -> Iterator[tuple[bytes, int, int, int]]:
 
 
 def _end(buffer: bytearray, position: int, searched: int) -> int:
-    """Return the end of the object that begins at `position`; -1 when it is beyond the buffer."""
+    """Return the end of the object that starts at `position`; -1 if it is beyond the buffer."""
     if len(buffer) - position < 2:
         return -1
     if buffer[position + 1] in b"\r\n":
@@ -218,7 +217,7 @@ def _outline(text: bytes, place: FilePlace) -> Outline:
 
 
 def _blob_of(text: bytes) -> Blob:
-    """Return a blob with fields that the records do not know, of a custom schema perhaps."""
+    """Return a blob with fields that are not in the records, possibly of a custom schema."""
     try:
         value = json_reader.read_doubles(text)
     except JsonError:
@@ -267,7 +266,7 @@ def _icon(found: _Icon | None) -> Icon | None:
 
 
 def _check_object(text: ValueText) -> None:
-    """Take an inlined manifest when it is JSON, whose content is not read here."""
+    """Accept an inlined manifest if it is JSON, whose content is not read here."""
     if text is None:
         raise _OddError
     try:
@@ -279,7 +278,7 @@ def _check_object(text: ValueText) -> None:
 
 
 def _check_properties(found: list[_Property] | None) -> None:
-    """Properties that are not read must be JSON all the same."""
+    """Check that unparsed properties are valid JSON too."""
     for item in found or ():
         text = _text(item)
         if text is not None:
@@ -298,7 +297,7 @@ def _base64(text: str | None) -> bytes:
 
 
 class _Record(msgspec.Struct, forbid_unknown_fields=True, rename="camel", gc=False):
-    """Fields as they are written; unknown ones, and other capitals, are for the exact reader."""
+    """Fields as written; unknown fields and other letter cases are left to the exact reader."""
 
 
 class _Property(_Record):

@@ -1,9 +1,8 @@
 """Properties of bundles: what a bundle provides, requires and is.
 
-A property is a type and any JSON value. The types that OLM knows are read into
-values here, with the verdicts and texts of Go's reader. What is large (inlined
-manifests, the metadata of a CSV) is checked and not kept, so that a whole catalog
-fits into little memory; everything else is kept as JSON text.
+A property is a type and any JSON value. The types that OLM knows are parsed into values here, with
+the same errors as Go's decoder. Large values (inlined manifests, the metadata of a CSV) are checked
+but not kept, so that a whole catalog needs little memory; all other values are kept as JSON text.
 """
 
 from __future__ import annotations
@@ -94,8 +93,8 @@ class Fault:
 class Properties:
     """The parsed properties of one bundle. `others` are unparsed.
 
-    `order` has the types of all of them, one after the other, but for what is large.
-    `min_kube_version` is that of the metadata of the CSV; empty where it says none.
+    `order` has the types of all properties in order, except large ones. `min_kube_version` is that
+    of the metadata of the CSV; empty if there is none.
     """
 
     identities: tuple[PackageIdentity, ...] = ()
@@ -110,7 +109,7 @@ class Properties:
     order: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[tuple[str, Any]]:
-        """Type and value of each property, in order, but for what is large or does not read."""
+        """Yield type and value of each property, in order, except large and invalid ones."""
         parts: dict[str, Iterator[Any]] = {
             PACKAGE: map(_identity_value, self.identities),
             PACKAGE_REQUIRED: map(_requirement_value, self.required_packages),
@@ -127,11 +126,11 @@ class BrokenTextError(ValueError):
 
 
 ValueText = bytes | msgspec.Raw | None
-"""JSON text of a value; None where there is none."""
+"""Returns the JSON text of a value; None if there is none."""
 
 
 def check_json(text: ValueText) -> None:
-    """Refuse what is not JSON. Raises `ShapeError` or `BrokenTextError`."""
+    """Refuse a value that is not JSON. Raises `ShapeError` or `BrokenTextError`."""
     _compact(text)
 
 
@@ -145,9 +144,9 @@ def parse(
     *,
     check_object: Callable[[ValueText], None] = check_object,
 ) -> Properties:
-    """Read properties: pairs of a type and the JSON text of a value.
+    """Parse properties: pairs of a type and the JSON text of a value.
 
-    `check_object` looks at inlined manifests, whose content does not matter here.
+    `check_object` checks inlined manifests, whose content does not matter here.
     """
     identities: list[PackageIdentity] = []
     wanted: list[PackageRequirement] = []
@@ -216,7 +215,7 @@ def _requirement_value(one: PackageRequirement) -> dict[str, str]:
 
 
 def _compact(text: ValueText) -> bytes:
-    """Return a value of an unknown type, as the reference keeps it."""
+    """Return a value of an unknown type, as the reference stores it."""
     if text is None:
         raise ShapeError("unexpected end of JSON input", ())
     try:
@@ -242,7 +241,7 @@ def _requirement(text: ValueText, index: int) -> PackageRequirement:
 
 
 def _read_text_fields(kind: str, text: ValueText) -> tuple[str, ...]:
-    """Return the fields of a type that has texts only, in their order."""
+    """Return the fields of a type that has only strings, in order."""
     if text is not None:
         try:
             value = _fast[kind].decode(text)
@@ -266,14 +265,14 @@ def _read(kind: str, text: ValueText) -> Any:
 
 
 def _minimum(metadata: Any) -> str:
-    """Return the `minKubeVersion` in what `_read` gives."""
+    """Return the `minKubeVersion` in the result of `_read`."""
     if isinstance(metadata, dict):
         return str(metadata.get("minKubeVersion") or "")
     return str(getattr(metadata, "minKubeVersion", None) or "")
 
 
 def _read_exactly(kind: str, text: ValueText) -> dict[str, Any]:
-    """Return the slow way, which knows Go's rules for capitals, nulls and duplicates."""
+    """Return the result of the slow decoder, with Go's rules for case, nulls and duplicates."""
     if text is None:
         raise ShapeError("unexpected end of JSON input", ())
     try:
@@ -410,7 +409,7 @@ SHAPES: Final = {
 
 
 def _fast_type(shape: shapes.Shape) -> Any:
-    """Return a type for the fast decoder that takes what the shape takes, or less."""
+    """Return a type for the fast decoder that accepts what the shape accepts, or less."""
     match shape:
         case Text():
             return str | None

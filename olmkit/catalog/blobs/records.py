@@ -1,9 +1,9 @@
-"""Blobs of the four OLM schemas as tools write them, decoded straight into typed records.
+"""Blobs of the four OLM schemas as tools write them, decoded directly into typed records.
 
-A record exists only for a text with exactly the fields that are written: right names, right
-types, none unknown. Such a blob needs no reading by `olmkit.catalog.blobs.shapes`, which knows
-every odd form; the encoder writes the record as `shapes.dump` does. Values of properties stay
-JSON text.
+A record exists only for text with exactly the fields that tools write: correct names, correct
+types, no unknown fields. `olmkit.catalog.blobs.shapes`, which supports every odd form, need not
+read such a blob; the encoder writes the record like `shapes.dump`. Property values remain JSON
+text.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from olmkit.base.json import text as json_text
 
 
 class _Record(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, rename="camel"):
-    """Fields in the order of `wire.SHAPES`; one with a default is left out when it is empty."""
+    """Fields in the order of `wire.SHAPES`; an empty field with a default is left out."""
 
 
 class Property(_Record):
@@ -82,7 +82,7 @@ _encoder: Final = msgspec.json.Encoder()
 
 
 def read(text: bytes) -> Record | None:
-    """Return the record of a blob; None for a blob of another form, which may be right as well."""
+    """Return the record of a blob; None for a blob of another form, which may also be valid."""
     try:
         record: Record = _decoder.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -1,8 +1,8 @@
 """Fixed shapes of JSON objects, read and written as Go's `encoding/json` does with structs.
 
-Keys match without regard to case, unknown ones are dropped, `null` leaves a field
-as it is, and the first value of a wrong type is the error. Catalogs are compared
-byte by byte with what the reference writes, so all of that counts.
+Keys match case-insensitively, unknown ones are dropped, `null` does not change a field, and the
+first value of a wrong type is the error. Catalogs are compared byte by byte with the output of the
+reference, so all of these details matter.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ ABSENT: Final = Absent()
 class _Simple:
     """A shape without parts. `go` is the name of its type in Go's messages.
 
-    Plain classes, here and below: every command on catalogs starts with them, and a dataclass takes
-    ten times as long to create.
+    Plain classes, here and below: every catalog command loads them, and a dataclass takes ten times
+    as long to create.
     """
 
     __slots__ = ("go",)
@@ -53,7 +53,7 @@ class _Simple:
 
 
 class Text(_Simple):
-    """A string; empty when absent."""
+    """A string; empty if absent."""
 
     __slots__ = ()
     usual = "string"
@@ -74,7 +74,7 @@ class Bytes(_Simple):
 
 
 class Truth(_Simple):
-    """A boolean; False when absent."""
+    """A boolean; False if absent."""
 
     __slots__ = ()
     usual = "bool"
@@ -88,7 +88,7 @@ class TextMap(_Simple):
 
 
 class Whole:
-    """A signed integer of so many bits; 0 when absent."""
+    """A signed integer of the given number of bits; 0 if absent."""
 
     __slots__ = ("bits", "go")
 
@@ -98,7 +98,7 @@ class Whole:
 
 
 class ListOf:
-    """A list of one shape; None when absent."""
+    """A list of one shape; None if absent."""
 
     __slots__ = ("go", "item")
 
@@ -108,7 +108,7 @@ class ListOf:
 
 
 class Field:
-    """One field of an object; `omit` leaves it out of the text when it is empty."""
+    """One field of an object; `omit` leaves an empty field out of the text."""
 
     __slots__ = ("name", "omit", "shape")
 
@@ -122,7 +122,7 @@ class Field:
 class Object:
     """An object with known fields, in the order in which they are written.
 
-    An `optional` one is None when absent.
+    An `optional` object is None if absent.
     """
 
     go: str
@@ -142,12 +142,12 @@ def fold(name: str) -> str:
     """Return the form in which Go compares field names: simple case folding."""
     if name.isascii():
         return name.lower()
-    # The only other letters that fold onto ASCII ones: the Kelvin sign and the long s.
+    # The only non-ASCII letters that fold to ASCII letters: the Kelvin sign and the long s.
     return name.replace("\u212a", "k").replace("\u017f", "s").lower()
 
 
 def read(shape: Object, value: Any) -> dict[str, Any]:
-    """Return the fields of `value`, all of them, empty ones too. Raises `ShapeError`."""
+    """Return all fields of `value`, including empty ones. Raises `ShapeError`."""
     reader = _Reader()
     result = reader.value(shape, value, ABSENT, ())
     if reader.error is not None:
@@ -161,7 +161,7 @@ def dump(
 ) -> dict[str, Any]:
     """Return the written form of the fields from `read`: in order, without empty ones.
 
-    `anything` turns a value of no known shape into what is written of it.
+    `anything` converts a value without a known shape to its written form.
     """
     result: dict[str, Any] = {}
     for each in shape.fields:
@@ -289,7 +289,8 @@ class _Reader:
     ) -> dict[str, Any]:
         state: dict[str, Any] = old if old is not None else _empty_fields(shape)
         self._structs.append(shape.go.rpartition(".")[2])
-        # Keys are in order of code points, since the blob was written so before it is read here.
+        # Keys are in code point order, because the blob was written in that order before it is read
+        # here.
         for key in sorted(value):
             each = shape.folded.get(fold(key))
             if each is None:
@@ -362,7 +363,7 @@ def decode_base64(text: str) -> bytes | int:
         return base64.b64decode(text.encode("ascii"), validate=True)
     except (binascii.Error, UnicodeEncodeError):
         pass
-    # Line breaks are skipped wherever they are; the offset counts them.
+    # Line breaks are skipped everywhere, but the offset counts them.
     data = text.encode()
     try:
         return base64.b64decode(data.translate(None, b"\r\n"), validate=True)
@@ -383,12 +384,12 @@ def _first_illegal(data: bytes) -> int:
             end = _skip_breaks(data, position + 1)
             if digits == 3:
                 return end
-            # One more is needed: where it should be, or what is too much after it.
+            # A further byte is needed: the position where it is missing, or the excess after it.
             if data[end : end + 1] == b"=":
                 return _skip_breaks(data, end + 1)
             return end if end == len(data) else end - 1
         position += 1
-    # The last group is not complete; Go counts back from the end, breaks included.
+    # The last group is incomplete; Go counts back from the end, including line breaks.
     return len(data) - digits
 
 

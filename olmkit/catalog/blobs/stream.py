@@ -1,9 +1,8 @@
 """Split a file into documents like the parsers of catalogs.
 
-A file may be concatenated JSON, YAML documents between `---` lines, or JSON that
-turns into YAML after the first object. What the field's readers lose on the way
-(everything in a part after its first YAML document) is lost here too, so that the
-verdict is the same, but the loss is reported.
+A file may be concatenated JSON, YAML documents between `---` lines, or JSON that turns into YAML
+after the first object. Content that `opm` ignores (everything in a part after its first YAML
+document) is ignored here too, so that the result is the same, but it is reported.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ from olmkit.base.diagnostics import Diagnostic, InputError
 from olmkit.base.json import reader as json_reader
 from olmkit.base.json.reader import JsonError
 
-# What Go's `unicode.IsSpace` takes for white space, in UTF-8.
+# White space according to Go's `unicode.IsSpace`, in UTF-8.
 _SPACE: Final = re.compile(
     rb"(?:[ \t\n\v\f\r]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]"
     rb"|\xe2\x81\x9f|\xe3\x80\x80)"
 )
 _SPACES: Final = re.compile(rb"(?:" + _SPACE.pattern + rb")*+")
-# Only so much is read to distinguish JSON from YAML.
+# Only this many bytes are read to distinguish JSON from YAML.
 _PEEKED: Final = 4096
 
 Check = Callable[["Part"], object]
@@ -35,7 +34,7 @@ Report = Callable[[Diagnostic], None]
 class Part:
     """One document of a file: its value and the bytes it was read from.
 
-    `json` says that those bytes are one JSON value.
+    `json` is true if those bytes are one JSON value.
     """
 
     value: Any
@@ -61,7 +60,7 @@ def read(data: bytes, path: str, *, check: Check, report: Report) -> Iterator[Pa
 
 
 def looks_like_json(data: bytes) -> bool:
-    """Return whether the first character that is not white space is an opening brace."""
+    """Return whether the first character after white space is an opening brace."""
     match = _SPACES.match(data)
     begin = match.end() if match else 0
     return data[begin : begin + 1] == b"{"
@@ -100,10 +99,10 @@ def _json_then_yaml(data: bytes, path: str, check: Check, report: Report) -> Ite
 
 
 def json_values(data: bytes) -> Iterator[tuple[Any, int, int]]:
-    """Yield the JSON values of a stream, each with where it begins and ends.
+    """Yield the JSON values of a stream, each with its start and end.
 
-    Ends are guessed from the two usual layouts, which is right whenever the bytes up to the
-    guess are one value; the first wrong guess switches to the slow and exact method.
+    Ends are guessed from the two usual layouts. A guess is correct if the bytes up to it are one
+    value; the first wrong guess switches to the slow and exact method.
     """
     position = json_reader.skip_space(data, 0)
     size = len(data)
@@ -131,7 +130,7 @@ def _yaml_begin(data: bytes, position: int) -> int | None:
     while len(data) - position >= 4:
         match = _SPACE.match(data, position)
         if match is None:
-            # Go refuses to continue at a byte that is not UTF-8.
+            # Go does not continue at a byte that is not UTF-8.
             return None if _is_broken(data[position : position + 4]) else position
         position = match.end()
         if match.group() == b"\n":
@@ -152,7 +151,8 @@ def _yaml(
 ) -> Iterator[Part]:
     for start, end in _parts(data, path, begin):
         if end == len(data) and not data.endswith(b"\n"):
-            # The reference's line reader ends every line, which block scalars can tell.
+            # The reference's line reader adds a newline to the last line, which matters in block
+            # scalars.
             document = documents.load_yaml(data + b"\n", path, start=start, index=index)
         else:
             document = documents.load_yaml(data, path, start=start, end=end, index=index)
@@ -173,7 +173,7 @@ def _yaml(
 
 
 def _parts(data: bytes, path: str, begin: int) -> Iterator[tuple[int, int]]:
-    """Cut at separator lines; one that meets an empty part belongs to the part after it."""
+    """Split at separator lines; one that follows an empty part belongs to the next part."""
     start = begin
     separator = begin if data.startswith(b"---", begin) else _next_separator(data, begin)
     while separator >= 0:
@@ -211,13 +211,13 @@ def _bad_separator(data: bytes, path: str, offset: int, rest: str) -> InputError
 def _json_error(
     error: JsonError, data: bytes, path: str, position: int, *, plain: bool
 ) -> InputError:
-    from olmkit.base.json import positions as json_positions  # of faults only
+    from olmkit.base.json import positions as json_positions  # only for errors
 
     exact = json_positions.explain(data, json_reader.skip_space(data, position)) or error
     offset = position if exact.offset is None else exact.offset
     message = exact.message
     if not plain and message.startswith("invalid character"):
-        # The reference counts the bytes read, while YAML may still follow.
+        # The reference counts the bytes read while YAML may still follow.
         message = f"json: offset {offset + 1}: {message}"
     return documents.error_at(data, path, offset, message)
 

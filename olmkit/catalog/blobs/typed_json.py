@@ -1,10 +1,9 @@
 """Decode JSON into Go's types, keeping raw parts unchanged.
 
-A property's value travels through catalogs as the text it had in its file: the
-order of its keys, its spelling of numbers and its escapes. So the readers here
-go from text to text. Keys match without regard to case, and of one field that
-is spelled in several ways every value must fit, while the last counts.
-`lenient` is how YAML is read, where numbers and truth values pass for text.
+Catalogs keep a property's value as the text in its file, with its order of keys, spelling of
+numbers and escapes. So the functions here convert text to text. Keys match case-insensitively. If a
+field occurs with several spellings, every value must fit, and the last one counts. `lenient` is the
+mode for YAML, where numbers and booleans count as strings.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ class MisfitError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A `{type, value}` with the text of its value, which is empty when there is none."""
+    """A `{type, value}` with the text of its value, which is empty if there is none."""
 
     type: str
     value: bytes
@@ -46,7 +45,7 @@ def fields(text: bytes) -> Mapping[str, Parts]:
 
 
 def read_texts(parts: Parts, names: Sequence[str], *, lenient: bool = False) -> dict[str, str]:
-    """Return the fields `names` of an object of texts, each empty when it is not there."""
+    """Return the fields `names` of an object of strings; missing ones are empty."""
     found = dict.fromkeys(names, "")
     for part in parts:
         given = fields(part)
@@ -56,7 +55,7 @@ def read_texts(parts: Parts, names: Sequence[str], *, lenient: bool = False) -> 
 
 
 def read_text(parts: Parts, old: str = "", *, lenient: bool = False) -> str:
-    """Return a text; null leaves the old one."""
+    """Return a string; null keeps the old one."""
     for part in parts:
         if lenient and part[:1] not in (b'"', b"{", b"[", b"n"):
             old = _scalar_text(json_reader.read(part))
@@ -77,7 +76,8 @@ def entries(parts: Parts, *, lenient: bool = False) -> tuple[Member, ...]:
 def entries_that_fit(text: bytes) -> tuple[tuple[Member, ...], str]:
     """Return the valid items of a list of `{type, value}`, and the errors of the others.
 
-    A misfit leaves its field, or its entry, empty; a text that is not JSON gives nothing.
+    An invalid value leaves its field, or its entry, empty; text that is not JSON results in no
+    items.
     """
     try:
         items = _members(text)

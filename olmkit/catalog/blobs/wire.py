@@ -1,7 +1,7 @@
 """The fields of OLM's four schemas, with their order and types.
 
-What they mean is `olmkit.catalog.model`. A blob of any other schema has no shape
-and is kept as it is.
+Their meaning is in `olmkit.catalog.model`. A blob of any other schema has no shape and is kept
+unchanged.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ SHAPES: Final[Mapping[str, Object]] = {
 
 BUNDLE_OBJECT: Final = Object(go="property.BundleObject", fields=(Field("data", Bytes()),))
 
-# How the reference's messages name what it reads.
+# The names of these types in the reference's messages.
 PARSED_AS: Final[Mapping[str, str]] = {
     PACKAGE: "package",
     CHANNEL: "channel",

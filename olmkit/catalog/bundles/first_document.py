@@ -1,8 +1,7 @@
 """Find the first document of a file, like Kubernetes' YAML reader.
 
-They take the first JSON value of a file that begins with a brace, and else the
-YAML up to the first line that begins with three dashes; what follows does not
-exist for them.
+They read the first JSON value of a file that starts with a brace, else the YAML up to the first
+line that starts with three dashes, and ignore the rest.
 """
 
 from __future__ import annotations
@@ -15,26 +14,26 @@ from olmkit.base.documents import Document
 from olmkit.base.json import reader as json_reader
 from olmkit.base.json.reader import JsonError
 
-# How many bytes are read to distinguish JSON from YAML.
+# Maximum number of bytes that are read to distinguish JSON from YAML.
 _PEEK: Final = 30
 _UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
 
 
 def read(data: bytes, path: str) -> Document:
-    """Return the first document. Raises `InputError` with a place when there is none."""
+    """Return the first document. Raises `InputError` with a place if there is none."""
     text = json_text_of(data)
     if text:
         return Document(json_reader.read(text), path=path, data=data)
     if not data:
         raise InputError("the file is empty")
     if data.startswith(_UTF_16) and (len(data) + (not data.endswith(b"\n"))) % 2:
-        # The reader ends the last line with a byte, which is half a character here.
+        # The reader ends the last line with a byte that is half a character here.
         raise InputError("incomplete UTF-16 character", hint="save the file as UTF-8")
     return documents.load_yaml(data, path, end=_first_part(data, path))
 
 
 def json_text_of(data: bytes) -> bytes:
-    """Return the text of the JSON value with which a file begins; empty if it does not."""
+    """Return the text of the JSON value at the start of a file; empty if there is none."""
     if not data[:_PEEK].lstrip().startswith(b"{"):
         return b""
     try:
@@ -56,7 +55,7 @@ def _first_part(data: bytes, path: str) -> int:
 
 
 def _check_separator(data: bytes, start: int, path: str) -> None:
-    """Only a comment may follow the dashes."""
+    """Check that only a comment follows the dashes."""
     stop = data.find(b"\n", start)
     rest = data[start + 3 : len(data) if stop < 0 else stop].strip()
     if not rest or rest.startswith(b"#"):

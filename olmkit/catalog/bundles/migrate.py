@@ -1,9 +1,8 @@
-"""Rewriting the bundles of a catalog from older forms to newer ones.
+"""Convert the bundles of a catalog from older forms to newer ones.
 
-There is one such step so far: from manifests that are inlined whole
-(`olm.bundle.object`) to a digest of the ClusterServiceVersion for display
-(`olm.csv.metadata`), which is a tenth of the size. Catalogs for OpenShift 4.17
-and later are expected to have the newer form.
+There is one such step so far: from inlined manifests (`olm.bundle.object`) to a summary of the
+ClusterServiceVersion for display (`olm.csv.metadata`), which has a tenth of the size. Catalogs for
+OpenShift 4.17 and later are expected to have the newer form.
 """
 
 from __future__ import annotations
@@ -40,9 +39,9 @@ _DESCRIPTORS: Final = ("specDescriptors", "statusDescriptors", "actionDescriptor
 
 
 def migrate(bundle: RenderedBundle, level: Level, root: str = "") -> RenderedBundle:
-    """Return the bundle in the form of `level`; `root` is how messages name where it comes from.
+    """Return the bundle in the form of `level`; `root` is the name of its source in messages.
 
-    Raises `InputError` when its ClusterServiceVersion does not fit its type.
+    Raises `InputError` if its ClusterServiceVersion has a wrong type.
     """
     if level is Level.NONE or not bundle.image:
         return bundle
@@ -83,7 +82,7 @@ def check_csv(csv: Document) -> Mapping[str, Any]:
 def _check_version(csv: Document, spec: Mapping[str, Any]) -> None:
     if "version" not in spec:
         return
-    from olmkit.base.versions import InvalidVersionError, Version  # of what is migrated only
+    from olmkit.base.versions import InvalidVersionError, Version  # only for migrated bundles
 
     version = spec["version"] or ""
     try:
@@ -97,7 +96,7 @@ def _check_version(csv: Document, spec: Mapping[str, Any]) -> None:
 
 
 def _descriptions(section: Any) -> Any:
-    """Owned and required APIs, with the values of descriptors as the text that they have."""
+    """Return owned and required APIs, with the values of descriptors as their original text."""
     if not isinstance(section, Mapping):
         return None
     return {

@@ -1,7 +1,7 @@
-"""A folder of package manifests as the makers of catalogs read it.
+"""Read a folder of package manifests like the tools that build catalogs.
 
 Source: `initializer` of operator-registry. Each folder with a ClusterServiceVersion is a version;
-the package manifest says which of them is the newest of a channel.
+the package manifest names the newest version of each channel.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class ManifestPackage:
 
 
 def read(tree: Tree, root: str) -> ManifestPackage:
-    """Return the package in a folder; `root` is how messages call it.
+    """Return the package in a folder; `root` is its name in messages.
 
-    Raises `InputError` when it is not a folder of package manifests, and for a version that no
+    Raises `InputError` if it is not a folder of package manifests, and for a version that no
     catalog can have.
     """
     bundles = package_bundles.bundles(tree, root)
@@ -83,7 +83,7 @@ def _source(files: Tree, root: str, folder: str) -> SourceBundle:
 
 @contextmanager
 def _places(where: str) -> Iterator[None]:
-    """Findings about `manifests/` of the bundle are about the folder of the version."""
+    """Convert findings about `manifests/` of the bundle to ones about the folder of the version."""
     try:
         yield
     except InputError as error:

@@ -1,8 +1,8 @@
-"""A bundle as the `olm.bundle` blob that catalogs hold.
+"""Render a bundle as the `olm.bundle` blob of catalogs.
 
-What the blob says is facts of the bundle in a fixed order; how its parts are
-written matters too, since the values of properties are compared as text. So a
-property's value is JSON text here, and the blob keeps the text of the whole.
+The blob has facts of the bundle in a fixed order. The spelling of its parts matters too, because
+property values are compared as text. So a property's value is JSON text here, and the blob keeps
+the whole text.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _INSTALL: Final = Object(
 
 @dataclass(frozen=True, slots=True)
 class RelatedImage:
-    """An image that a bundle uses, and the name it has there."""
+    """An image that a bundle uses, and its name there."""
 
     name: str
     image: str
@@ -84,7 +84,7 @@ class RenderedBundle:
 
     @classmethod
     def of(cls, blob: Blob) -> RenderedBundle:
-        """Return the bundle that a blob of a catalog holds."""
+        """Return the bundle in a blob of a catalog."""
         record = blob.record if blob.settled else None
         if isinstance(record, records.Bundle):
             return cls(
@@ -147,7 +147,7 @@ class RenderedBundle:
 def render(bundle: SourceBundle, image: str = "") -> tuple[RenderedBundle, tuple[Diagnostic, ...]]:
     """Return the bundle as the catalog blob for `image`, and warnings about it.
 
-    Raises `InputError` for values that no catalog takes.
+    Raises `InputError` for values that no catalog accepts.
     """
     notes: list[Diagnostic] = [*bundle.notes]
     properties = sorted(_properties(bundle, notes), key=lambda item: (item.type, item.value))
@@ -211,7 +211,7 @@ def _properties(bundle: SourceBundle, notes: list[Diagnostic]) -> Iterator[Membe
 
 
 def _annotation_properties(bundle: SourceBundle, notes: list[Diagnostic]) -> tuple[Member, ...]:
-    """Return the properties in the CSV's annotation; of what does not fit, the parts that do."""
+    """Return the properties in the CSV's annotation; of invalid ones, the valid parts."""
     text = bundle.csv_annotations.get(PROPERTIES_ANNOTATION)
     if text is None:
         return ()
@@ -255,7 +255,7 @@ def _texts(bundle: SourceBundle, item: Member, names: tuple[str, ...]) -> list[s
 
 
 def object_text(value: Any) -> bytes:
-    """Return a manifest as the compact JSON that is put into a catalog."""
+    """Return a manifest as the compact JSON in catalogs."""
     text = json_text.compact(value)
     if _BIG.search(text):
         text = json_text.compact(_int64_or_double(value))
@@ -281,7 +281,7 @@ def _find_related_images(bundle: SourceBundle, image: str) -> Iterator[RelatedIm
     yield from listed
     if image and image not in seen:
         yield RelatedImage("", image)
-    # The bundle's own image counts as seen only when the CSV lists it.
+    # The bundle's own image counts as already listed only if the CSV lists it.
     for found in operator_images(bundle.csv, bundle.spec):
         if found not in seen:
             yield RelatedImage("", found)

@@ -1,9 +1,8 @@
-"""A bundle as the makers of catalogs read it.
+"""Read a bundle like the tools that build catalogs.
 
-That reader is another one than the validator's (`olmkit.bundle.layout`): its
-folders have fixed names, it takes the first CSV and passes over manifests that
-it cannot decode, and it gives only some values their Go types. What it would
-leave out in silence is left out here too, and said in `notes`.
+This reader differs from that of validation (`olmkit.bundle.layout`): its folders have fixed names,
+it uses the first CSV and skips manifests that it cannot decode, and it decodes only some values
+into Go types. Parts that it silently leaves out are left out here too, and reported in `notes`.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from olmkit.kube.builtin.typed import TypeDifference, TypeMisfit
 
 MANIFESTS: Final = "manifests"
 METADATA: Final = "metadata"
-# Of a CSV: where it describes its APIs.
+# The sections of a CSV that describe its APIs.
 API_SECTIONS: Final = ("apiservicedefinitions", "customresourcedefinitions")
 
 T = TypeVar("T")
@@ -63,7 +62,7 @@ _DEFINITIONS: Final = Object(
 
 @dataclass(frozen=True, slots=True, order=True)
 class Api:
-    """An API by the four names with which owners and providers are matched."""
+    """An API, identified by the four names that match owners and providers."""
 
     group: str
     version: str
@@ -96,7 +95,7 @@ class SourceBundle:
 
     @property
     def spec(self) -> Mapping[str, Any]:
-        """The CSV's `spec`."""
+        """Return the CSV's `spec`."""
         return self.csv.value["spec"] or {}
 
 
@@ -107,9 +106,9 @@ def is_bundle(tree: Tree) -> bool:
 
 
 def read(tree: Tree, root: str = "") -> SourceBundle:
-    """Return the bundle in `tree`, whose places begin with `root`.
+    """Return the bundle in `tree`, whose places start with `root`.
 
-    Raises `InputError` when no catalog can have it, with all that is known about why.
+    Raises `InputError` with all known reasons if no catalog can have it.
     """
     reader = _Reader(tree, root)
     try:
@@ -211,7 +210,7 @@ class _Reader:
     # Metadata
 
     def _annotations(self) -> tuple[str, str, str]:
-        """Package, channels and default channel."""
+        """Return package, channels and default channel."""
 
         def names(text: bytes, *, lenient: bool) -> tuple[str, ...]:
             annotations = typed_json.fields(text).get("annotations", ())
@@ -264,7 +263,7 @@ class _Reader:
         return ()
 
     def _texts(self, path: str, section: str) -> Iterator[tuple[bytes, bool]]:
-        """Yield the file as JSON text, as both readers have it; the second, of YAML, is lenient."""
+        """Yield the file as JSON text, from both readers; the second one, for YAML, is lenient."""
         data = self._tree.data(path)
         raw = first_document.json_text_of(data)
         if raw:
@@ -277,7 +276,7 @@ class _Reader:
             return
         yield json_text.compact(document.value), True
 
-    # Saying what is wrong
+    # Errors
 
     def _refuse(self, message: str, *, at: Location, hint: str = "") -> NoReturn:
         raise refusal([findings.create("FBC900", message, at=at, hint=hint)])
@@ -299,9 +298,9 @@ class _Reader:
 
 
 def read_shape(document: Document, shape: Object, value: Any, *keys: Key) -> dict[str, Any]:
-    """`value`, which is below `keys` of `document`, read as `shape`.
+    """Return `value` below `keys` of `document`, read as `shape`.
 
-    Raises `InputError` with the place of the misfit.
+    Raises `InputError` with the place of a wrong type.
     """
     try:
         return shapes.read(shape, {} if value is None else value)
@@ -314,9 +313,9 @@ def read_shape(document: Document, shape: Object, value: Any, *keys: Key) -> dic
 def read_type(
     document: Document, type_name: str, value: Any, *keys: Key, any_case: bool = True
 ) -> Mapping[str, Any]:
-    """`value`, which is below `keys` of `document`, read as a type of Kubernetes.
+    """Return `value` below `keys` of `document`, read as a type of Kubernetes.
 
-    Raises `InputError` with the places of all misfits.
+    Raises `InputError` with the places of all wrong types.
     """
     read, differences = typed.read(value, type_name)
     faults = [
@@ -349,7 +348,7 @@ def _misfits(
 
 
 def _is_passed_over(type_name: str, found: TypeDifference) -> bool:
-    """Return whether a schema or a list may be there; the reader takes neither."""
+    """Return whether a schema or a list is expected; the reader skips both."""
     forms = typed.choice(typed.kind_at(type_name, found.keys))
     return "[]" in forms or "[]s" in forms
 
@@ -376,7 +375,7 @@ def _object_metadata(document: Document, value: Any, *keys: Key) -> Mapping[str,
 
 
 def check_times(document: Document, metadata: Any, *keys: Key) -> None:
-    """Raise `InputError` for a time in the metadata of an object that is none."""
+    """Raise `InputError` for an invalid time in the metadata of an object."""
     for name in ("creationTimestamp", "deletionTimestamp"):
         time = metadata.get(name) if isinstance(metadata, Mapping) else None
         if time is not None and not (isinstance(time, str) and _TIME.fullmatch(time)):
@@ -491,7 +490,7 @@ def _crd_apis(crd: Document) -> Iterator[Api]:
             f'no kind "{model.CRD_KIND}" is registered for version "{api_version}"',
             hint=f"write `apiVersion: {_CRD_GROUP}/{version}`",
         )
-    # Unlike all other typed values, a CRD is read with regard to case.
+    # Unlike all other typed values, a CRD is decoded case-sensitively.
     if not fits.fits(crd.value, _CRD_TYPES[version]):
         read_type(crd, _CRD_TYPES[version], crd.value, any_case=False)
     check_times(crd, crd.value.get("metadata"), "metadata")
@@ -511,7 +510,7 @@ def _crd_apis(crd: Document) -> Iterator[Api]:
         )
 
 
-# Small things
+# Helpers
 
 
 def _is(document: Document, kind: str) -> bool:
@@ -542,7 +541,7 @@ def _files_in(tree: Tree, folder: str, *, hidden: bool) -> Iterator[str]:
 
 
 def _spellings(value: Mapping[str, Any], name: str) -> list[str]:
-    """Return the keys that mean the field `name`, in the order in which they are read."""
+    """Return the keys that match the field `name`, in the order in which they are read."""
     return sorted(key for key in value if shapes.fold(key) == shapes.fold(name))
 
 

@@ -1,9 +1,8 @@
-"""A ClusterServiceVersion from what a catalog knows about a bundle.
+"""Create a ClusterServiceVersion from the data in a catalog about a bundle.
 
-A bundle whose manifests are not inlined carries one `olm.csv.metadata`
-property. Readers of `PackageManifest`s parse a whole ClusterServiceVersion, so
-one is made of that property: text in the order and with the empty fields that
-Go's types give it, since clients see and compare it today.
+A bundle without inlined manifests has one `olm.csv.metadata` property. Readers of
+`PackageManifest`s parse a whole ClusterServiceVersion, so one is created from that property: text
+with the same order and the same empty fields as Go's types, because clients compare it.
 """
 
 from __future__ import annotations
@@ -17,15 +16,15 @@ from olmkit.base.json import text as json_text
 
 
 class _Field(NamedTuple):
-    """A field of one of Go's types. `keep`: it is written even when it is empty."""
+    """A field of one of Go's types. `keep`: it is written even if it is empty."""
 
     name: str
     kind: str
     keep: bool = False
 
 
-# Kinds: `s` text, `b` bool, `i` whole number, `v` any value, `[]X` a list, `{}s` a map of text,
-# else the name of a type below. The order of fields is the order in which they are written.
+# Kinds: `s` string, `b` boolean, `i` integer, `v` any value, `[]X` a list, `{}s` a map of strings,
+# else the name of a type below. The order of fields is the order of writing.
 _DESCRIPTOR: Final = (
     _Field("path", "s", keep=True),
     _Field("displayName", "s"),
@@ -167,7 +166,7 @@ def _read_shape(value: Any, type_name: str) -> dict[str, Any]:
     fields = _TYPES[type_name]
     names = _NAMES[type_name]
     if not names.issuperset(given):
-        # Go finds fields whatever their capitals, and prefers the exact name.
+        # Go finds fields regardless of case, and prefers the exact name.
         folded = {name.casefold(): name for name in names}
         found = {folded.get(key.casefold(), key): item for key, item in given.items()}
         given = {**found, **{key: item for key, item in given.items() if key in names}}
@@ -198,7 +197,7 @@ def _read_type(value: Any, kind: str) -> Any:
 
 
 def _sort_keys(value: Any) -> Any:
-    """`value` with the keys of all mappings in order, as catalogs are read."""
+    """Return `value` with sorted keys in all mappings, as catalogs are read."""
     if isinstance(value, dict):
         return {key: _sort_keys(item) for key, item in sorted(value.items())}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
 """Change catalogs: additions, edits, filters, differences.
 
-No disk here: the files are values, and jobs write them.
+No disk access here: the files are values, and jobs write them.
 """

@@ -1,8 +1,7 @@
 """Add a new version of a package to a catalog.
 
-What the new version upgrades from is said, or read from its CSV, or else the head
-of the channel. Whether the result is a sound catalog is for the rules to say,
-before it is written.
+The new version upgrades from the requested versions, or those in its CSV, or else the head of the
+channel. Rules check whether the result is a valid catalog before it is written.
 """
 
 from __future__ import annotations
@@ -26,10 +25,10 @@ from olmkit.catalog.model import Channel, Package
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placement:
-    """The requested addition. Without channels those of the bundle are used.
+    """The requested addition. Without channels, those of the bundle are used.
 
-    Without any edge the bundle's own count: what its CSV says, else it replaces the head.
-    `overwrite` replaces a bundle of the same name, for a version that no cluster has yet.
+    Without edges, those of the CSV are used, else the bundle replaces the head.
+    `overwrite` replaces a bundle of the same name, for a version that is not yet in any cluster.
     """
 
     channels: tuple[str, ...] = ()
@@ -45,7 +44,7 @@ class Placement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewEntry:
-    """The bundle in one channel, and what it upgrades from."""
+    """The bundle in one channel, and its upgrade edges."""
 
     channel: str
     name: str
@@ -54,7 +53,7 @@ class NewEntry:
     skip_range: str = ""
 
     def value(self) -> dict[str, Any]:
-        """Return the entry as it is written, empty fields left out."""
+        """Return the entry as it is written, without empty fields."""
         fields = {
             "name": self.name,
             "replaces": self.replaces,
@@ -80,10 +79,10 @@ def add(
     *,
     file: str = "",
 ) -> Addition:
-    """Return the catalog in `tree` with one more bundle. New blobs go to `file`, or where they fit.
+    """Return the catalog in `tree` with the added bundle. New blobs go to `file` or where they fit.
 
-    A bundle that is there already, with the same content and edges, changes nothing. Raises
-    `InputError` when they differ, or when it is unclear what the bundle follows.
+    An existing bundle with the same content and edges changes nothing. Raises `InputError` if they
+    differ, or if it is unclear which bundle the new one follows.
     """
     blobs = list(fbc.load(tree))
     package = model.from_blobs(blobs).packages.get(bundle.package)
@@ -103,7 +102,7 @@ def add(
             changed[at] = _with_entry(old, entry)
         else:
             new.append(_new_channel(bundle.package, entry))
-    # As one reads it back from the file, so that the file can be written again next time.
+    # As read back from the file, so that the file can be written again next time.
     written = Blob(schema=wire.BUNDLE, package=bundle.package, name=bundle.name, data=bundle.text())
     place = _place(blobs, bundle, overwrite=placement.overwrite)
     if place is None:
@@ -173,7 +172,7 @@ def _entry(
 
 
 def _present(package: Package | None, channel: str, name: str) -> NewEntry | None:
-    """Return the entry that the channel has with that name."""
+    """Return the channel's existing entry with that name."""
     found = package.channels.get(channel) if package else None
     entry = found.entries.get(name) if found else None
     if entry is None:
@@ -210,7 +209,7 @@ def _find_replaced_head(source: SourceBundle, channel: Channel) -> str:
             hint="correct `spec.version` of its ClusterServiceVersion",
         ) from None
     if any(one.replaces == source.name for one in channel.entries.values()):
-        return ""  # an older version, which a later one replaces already
+        return ""  # an older version, which a later one already replaces
     if not head.version.version < version:
         raise InputError(
             f"`{source.name}` is not an upgrade of `{head.name}`, the head of the channel "

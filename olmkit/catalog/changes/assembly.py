@@ -76,7 +76,7 @@ def assemble_heads(
     kept = {member.name for found in channels.values() for member in found}
     return AssembledCatalog(
         blobs=(
-            # As in the catalog that opm renders of the same folder's index database.
+            # As in the catalog that opm renders from the index database of the same folder.
             *_package(package, default_channel, channels, described=False),
             *(member.rendered.blob() for member in ordered if member.name in kept),
         ),

@@ -1,7 +1,7 @@
 """Compare two catalogs: packages, channels, entries and bundles.
 
-Names identify things: what has another name is another thing. Of what is new or gone as a
-whole, the parts are not listed.
+Names identify objects: an object with another name is a different object. The parts of a new or
+removed object are not listed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """A field of something: its texts before and now; empty when there is none."""
+    """A field: its old and new text; empty if there is none."""
 
     name: str
     old: str
@@ -45,8 +45,8 @@ class Field:
 class Difference:
     """One difference. The most specific name identifies its subject.
 
-    A bundle has no channel, an entry has one. `fields` are those that changed; of what is
-    new, those that say something.
+    A bundle has no channel, an entry has one. `fields` are the changed fields; for a new object,
+    those with relevant values.
     """
 
     kind: Kind
@@ -58,7 +58,7 @@ class Difference:
 
     @property
     def noun(self) -> Noun:
-        """What kind of thing differs."""
+        """Return the kind of the object that differs."""
         if self.entry:
             return Noun.ENTRY
         if self.bundle:
@@ -67,7 +67,7 @@ class Difference:
 
     @property
     def name(self) -> str:
-        """The name of the thing itself."""
+        """Return the name of the object itself."""
         return self.entry or self.bundle or self.channel or self.package
 
 

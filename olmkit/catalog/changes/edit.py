@@ -1,8 +1,7 @@
 """Change blobs in a file, and keep the rest of the file unchanged.
 
-A file that looks as we would write it is written again, and so keeps looking that
-way. In any other one only the lines of the new entry and of the new blobs appear;
-comments, order and style stay.
+A file that has the format of olmkit is written again in that format. In any other file, only the
+lines of the new entry and of the new blobs are added; comments, order and style are kept.
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ def edit_file(
 ) -> bytes:
     """Return the file with some of its blobs changed and with `new` ones.
 
-    `old` has each blob of it with what it becomes, or None where it stays; a change is one more
-    entry in a channel, or another bundle. Raises `InputError` where it cannot be written.
+    `old` has each blob of the file with its new form, or None if it is unchanged; a change is an
+    additional entry in a channel, or another bundle. Raises `InputError` if it cannot be written.
     """
     form: Form = "json" if path.endswith(".json") or data.lstrip()[:1] == b"{" else "yaml"
     if fbc.dump([blob for blob, _ in old], form) == data:
         return fbc.dump([*(changed or blob for blob, changed in old), *new], form)
-    # From the end, so that the places before stay right.
+    # From the end, so that earlier places remain valid.
     for blob, changed in reversed(old):
         if changed is not None:
             data = _replace_blob(data, blob, changed)
@@ -41,7 +40,7 @@ def edit_file(
 
 
 def _replace_blob(data: bytes, old: Blob, new: Blob) -> bytes:
-    """Return the file with `new` in the place of `old`, as few other bytes changed as possible."""
+    """Return the file with a blob replaced by `new`, with few other changed bytes."""
     place = old.place
     if place is None:  # pragma: no cover - it was read from this file
         return data
@@ -55,7 +54,7 @@ def _replace_blob(data: bytes, old: Blob, new: Blob) -> bytes:
 
 
 def _reads_as(data: bytes, old: Blob, new: Blob) -> bool:
-    """Return whether the file has the new blob in the place of the old one."""
+    """Return whether the file has the new blob in place of the old one."""
     try:
         found = list(fbc.load_stream(data, old.path))
     except InputError:
@@ -64,7 +63,7 @@ def _reads_as(data: bytes, old: Blob, new: Blob) -> bool:
 
 
 def _insert_line(data: bytes, old: Blob, new: Blob) -> bytes | None:
-    """Return the entry's lines behind those of the last entry; None where entries have no lines."""
+    """Return the entry's lines after those of the last entry; None if entries have no lines."""
     place = old.place
     key = next((key for key in old.value if key.casefold() == "entries"), "")
     entries = old.value.get(key) or ()
@@ -93,12 +92,12 @@ def _insert_line(data: bytes, old: Blob, new: Blob) -> bytes | None:
 
 
 def _belongs(line: bytes, column: int) -> bool:
-    """Return whether a line belongs to an item whose text begins in that column."""
+    """Return whether a line belongs to an item whose text starts in that column."""
     return not line.strip() or len(line) - len(line.lstrip(b" ")) >= column
 
 
 def _rewrite_document(data: bytes, old: Blob, new: Blob) -> bytes | None:
-    """Return the whole document written again."""
+    """Return the whole document, written again."""
     place = old.place
     if place is None:  # pragma: no cover - it was read from this file
         return None

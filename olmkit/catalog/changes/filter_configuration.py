@@ -1,7 +1,7 @@
 """The parts of catalogs to keep, from the configuration files of other tools.
 
 An `ImageSetConfiguration` of oc-mirror names catalogs with packages, channels and lowest and
-highest versions; a `FilterConfiguration` of catalog-filter is for one catalog and has ranges.
+highest versions; a `FilterConfiguration` of catalog-filter describes one catalog and has ranges.
 Both are read as oc-mirror reads its own: keys in any case, unknown keys refused. Their keys:
 oc-mirror's types `mirror.openshift.io/v1alpha2` and `v2alpha1`, catalog-filter's types
 `olm.operatorframework.io/filter/mirror/v1alpha1`.
@@ -75,8 +75,8 @@ _SHAPES: Final = {
 def read(document: Document, reference: str) -> tuple[PackageSelection, ...]:
     """Return the parts of the catalog to keep; a part without a package applies to all.
 
-    Raises `InputError` when the document is of another kind, has an unknown key or a wrong
-    type, does not name that catalog, or contradicts itself.
+    Raises `InputError` if the document has another kind, an unknown key or a wrong type, does not
+    name that catalog, or contradicts itself.
     """
     kind = next(
         (one for key, one in mapping(document.value).items() if str(key).lower() == "kind"), None
@@ -111,7 +111,7 @@ def read(document: Document, reference: str) -> tuple[PackageSelection, ...]:
 def _operator(
     document: Document, listed: Sequence[Mapping[str, Any]], reference: str
 ) -> Mapping[str, Any]:
-    """Return the entry for the catalog, which is the only one or has that name."""
+    """Return the entry for the catalog: the only one, or the one with that name."""
     named = [one for one in listed if one.get("catalog") == reference]
     if len(named) > 1:
         raise InputError(f"{document.at()}: catalog `{reference}` is listed more than once")
@@ -159,7 +159,7 @@ def _parse_selection(package: Mapping[str, Any], *, is_full: bool) -> PackageSel
 
 
 def check_once(names: Sequence[str], noun: str) -> None:
-    """Raises `InputError` for a name that is listed twice."""
+    """Raise `InputError` for a name that is listed twice."""
     twice = next((one for one in names if names.count(one) > 1), "")
     if twice:
         raise InputError(f"{noun} `{twice}` is listed more than once")

@@ -1,8 +1,8 @@
 """A part of a catalog: some packages, channels and versions, for a mirror.
 
-Edges of what is kept stay as they are: the oldest entry may replace something that is gone.
-Of a range of versions the chain of `replaces` is kept from the lowest entry above which
-nothing more is in the range down to the lowest that is, also what is between and is not.
+Edges of kept entries are not changed: the oldest entry may replace a removed one. For a range of
+versions, a part of the chain of `replaces` is kept: from the highest entry in the range down to the
+lowest, including entries between them that are not in the range.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from olmkit.catalog.model import Catalog, Channel, Entry, Package
 class PackageSelection:
     """The selection of a package: the default is all channels, and heads without a range.
 
-    An empty `package` is for all packages of the catalog. `bundles`: exactly these. `is_full`:
-    all versions. `default_channel` takes the place of one that is not kept.
+    An empty `package` means all packages of the catalog. `bundles`: exactly these. `is_full`: all
+    versions. `default_channel` replaces one that is not kept.
     """
 
     package: str
@@ -50,8 +50,8 @@ class Part:
 def parts(catalog: Catalog, wanted: Iterable[PackageSelection]) -> dict[str, Part]:
     """Return the selected bundles by package.
 
-    Raises `InputError` for a package, channel or bundle that is not there, for a channel that
-    has no order, and when no default channel is left.
+    Raises `InputError` for a missing package, channel or bundle, for a channel without an order,
+    and if no default channel remains.
     """
     return {
         package.name: _part(package, one)
@@ -61,7 +61,7 @@ def parts(catalog: Catalog, wanted: Iterable[PackageSelection]) -> dict[str, Par
 
 
 def filter_blobs(blobs: Iterable[Blob], by_package: Mapping[str, Part]) -> Iterator[Blob]:
-    """Yield the blobs of the parts; blobs of no package stay."""
+    """Yield the blobs of the parts; blobs without a package are kept."""
     for blob in blobs:
         package = blob.name if blob.schema == "olm.package" else blob.package
         part = by_package.get(package)
@@ -131,7 +131,7 @@ def _only_head(channel: Channel) -> Entry:
 def _entries_in_range(
     channel: Channel, range_: VersionConstraint
 ) -> tuple[frozenset[str], tuple[str, ...]]:
-    """Return the entries that are kept of a range, and those among them that are not in it."""
+    """Return the kept entries of a range, and those among them that are not in the range."""
 
     def is_in(entry: Entry) -> bool:
         return entry.bundle is not None and entry.version.version in range_
@@ -161,7 +161,7 @@ def _entries_in_range(
 
 
 def _chain(channel: Channel) -> list[Entry]:
-    """Return the entries from the head down by `replaces`, through what is skipped."""
+    """Return the entries from the head down by `replaces`, including skipped ones."""
     place = f"channel `{channel.name}` of package `{channel.package}`"
     return list(upgrades.chain(channel.entries, _only_head(channel), place))
 

@@ -2,7 +2,7 @@
 
 Source: `opm alpha diff --include-file` of operator-registry 1.18 to 1.35. A file lists packages,
 which may have channels, and each may have versions, bundles or a range. `defaultChannel` is an
-addition of olmkit, which opm passes over.
+addition of olmkit, which opm ignores.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Select a part of a catalog like opm's include files, with its dependencies.
 
-Source: `alpha/declcfg/diff_include.go` and `diff.go` of operator-registry 1.24. Differences: a
-file that lists bundles and no versions takes these bundles and their upgrades, where opm took the
-whole channel; versions that no channel has are an error, and so is a default channel that is gone,
-which opm wrote nevertheless; where several packages provide a required API, one that is kept
-already is chosen, or else the first by name, where opm chose at random.
+Source: `alpha/declcfg/diff_include.go` and `diff.go` of operator-registry 1.24. Differences: a file
+with bundles and without versions selects these bundles and their upgrades, while opm selected the
+whole channel. Versions that no channel has are an error, and so is a removed default channel, which
+opm still wrote. If several packages provide a required API, a package that is already selected is
+chosen, else the first by name, while opm chose at random.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _Kept = dict[str, dict[str, set[str]]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Versions:
-    """Versions by number or by name of the bundle, or a range; all when nothing is named."""
+    """Versions by number or by name of the bundle, or a range; all if nothing is named."""
 
     numbers: tuple[str, ...] = ()
     bundles: tuple[str, ...] = ()
@@ -40,7 +40,7 @@ class Versions:
 class IncludedPackage:
     """A package: some of its channels, or `everywhere` the channels that have the versions.
 
-    `default_channel` takes the place of one that is not kept.
+    `default_channel` replaces one that is not kept.
     """
 
     package: str
@@ -60,7 +60,7 @@ class Inclusion:
 def parts(catalog: Catalog, wanted: Inclusion) -> dict[str, Part]:
     """Return the selected bundles by package.
 
-    Raises `InputError` with all packages, channels and versions that are not there.
+    Raises `InputError` with all missing packages, channels and versions.
     """
     kept: _Kept = {}
     faults: list[str] = []
@@ -121,7 +121,7 @@ def _version_labels(versions: Versions) -> set[str]:
 
 
 def _entries(channel: Channel, wanted: Versions) -> tuple[set[str], list[str]]:
-    """Return the entries of a channel that are taken, and what of `wanted` it does not have."""
+    """Return the selected entries of a channel, and the part of `wanted` that it does not have."""
     there = [entry for entry in channel.entries.values() if entry.bundle is not None]
     if wanted.range is not None:
         names = {one.name for one in there if one.version.version in wanted.range}
@@ -138,7 +138,7 @@ def _entries(channel: Channel, wanted: Versions) -> tuple[set[str], list[str]]:
 
 
 def _with_upgrades(channel: Channel, entries: Iterable[Entry]) -> Iterator[str]:
-    """Yield the entries, and those through which each is upgraded up to the head."""
+    """Yield the entries, and those on the upgrade path of each up to the head."""
     head = links.head(channel)
     above: dict[str, list[str]] = {}
     for entry in channel.entries.values():
@@ -157,7 +157,7 @@ def _between(
     own = list(_down(channel, start))
     crossing = next((name for name in _down(channel, head) if name in own), "")
     if not crossing:
-        return  # nothing leads from `start` to the head but skips
+        return  # only skips lead from `start` to the head
     below = set(own[1 : own.index(crossing)]) if crossing in own else set()
     todo = list(above.get(crossing, ()))
     seen: set[str] = set()
@@ -171,7 +171,7 @@ def _between(
 
 
 def _down(channel: Channel, entry: Entry) -> Iterator[str]:
-    """Yield the names down the chain of `replaces`, the last of which may be no entry."""
+    """Yield the names down the chain of `replaces`; the last one need not be an entry."""
     seen: set[str] = set()
     name = entry.name
     while name and name not in seen:
@@ -198,7 +198,7 @@ class _Provider:
 
 
 def _add_dependencies(catalog: Catalog, kept: _Kept) -> None:
-    """Add the newest bundles that what is kept requires, and what these require."""
+    """Add the newest bundles that the selected ones require, and their requirements."""
     todo = [
         bundle
         for package, channels in kept.items()

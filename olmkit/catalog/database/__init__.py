@@ -1,4 +1,4 @@
 """Read index databases, the older SQLite form of catalogs.
 
-What the tables hold is a value here; opening a file is `olmkit.edges.index_database`.
+The contents of the tables are values here; `olmkit.edges.index_database` opens files.
 """

@@ -1,4 +1,4 @@
-"""A bundle of an index database as the `olm.bundle` of a file-based catalog."""
+"""Convert a bundle of an index database to the `olm.bundle` of a file-based catalog."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def convert(
     images: Sequence[str],
     path: str,
 ) -> RenderedBundle:
-    """Return the bundle as it is in a catalog.
+    """Return the bundle as in a catalog.
 
-    `images` are those that the database knows; of those that the CSV lists, the CSV has the
-    names. Raises `InputError` for values of a wrong type.
+    `images` are those in the database; the CSV has the names of those that it lists. Raises
+    `InputError` for values of a wrong type.
     """
     name = bundle.name or ""
     try:
@@ -81,7 +81,7 @@ def _members(
     for row in properties:
         value = row.value.encode()
         if row.type == GVK:
-            # The plural is not kept, but it must be a text.
+            # The plural is not kept, but it must be a string.
             api = typed_json.read_texts((value,), (*_GVK, "plural"))
             yield _entry(GVK, {name: api[name] for name in _GVK})
         else:
@@ -101,7 +101,7 @@ def _members(
 
 
 def _objects(text: str) -> Iterator[tuple[bytes, Document]]:
-    """Yield the manifests, each as it is written and as a value."""
+    """Yield the manifests, each as text and as a value."""
     data = text.encode("utf-8", "replace")
     for value, start, end in json_reader.read_stream(data, 0, doubles=False):
         yield data[start:end], Document(value, path="")

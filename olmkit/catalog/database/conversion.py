@@ -1,8 +1,8 @@
-"""The tables of an index database as the blobs of a file-based catalog.
+"""Convert the tables of an index database to the blobs of a file-based catalog.
 
 Packages have the icon of the head of their default channel. Bundles that the database marks as
-deprecated, and those without a version, a name or a column for their image, are left out, as they
-are never served either. Whether the result is a valid catalog is for the rules to say.
+deprecated, and those without a version, a name or a column for their image, are left out, because
+they are never served either. Rules check whether the result is a valid catalog.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from olmkit.catalog.database.tables import (
     PropertyRow,
 )
 
-# The file that a database becomes where files are needed.
+# The file for a database where files are needed.
 CATALOG_FILE: Final = "catalog.json"
 _DEPRECATED: Final = "olm.deprecated"
 
@@ -51,16 +51,16 @@ class ConvertedDatabase:
 
 
 def tree(tables: IndexTables, path: str) -> Tree:
-    """Return the catalog as one file, for what reads files. Raises as `convert` does."""
+    """Return the catalog as one file, for functions that read files. Raises like `convert`."""
     made = convert(tables, path)
     blobs = (*made.blobs, *(bundle.blob() for bundle in made.bundles))
     return Tree({CATALOG_FILE: fbc.dump(blobs, "json")})
 
 
 def convert(tables: IndexTables, path: str) -> ConvertedDatabase:
-    """Return the catalog that the tables hold; `path` is how messages call the database.
+    """Return the catalog in the tables; `path` is the name of the database in messages.
 
-    Raises `InputError` when a row refers to something that is not there or has a wrong value.
+    Raises `InputError` if a row has an invalid reference or a wrong value.
     """
     return _Conversion(history.complete(tables), path).run()
 

@@ -1,9 +1,9 @@
 """The upgrade graph of an index database: rows of edges → `replaces` and `skips`.
 
-A bundle has one row for each entry that it replaces or skips in a channel, and no column says
-which of them it is. The rows that can be reached from the least depth, from `replaces` to
-`replaces`, are the chain; what is in them is `replaces`, and all other edges are `skips`, in the
-order of their numbers.
+A bundle has one row for each entry that it replaces or skips in a channel, and no column
+distinguishes the two. The rows that can be reached from the lowest depth, from `replaces` to
+`replaces`, are the chain. Its edges are `replaces`, and all other edges are `skips`, in the order
+of their numbers.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ def links(entries: Sequence[EntryRow]) -> dict[Node, Links]:
         if target is None:
             continue
         if entry.id in chain:
-            # Of several, the reference takes the last by name.
+            # Of several, the reference uses the last by name.
             replaces[node] = max(replaces[node], target.bundle)
         else:
-            # The reference joins them with commas, and divides them there again.
+            # The reference joins them with commas, and splits them there again.
             skips.setdefault(node, []).extend(target.bundle.split(","))
     return {node: Links(replaces[node], tuple(skips.get(node, ()))) for node in replaces}
 

@@ -18,5 +18,5 @@ def create(code: str, message: str, *, path: str, subject: str = "", hint: str =
 
 
 def refusal(message: str, *, path: str, subject: str = "", hint: str = "") -> InputError:
-    """Return the error for a database that no catalog can be made of."""
+    """Return the error for a database that cannot be converted to a catalog."""
     return InputError.of(create(UNREADABLE, message, path=path, subject=subject, hint=hint))

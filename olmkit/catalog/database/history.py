@@ -1,11 +1,11 @@
-"""Older index databases, brought to the newest form.
+"""Convert older index databases to the newest form.
 
-Each function works out one part that older databases lack, from the part that had the facts
-before it: versions and images came from CSVs, properties from the APIs that a bundle provides.
-The reference rewrites such a database in place, and three of its steps go wrong: versions end up
-in separate rows (form 5), tables are replaced while others still refer to them (form 4), and
-all dependencies get the value of the first one (form 9). What is worked out here is what those
-steps are for.
+Each function computes one part that older databases lack, from the part that contained the data
+before: versions and images come from CSVs, properties from the APIs that a bundle provides. The
+reference rewrites such a database in place, and three of its steps go wrong: versions end up in
+separate rows (form 5), tables are replaced while others still refer to them (form 4), and all
+dependencies get the value of the first one (form 9). Here, the intended result of those steps is
+computed.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _images(bundles: tuple[BundleRow, ...]) -> Iterator[ImageRow]:
                     image.image for image in render.read_related_images(document, spec)
                 ),
             }
-        except InputError:  # the reference passes over such a bundle, too
+        except InputError:  # the reference skips such a bundle too
             continue
         yield from (ImageRow(bundle.name, image) for image in images)
 

@@ -1,7 +1,7 @@
 """The rows of an index database as values.
 
-The form of these databases changed thirteen times. A part that a database is too old to have
-is None here; `olmkit.catalog.database.history` works it out from what is there. Columns that no
+The form of these databases changed thirteen times. A part that an old database does not have is
+None here; `olmkit.catalog.database.history` computes it from the existing parts. Columns that no
 catalog needs are left out.
 """
 
@@ -20,7 +20,7 @@ class PackageRow:
 
 @dataclass(frozen=True, slots=True)
 class ChannelRow:
-    """A channel and the bundle that is its head."""
+    """A channel and its head."""
 
     name: str
     package: str
@@ -31,7 +31,7 @@ class ChannelRow:
 class EntryRow:
     """One edge of the graph: a bundle in a channel, and the entry that it replaces or skips.
 
-    `depth` counts from the head of the channel, which has 0.
+    `depth` is the distance from the head of the channel.
     """
 
     id: int
@@ -68,7 +68,7 @@ class PropertyRow:
 
 @dataclass(frozen=True, slots=True)
 class ApiRow:
-    """An API of a bundle, or in older databases of an entry, whose number `entry` is."""
+    """An API of a bundle, or in older databases of an entry, with the number `entry`."""
 
     bundle: str
     entry: int | None

@@ -1,7 +1,7 @@
 """Draw upgrade graphs as text: Mermaid, DOT, and plain lines.
 
-Mermaid's form is that of `opm alpha render-graph`, line by line, but for the numbers
-of links, which are counted here in the order of the text, as Mermaid counts them.
+Mermaid's form is that of `opm alpha render-graph`, line by line, except for the numbers of links,
+which are counted in the order of the text, as Mermaid counts them.
 """
 
 from __future__ import annotations
@@ -126,12 +126,12 @@ def _dot_channel(channel: Channel) -> Iterator[str]:
 
 
 def _dot(text: str) -> str:
-    # Graphviz knows one escape inside quotes; other backslashes stay as they are.
+    # Graphviz has one escape inside quotes; other backslashes are not changed.
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
 def lines(packages: Sequence[Package]) -> str:
-    """Return each channel from its head down, with what each entry upgrades from."""
+    """Return each channel from its head down, with the upgrade edges of each entry."""
     text: list[str] = []
     for package in packages:
         default = f" (default channel {package.default_channel})" if package.default_channel else ""

@@ -23,7 +23,7 @@ class FirstHop:
 
 
 def new(catalog: Catalog, old: Catalog | None) -> tuple[FirstHop, ...]:
-    """Return the next upgrades from all versions of both catalogs that the old one did not have."""
+    """Return the next upgrades from versions of both catalogs that the old one did not have."""
     known = {_key(one) for one in _first_hops(old, None)} if old is not None else set()
     return tuple(one for one in _first_hops(catalog, old) if _key(one) not in known)
 

@@ -3,7 +3,7 @@
 A channel is a graph whose edges come from three fields that overlap (`replaces`,
 `skips`, `skipRange`). Everything here works on the model and never on blobs, so
 that templates, validation and resolution agree on one meaning of "head" and
-"path". Heads and chains know nothing of `skipRange`, as in every OLM.
+"path". Heads and chains ignore `skipRange`, as in every OLM.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class EdgeKind(StrEnum):
     SKIPS = "skips"
     SKIP_RANGE = "skipRange"
     SAME_VERSION = "same version"
-    """Not an edge: OLM v1 also takes a bundle of the installed version under another name."""
+    """Not an edge: OLM v1 also accepts a bundle of the installed version under another name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,8 @@ class Edge:
 class Chain:
     """The path down from a head by `replaces`.
 
-    `names` begins with the head; the last one may be no entry of the channel, and empty.
-    `cycle` is the way from a name back to itself, empty when there is none.
+    `names` starts with the head; the last one need not be an entry of the channel, and may be
+    empty. `cycle` is the path from a name back to itself, empty if there is none.
     """
 
     names: tuple[str, ...]
@@ -47,7 +47,7 @@ class Chain:
 
 
 def heads(channel: Channel) -> tuple[str, ...]:
-    """Return the entries that nothing in the channel replaces or skips, sorted."""
+    """Return the entries that no other entry of the channel replaces or skips, sorted."""
     incoming = replaced_names(channel) | skipped_names(channel)
     return tuple(sorted(name for name in channel.entries if name not in incoming))
 
@@ -69,7 +69,7 @@ def skipped_names(channel: Channel) -> frozenset[str]:
 
 
 def chain(channel: Channel, start: Entry) -> Chain:
-    """Return the way down from `start`, which ends before a name that is skipped."""
+    """Return the chain down from `start`, which ends before a skipped name."""
     passed_over = skipped_names(channel)
     names = [start.name]
     visited = {start.name}
@@ -94,8 +94,8 @@ def stranded_entries(channel: Channel, reached: Chain) -> tuple[str, ...]:
 def edges(channel: Channel) -> Iterator[Edge]:
     """Yield every upgrade the channel offers, entry by entry: skips, skip range, replaces.
 
-    A skip range gives an edge for each entry of the channel whose version is in it; one that
-    does not read gives none.
+    A skip range gives an edge for each entry of the channel whose version is in it; an invalid one
+    gives none.
     """
     for entry in channel.entries.values():
         yield from edges_to(channel, entry)
@@ -115,7 +115,7 @@ def edges_to(channel: Channel, entry: Entry) -> Iterator[Edge]:
 
 
 def skip_range(entry: Entry) -> VersionRange | None:
-    """Return the entry's skip range; None if it has none that reads."""
+    """Return the entry's skip range; None if it has no valid one."""
     return _range(entry.skip_range) if entry.skip_range else None
 
 
@@ -128,6 +128,6 @@ def _range(text: str) -> VersionRange | None:
 
 
 def sort_by_version(entries: Mapping[str, Entry]) -> tuple[Entry, ...]:
-    """Return the entries from the newest to the oldest; of equal ones by name."""
+    """Return the entries from the newest to the oldest; equal versions by name."""
     ordered = sorted(entries.values(), key=lambda entry: entry.name)
     return tuple(sorted(ordered, key=lambda entry: entry.version.key, reverse=True))

@@ -2,8 +2,7 @@
 
 Its resolver prohibits a bundle with the property `olm.deprecated`, and one that lists an API or a
 package twice, since at most one provider of each may be selected. `catalog path`, `catalog check`,
-`catalog resolve` and the commands on a cluster decide by this one function. OLM v1 does not
-look at either.
+`catalog resolve` and the commands on a cluster use this function. OLM v1 ignores both.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ def entry_obstacle(entry: Entry) -> str:
 
 
 def bundle_obstacle(bundle: Bundle) -> str:
-    """Return the reason against a bundle; empty for none."""
+    """Return the obstacle for a bundle; empty if there is none."""
     listed = bundle.properties
     return reason(
         apis=[str(api) for api in listed.provided],
@@ -41,7 +40,7 @@ def bundle_obstacle(bundle: Bundle) -> str:
 
 
 def reason(*, apis: Sequence[str], packages: Sequence[str], is_deprecated: bool) -> str:
-    """Return the reason against a bundle of these APIs and packages; empty for none."""
+    """Return the obstacle for a bundle with these APIs and packages; empty if there is none."""
     if is_deprecated:
         return "is deprecated (property `olm.deprecated`)"
     for noun, values in (("API", apis), ("package", packages)):

@@ -1,17 +1,17 @@
 """Draw upgrade graphs as SVG.
 
-A package is drawn like the history of a repository: a row for each bundle, newest at the
-top, and a vertical line for each channel with a dot where the channel has the bundle. What
-replaces a bundle is connected to it by the line, what skips it by a dashed arc, and the skip
-range of a channel's head is a dotted bracket along its rows. Three skips or more of one bundle
-are one dashed bracket. So a channel of 300 bundles is as legible as one of three, and a package
-with many channels is a narrow table.
+A package is drawn like the history of a repository: a row for each bundle, newest at the top, and a
+vertical line for each channel with a dot where the channel has the bundle. A line connects a bundle
+to the one that replaces it, a dashed arc to one that skips it, and the skip range of a channel's
+head is a dotted bracket along its rows. Three or more skips of one bundle are one dashed bracket.
+So a channel of 300 bundles is as legible as one of three, and a package with many channels is a
+narrow table.
 
-A picture may be folded: the older patch versions of a minor version share a row. Bundles that
-are only named, and are in no channel, share one when there are many.
+A picture may be folded: the older patch versions of a minor version share a row. Bundles that are
+only named, and are not in a channel, share a row if there are many.
 
-The picture needs no font, script or file from elsewhere; its colours follow the theme of the
-page. Texts are escaped, so that a catalog cannot put markup into a page.
+The picture needs no external font, script or file; its colors follow the theme of the page. Text is
+escaped, so that a catalog cannot add markup to a page.
 """
 
 from __future__ import annotations
@@ -31,11 +31,12 @@ _DOT: Final = 5
 _LETTER: Final = 6.8  # the width of an average letter at 12 pixels
 _LEGEND: Final = 40
 _TITLE: Final = 34
-_WIDTH: Final = 660  # at least: that of the legend
-_MANY: Final = 3  # skips that are one bracket, named bundles that are one row
-_FOLDED: Final = 60  # rows from which an inline picture is folded
-_LONGEST: Final = 60  # characters of a name or a note; tooltips have all of it
-# Distinct for readers who do not see all colours (Okabe and Ito), on light and dark ground.
+_WIDTH: Final = 660  # minimum width: that of the legend
+_MANY: Final = 3  # number of skips that share a bracket, number of named bundles that share a row
+_FOLDED: Final = 60  # number of rows from which an inline picture is folded
+_LONGEST: Final = 60  # characters of a name or a note; tooltips have the whole text
+# Colors that readers with color blindness can distinguish (Okabe and Ito), on light and dark
+# ground.
 _COLORS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1")
 _STYLE: Final = """\
 svg{font:12px system-ui,sans-serif;fill:#1f2328;background:#fff}
@@ -52,7 +53,7 @@ class _Row:
     """One bundle; `entries` are those of the channels that have it.
 
     `stranded` are the channels in which no upgrade leads from the bundle to the head.
-    `folded` are the names of all bundles of a row of several, the newest first.
+    `folded` are the names of all bundles in a shared row, the newest first.
     """
 
     name: str
@@ -97,7 +98,7 @@ def svg(packages: Sequence[Package]) -> str:
 def inline(package: Package) -> str:
     """Return the picture of one package for a page that has the style itself (class `picture`).
 
-    The page has its facts as text too, so that it is hidden from screen readers.
+    The page also has the data as text, so the picture is hidden from screen readers.
     """
     drawing = _Drawing(package, is_folded=is_folded(package))
     width = max(_WIDTH, drawing.width)
@@ -113,7 +114,7 @@ def is_folded(package: Package) -> bool:
 
 
 class _Drawing:
-    """One package: its rows, its lanes, and where they are."""
+    """One package: its rows, its lanes, and their positions."""
 
     def __init__(self, package: Package, *, is_folded: bool = False) -> None:
         self._package = package
@@ -199,7 +200,7 @@ class _Drawing:
             )
 
     def _is_visible(self, entry: Entry) -> bool:
-        """Return whether both ends of what an entry replaces are in separate rows."""
+        """Return whether both ends of a `replaces` edge are in separate rows."""
         place = self._places[entry.name]
         return place != self._places[entry.replaces] or not self._rows[place].folded
 
@@ -301,7 +302,7 @@ def _rows(package: Package) -> list[_Row]:
 
 
 def _bundles_without_path(channel: Channel) -> frozenset[str]:
-    """Return the bundles without a way to the head; none in a channel that OLM v0 refuses."""
+    """Return the bundles without a path to the head; none in a channel that OLM v0 refuses."""
     try:
         return upgrades.stranded_entries(channel)
     except upgrades.BrokenChannelError:
@@ -309,7 +310,7 @@ def _bundles_without_path(channel: Channel) -> frozenset[str]:
 
 
 def _merge_rows(rows: Sequence[_Row]) -> Iterator[_Row]:
-    """Yield the rows with those of bundles that are only named in one, if there are many."""
+    """Yield the rows; if there are many bundles that are only named, they share one row."""
     named = [row for row in rows if not row.is_bundle and not row.folded]
     for row in rows:
         if row.is_bundle or row.folded or len(named) < _MANY:
@@ -319,7 +320,7 @@ def _merge_rows(rows: Sequence[_Row]) -> Iterator[_Row]:
 
 
 def _fold(rows: Sequence[_Row], package: Package) -> Iterator[_Row]:
-    """Yield the rows with the older patch versions of each minor version in one, but for heads."""
+    """Yield the rows; the older patch versions of a minor version share a row, except heads."""
     heads = {name for channel in package.channels.values() for name in links.heads(channel)}
     hidden: list[_Row] = []
     minor = ""
@@ -370,7 +371,7 @@ def _row(name: str, entries: Mapping[str, Entry], lost: Mapping[str, frozenset[s
 
 
 def _plain(row: _Row) -> str:
-    """Return a text that is about as wide as the row's label."""
+    """Return text with about the width of the row's label."""
     if row.folded:
         return _folded_label(row)
     ranges = dict.fromkeys(entry.skip_range for entry in row.entries.values())
@@ -421,7 +422,7 @@ def _color(lane: int) -> str:
 
 
 def _text(text: str, longest: int) -> str:
-    """`text` as content of an element: short, escaped, without what XML does not allow."""
+    """Return `text` as content of an element: short, escaped, without invalid XML characters."""
     shown = text if len(text) <= longest else f"{text[: longest - 1]}…"
     return escape(
         "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in shown)

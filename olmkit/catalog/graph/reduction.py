@@ -1,4 +1,4 @@
-"""Reduce upgrade graphs to the part from a bundle on.
+"""Reduce upgrade graphs to the part that starts at a bundle.
 
 Source: `--minimum-edge` of `opm alpha render-graph` of operator-registry 1.73.
 """
@@ -17,8 +17,8 @@ from olmkit.catalog.model import Bundle, Channel, Entry, Package
 def from_bundle(packages: Iterable[Package], name: str) -> tuple[Package, ...]:
     """Return the package of the bundle `name`, without edges from older versions.
 
-    A skip range stays if it contains that version. Entries whose edges are all gone, and channels
-    without entries, are gone as well. Raises `InputError` when no bundle has that name.
+    A skip range is kept if it contains that version. Entries that lost all their edges, and
+    channels without entries, are removed too. Raises `InputError` if no bundle has that name.
     """
     for package in packages:
         bundle = package.bundles.get(name)

@@ -1,7 +1,7 @@
 """Find entries that OLM v0 never upgrades to although they are on an upgrade path.
 
-Another entry hides such an entry: it skips it, so that OLM never selects it, or it
-is nearer to the head and follows every version from which the entry would be the next.
+Another entry hides such an entry: it skips it, so that OLM never selects it, or it is nearer to the
+head and is the next upgrade from every version that leads to the entry.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from olmkit.catalog.model import Channel, Entry
 class Shadow:
     """An entry that is never installed, and `by`: the entries that skip or precede it.
 
-    `kinds`: how those follow the versions that lead to it; empty when they skip the entry itself.
+    `kinds`: how those follow the versions that lead to it; empty if they skip the entry itself.
     """
 
     entry: Entry
@@ -34,9 +34,9 @@ class Shadow:
 def find_shadows(channel: Channel, paths: Sequence[UpgradePath]) -> tuple[Shadow, ...]:
     """Return the shadowed entries of a channel; `paths` start at all installable entries.
 
-    An entry to which nothing leads is where installs may begin, and not shadowed. What OLM never
-    selects by itself (`obstacles`) is not either, nor is an entry below which a version is
-    stranded.
+    An entry without incoming upgrades is not shadowed, because installs may start there. Entries
+    that OLM never selects (`obstacles`) do not count either, nor does an entry below which a
+    version is stranded.
     """
     first = {path.start.name: path.hops[0] for path in paths if path.hops}
     reached = {hop.entry.name for hop in first.values()}

@@ -1,10 +1,10 @@
 """Upgrade paths: the bundles that OLM offers after a bundle, hop by hop to the end.
 
-OLM v0 follows the one chain of `replaces` from a channel's head, leaves out what is skipped,
-and takes the entry nearest to the head that replaces or skips the installed bundle, or has
-its version in the skip range; versions are not compared. It passes over an entry that it never
-selects (`obstacles`), such as one with the property `olm.deprecated`. OLM v1 takes the highest
-version of all that do, in all channels it may look at, and those that are deprecated last.
+OLM v0 follows the single chain of `replaces` from a channel's head, leaves out skipped entries, and
+chooses the entry nearest to the head that replaces or skips the installed bundle, or has its
+version in the skip range; versions are not compared. It ignores entries that it never selects
+(`obstacles`), such as one with the property `olm.deprecated`. OLM v1 chooses the highest such
+version in all allowed channels, deprecated ones last.
 """
 
 from __future__ import annotations
@@ -76,10 +76,10 @@ class Hop:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpgradePath:
-    """All hops from `start`. `newest` is the bundle that OLM would install where nothing is.
+    """All hops from `start`. `newest` is the bundle that OLM would install in a new namespace.
 
-    `newest` is empty when there is none. `obstacles` are the entries that would follow the last
-    one and that OLM never selects, nearest to the head first.
+    `newest` is empty if there is none. `obstacles` are the entries that would follow the last one
+    but that OLM never selects, nearest to the head first.
     """
 
     start: Start
@@ -95,9 +95,9 @@ class UpgradePath:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpgradeQuery:
-    """A request to OLM v1: channels (none: all), versions, and what is installed.
+    """A request to OLM v1: channels (none: all), versions, and the installed bundle.
 
-    `is_free`: what is installed does not matter (`upgradeConstraintPolicy: SelfCertified`).
+    `is_free`: the installed bundle does not matter (`upgradeConstraintPolicy: SelfCertified`).
     """
 
     channels: Sequence[str] = ()
@@ -122,7 +122,7 @@ def order(channel: Channel) -> tuple[Entry, ...]:
 def order_of(entries: Iterable[L], package: str, channel: str) -> tuple[L, ...]:
     """Return the entries in the one chain from head to tail.
 
-    What is skipped is gone through and left out; what no `replaces` leads to is not in it.
+    Skipped entries are followed but left out; entries that no `replaces` leads to are not in it.
     Raises `BrokenChannelError` unless there is exactly one chain.
     """
     place = f"channel `{channel}` of package `{package}`"
@@ -151,7 +151,7 @@ def newest(ordered: Iterable[Entry]) -> Entry | None:
 
 
 def followers(entries: Iterable[Entry], start: Start) -> Iterator[Hop]:
-    """Yield the entries that can follow what is installed, in their order."""
+    """Yield the entries that can follow the installed one, in order."""
     version = start.version.version if start.version else None
     for entry in entries:
         by = edge(entry, links.skip_range(entry), start.name, version)
@@ -168,7 +168,7 @@ def successor(entries: Iterable[Entry], start: Start) -> Hop | None:
 def edge(
     entry: ChainElement, skip_range: VersionRange | None, name: str, version: Version | None
 ) -> EdgeKind | None:
-    """By what an entry follows a bundle of that name and version; None when it does not."""
+    """Return the kind of edge to an entry from a bundle of that name and version; None for none."""
     if entry.replaces and entry.replaces == name:
         return EdgeKind.REPLACES
     if name in entry.skips:
@@ -179,9 +179,9 @@ def edge(
 
 
 def upgrade_path(channel: Channel, start: Start) -> UpgradePath:
-    """Return the upgrade path of OLM v0 in a channel from what is installed.
+    """Return the upgrade path of OLM v0 in a channel from the installed bundle.
 
-    As if all that its bundles need were there. Raises `BrokenChannelError`.
+    All requirements of the bundles are assumed to be met. Raises `BrokenChannelError`.
     """
     (found,) = upgrade_paths(channel, (start,))
     return found
@@ -193,7 +193,7 @@ def upgrade_paths(channel: Channel, starts: Iterable[Start]) -> list[UpgradePath
     head = newest(ordered)
     tops = _tops(ordered)
 
-    @functools.cache  # ways meet, and are the same from there on
+    @functools.cache  # paths meet, and are the same from there
     def next_of(at: Start) -> Hop | None:
         return successor(ordered, at)
 
@@ -211,7 +211,7 @@ def upgrade_paths(channel: Channel, starts: Iterable[Start]) -> list[UpgradePath
 
 
 def stranded_entries(channel: Channel) -> frozenset[str]:
-    """Return the entries with a bundle from which OLM v0 does not get to the newest one.
+    """Return the entries with a bundle from which OLM v0 does not reach the newest one.
 
     Raises `BrokenChannelError`.
     """
@@ -241,7 +241,7 @@ def _tops(ordered: Sequence[Entry]) -> frozenset[str]:
 def offers_of_v1(package: Package, query: UpgradeQuery) -> tuple[Bundle, ...]:
     """Return the bundles that OLM v1 may choose, the best first.
 
-    That is the highest version, and what is deprecated last. The installed bundle is
+    The order is by version, the highest first, and deprecated bundles last. The installed bundle is
     among them, or another of the same version.
     """
     entries = _entries_by_name(package, query.channels)
@@ -263,9 +263,9 @@ def offers_of_v1(package: Package, query: UpgradeQuery) -> tuple[Bundle, ...]:
 
 
 def path_of_v1(package: Package, channels: Sequence[str], start: Start) -> UpgradePath:
-    """Return the way that OLM v1 goes from what is installed, in those channels or in all.
+    """Return the path of OLM v1 from the installed bundle, in the given channels or in all.
 
-    Raises `InputError` when they hold no bundle.
+    Raises `InputError` if they contain no bundle.
     """
     (found,) = paths_of_v1(package, channels, (start,))
     return found
@@ -326,9 +326,9 @@ def _walk(
 
 
 def chain(by_name: Mapping[str, L], head: L, place: str) -> Iterator[L]:
-    """Yield the entries from a head down by `replaces`, through what is skipped.
+    """Yield the entries from a head down by `replaces`, including skipped ones.
 
-    Raises `BrokenChannelError` when one comes twice; `place` says in words where that is.
+    Raises `BrokenChannelError` for a repeated entry; `place` describes where that is.
     """
     visited: set[str] = set()
     entry: L | None = head

@@ -1,6 +1,6 @@
 """Hash a folder like opm: FNV-1a of the tar archive that Go's `archive/tar` writes.
 
-The bytes follow https://pkg.go.dev/archive/tar for headers without owner and time: USTAR where the
+The bytes follow https://pkg.go.dev/archive/tar for headers without owner and time: USTAR if the
 name fits, else PAX.
 """
 
@@ -20,7 +20,7 @@ _FOLDER_MODE: Final = 0o755
 
 
 def checksum(pieces: Iterable[bytes]) -> int:
-    """FNV-1a with 64 bits (http://www.isthe.com/chongo/tech/comp/fnv/)."""
+    """Return the 64-bit FNV-1a hash (http://www.isthe.com/chongo/tech/comp/fnv/)."""
     value, prime, mask = _OFFSET, _PRIME, _MASK
     for piece in pieces:
         # Archives are padded with zeros, and each of them only multiplies.
@@ -32,7 +32,7 @@ def checksum(pieces: Iterable[bytes]) -> int:
 
 
 def write(tree: Tree) -> Iterator[bytes]:
-    """Yield the archive of a folder that has the files of `tree` with the modes of a layer."""
+    """Yield the archive of a folder with the files of `tree` and the modes of a layer."""
     yield _header(".", _FOLDER_MODE, 0, folder=True)
     known: set[str] = set()
     # Names are compared folder by folder: `a/b` comes before `a.b`.
@@ -68,7 +68,7 @@ def _header(path: str, mode: int, size: int, *, folder: bool) -> bytes:
 
 
 def _split(name: bytes) -> tuple[bytes, bytes] | None:
-    """Prefix and name of a USTAR header; None where it has no room."""
+    """Return prefix and name of a USTAR header; None if the name does not fit."""
     if not name.isascii():
         return None
     prefix, slash, _rest = name[: _PREFIX + 1].rpartition(b"/")

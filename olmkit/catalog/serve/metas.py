@@ -1,7 +1,7 @@
 """A catalog as OLM v1 reads it: one line of JSON for each blob, and an index of the lines.
 
-The index finds lines by schema, package and name without reading any. It is small and
-lives in memory; the lines lie wherever their reader keeps them (spec: catalogd's HTTP API,
+The index finds lines by schema, package and name without reading any. It is small and kept in
+memory; the reader decides where the lines are stored (spec: catalogd's HTTP API,
 https://github.com/operator-framework/operator-controller/tree/main/docs).
 """
 
@@ -20,7 +20,7 @@ PARAMETERS: Final = ("schema", "package", "name")
 
 
 class BadQueryError(ValueError):
-    """A query that the API does not have."""
+    """A query that the API does not support."""
 
 
 class Query(NamedTuple):
@@ -32,7 +32,7 @@ class Query(NamedTuple):
 
 
 class Span(NamedTuple):
-    """`length` bytes from `offset` of the lines."""
+    """`length` bytes of the lines, from `offset`."""
 
     offset: int
     length: int
@@ -63,9 +63,9 @@ class Metas(msgspec.Struct, frozen=True, array_like=True, gc=False):
 def build(
     blobs: Iterable[Blob], append: Callable[[bytes], int], pack: Callable[[bytes], bytes]
 ) -> Metas:
-    """Store the line of each blob with `append`, then all of them once more as gzip.
+    """Store the line of each blob with `append`, then all of them again as gzip.
 
-    `pack` compresses piece by piece and gives what remains for an empty piece.
+    `pack` compresses piece by piece, and returns the remaining output for an empty piece.
     """
     digest = hashlib.sha256()
     packed: list[bytes] = []
@@ -97,9 +97,9 @@ def decode(data: bytes) -> Metas:
 
 
 def parse_query(given: Sequence[tuple[str, str]]) -> Query:
-    """Return the query that parameters make; of one that is given twice, the first counts.
+    """Return the query of the parameters; if one is given twice, the first counts.
 
-    Raises `BadQueryError` for a parameter that the API does not have.
+    Raises `BadQueryError` for an unknown parameter.
     """
     found: dict[str, str] = {}
     for name, value in given:
@@ -125,7 +125,7 @@ class LineIndex:
                 found.setdefault(value, []).append(number)
 
     def select(self, query: Query) -> list[Span]:
-        """Return the positions of the lines, in the order of the catalog; adjacent ones merged."""
+        """Return the positions of the lines, in catalog order; adjacent ones are merged."""
         asked = [(by, value) for by, value in zip(self._by, query, strict=True) if value]
         if not asked:
             return [self._all] if self._all.length else []

@@ -1,7 +1,7 @@
 """The cache that `opm serve` reads: its JSON form, which every release since 1.26 accepts.
 
-opm does not look into a cache when it checks one: it compares the file `digest` with a checksum of
-the catalog's files and of the cache's, modes included
+opm does not parse a cache to check it: it compares the file `digest` with a checksum of the
+catalog's files and the cache's files, including modes
 (https://github.com/operator-framework/operator-registry/tree/master/pkg/cache). So the checksum is
 that of the files as `olmkit.oci.layer` writes them: 0644 or 0755, folders 0755.
 """
@@ -25,11 +25,11 @@ from olmkit.catalog.serve.registry_index import ChannelRecord, PackageRecord
 FOLDER: Final = "cache"
 """The folder in the cache folder that has the files."""
 
-_MAX_NAME: Final = 255  # bytes that Linux allows in the name of a file
+_MAX_NAME: Final = 255  # maximum number of bytes in a file name on Linux
 _OLM: Final = (wire.PACKAGE, wire.CHANNEL, wire.BUNDLE, wire.DEPRECATIONS)
 _API: Final = {1: "group", 2: "version", 3: "kind", 4: "plural"}
 _TYPED: Final = {1: "type", 2: "value"}
-# Number of a field of `Bundle` → its name, and what its message has; lists are in `_LISTS`.
+# Number of a field of `Bundle` → its name, and the fields of its message; lists are in `_LISTS`.
 _BUNDLE: Final[dict[int, tuple[str, dict[int, str] | None]]] = {
     1: ("csvName", None),
     2: ("packageName", None),
@@ -55,8 +55,8 @@ def build(
 ) -> Tree:
     """Return the files of the cache folder for the files of a valid catalog.
 
-    `packages` and `registry` are made of the same catalog, as are `blobs`. Raises `InputError` for
-    names that opm cannot keep in a file.
+    `packages`, `registry` and `blobs` are from the same catalog. Raises `InputError` for names that
+    opm cannot use as file names.
     """
     files: dict[str, bytes] = {}
     details: dict[str, dict[str, Any]] = {}
@@ -66,7 +66,7 @@ def build(
         elif blob.schema not in _OLM:
             checksum = go_archive.checksum([blob.raw])
             place = "/".join(part for part in ("metas", blob.schema, blob.package) if part)
-            # Without leading zeros, unlike the digest of the whole.
+            # Without leading zeros, unlike the digest of all files.
             files[f"{place}/{checksum:x}.json"] = blob.raw
     index = {record.name: _package(record, details[record.name]) for record in packages}
     files["packages.json"] = json_text.compact(dict(sorted(index.items())), sort=False)
@@ -92,7 +92,7 @@ def build(
 
 
 def _bundle(data: bytes) -> dict[str, Any]:
-    """Return a `Bundle` message as Go writes it: fields by number, empty ones left out."""
+    """Return a `Bundle` message as Go writes it: fields by number, without empty ones."""
     found: dict[int, Any] = {}
     for number, value in fields(data):
         _, inner = _BUNDLE[number]

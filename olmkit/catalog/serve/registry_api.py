@@ -1,9 +1,9 @@
 """Answer the queries of `api.Registry` from an index.
 
-Answers are encoded messages; the edge only carries them. Order, texts and oddities
-are what clients of `opm serve` see today: `replaces` and `skips` are
-absent where one bundle is requested and present in lists, and no request looks at
-skip ranges. Where that server picks at random, the first by name is taken.
+Responses are encoded messages; `edges` only sends them. Order, messages and oddities are the same
+as in `opm serve`: `replaces` and `skips` are absent if a single bundle is requested and present in
+lists, and no request uses skip ranges. Where `opm serve` chooses at random, the first by name is
+used.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from olmkit.catalog.serve.registry_index import (
 )
 
 NAME: Final = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]*")
-"""What schemas and packages of custom blobs may be called in a served catalog."""
+"""Valid schemas and packages of custom blobs in a served catalog."""
 
 NAME_WORDS: Final = "^[a-zA-Z0-9][a-zA-Z0-9._-]*$"
 
@@ -65,7 +65,7 @@ class _Channel:
 
 
 class RegistryApi:
-    """One catalog that answers; `read` gives bytes of its pieces."""
+    """A catalog that responds to queries; `read` returns the bytes of its pieces."""
 
     def __init__(self, index: Index, read: Read) -> None:
         self._index = index
@@ -85,12 +85,12 @@ class RegistryApi:
         return sum(len(package.bundles) for package in self._index.packages)
 
     def list_packages(self) -> Iterator[bytes]:
-        """`PackageName` of each package."""
+        """Yield a `PackageName` for each package."""
         for name in self._packages:
             yield string(1, name)
 
     def get_package(self, name: str) -> bytes:
-        """`Package` with its channels and their heads."""
+        """Return the `Package` with its channels and their heads."""
         package = self._packages.get(name)
         if package is None:
             raise NotFoundError(f'package "{name}" not found')
@@ -172,9 +172,9 @@ class RegistryApi:
         raise NotFoundError(f"no entry found that provides {_api_words(api)}")
 
     def list_bundles(self) -> Iterator[bytes]:
-        """`Bundle` of every channel by channel, package and bundle name.
+        """Yield a `Bundle` for each channel entry, by channel, package and bundle name.
 
-        Manifests are left out where an image has them.
+        Manifests are left out if they are in an image.
         """
         for entry in self._all:
             bundle = entry.bundle
@@ -186,7 +186,7 @@ class RegistryApi:
                 yield self._full_bundle(entry) + edges
 
     def full_bundles(self) -> Iterator[tuple[str, str, str, bytes]]:
-        """Package, channel, bundle and the whole `Bundle`, its edges included, of each entry."""
+        """Yield package, channel, bundle and the whole `Bundle`, with its edges, of each entry."""
         for entry in self._all:
             data = self._full_bundle(entry) + _edges(entry.record)
             yield entry.package.name, entry.channel.name, entry.bundle.name, data
@@ -214,7 +214,7 @@ class RegistryApi:
 
     def _full_bundle(self, entry: _Entry) -> bytes:
         bundle = entry.bundle
-        # A view, so that what may be megabytes is copied once.
+        # A view, so that megabytes of data are copied only once.
         pieces = memoryview(self._read(bundle.offset, bundle.length))
         parts: list[bytes | memoryview] = [
             pieces[: bundle.brief + bundle.objects],
@@ -273,7 +273,7 @@ class RegistryApi:
 
 
 def _replaced_names(record: EntryRecord) -> list[str]:
-    """Return what a bundle replaces, then what it skips beyond that."""
+    """Return what a bundle replaces, then what it also skips."""
     return [record.replaces, *(skip for skip in record.skips if skip != record.replaces)]
 
 

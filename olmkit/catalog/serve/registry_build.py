@@ -1,8 +1,8 @@
 """Build the index and the messages of the registry API from a valid catalog.
 
-One message is made for each bundle, whatever the number of its channels. Packages
-are taken one after the other and blobs are read one at a time, so that a catalog of
-any size needs little more memory than its text.
+One message is built for each bundle, regardless of the number of its channels. Packages are
+processed one after the other and blobs are read one at a time, so that a catalog of any size needs
+little more memory than its text.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from olmkit.catalog.serve.registry_index import (
 _KIND: Final = Object(go="metav1.TypeMeta", fields=(Field("kind", Text()),))
 
 Append = Callable[[bytes], int]
-"""Takes a piece and returns its offset."""
+"""Stores a piece and returns its offset."""
 
 Content = Callable[[BlobPlace, str], Blob]
-"""The blob that is at a place and has a schema."""
+"""Returns the blob with a schema at a place."""
 
 
 def build(
@@ -48,7 +48,7 @@ def build(
 ) -> tuple[Index, tuple[Diagnostic, ...]]:
     """Return the index of a valid catalog, and why it cannot be served.
 
-    `append` stores pieces; what it was given is of use only when nothing was found.
+    `append` stores pieces, which are useful only if there is no such reason.
     """
     builder = _Builder(content, append)
     for custom in catalog.outlines.customs:
@@ -69,7 +69,7 @@ class _Builder:
         self.findings: list[Diagnostic] = []
 
     def add_custom(self, custom: CustomOutline) -> None:
-        """A blob of a schema that is not OLM's own."""
+        """Add a blob of a schema that is not OLM's own."""
         for word, text in (("schema", custom.schema), ("package", custom.package)):
             if text and not NAME.fullmatch(text):
                 self._find(
@@ -86,7 +86,7 @@ class _Builder:
         )
 
     def add_package(self, package: Package) -> None:
-        """A valid package."""
+        """Add a valid package."""
         fields = self._content(package.place, wire.PACKAGE).fields
         records = [self._bundle(bundle, fields) for bundle in package.bundles.values()]
         numbers = {record.name: number for number, record in enumerate(records)}
@@ -188,7 +188,7 @@ def _channel(channel: Channel, numbers: Mapping[str, int]) -> ChannelRecord:
 def _brief(
     fields: Mapping[str, Any], deprecation: str | None
 ) -> tuple[bytes, str, tuple[API, ...]]:
-    """Return the small fields of a `Bundle`; its version; what it provides."""
+    """Return the small fields of a `Bundle`, its version, and what it provides."""
     parts = [string(1, fields["name"]), string(2, fields["package"]), string(6, fields["image"])]
     provided: list[API] = []
     version = ""
@@ -242,7 +242,7 @@ def _api_message(api: API) -> bytes:
 
 
 def _is_csv(text: bytes) -> bool:
-    # Nearly all texts do without the word, and need not be read.
+    # Nearly all texts do not contain the word, and need not be parsed.
     if b"ClusterServiceVersion" not in text:
         return False
     found = shapes.read(_KIND, json_reader.read_doubles(text))

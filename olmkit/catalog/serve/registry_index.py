@@ -1,9 +1,9 @@
 """The index of a served catalog, and the stored parts of messages.
 
-The index is small and lives in memory: names, edges, APIs, and where the pieces
-of each bundle's message lie. The pieces are large and lie wherever the reader
-keeps them. Messages of protocol buffers are concatenations, so what a bundle is
-in every channel is stored once, and a channel's own fields are added on request.
+The index is small and kept in memory: names, edges, APIs, and the positions of the pieces of each
+bundle's message. The pieces are large, and the reader decides where they are stored. Messages of
+protocol buffers can be concatenated, so the part that is equal in every channel is stored once, and
+a channel's own fields are added on request.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ API = tuple[str, str, str]
 """Group, version and kind."""
 
 Read = Callable[[int, int], bytes | memoryview]
-"""`length` bytes from `offset` of the pieces; they need to last until the next call only."""
+"""Returns `length` bytes of the pieces from `offset`, which are valid until the next call."""
 
 FORMAT: Final = 1
-"""Changes whenever the index, the pieces or the meaning of either changes."""
+"""Increased when the index, the pieces or the meaning of either changes."""
 
 
-# Structs and not dataclasses: thousands are decoded at start, as arrays and without the
-# bookkeeping of the garbage collector.
+# Structs and not dataclasses: thousands are decoded at start, as arrays and without overhead for
+# the garbage collector.
 class BundleRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """Where the pieces of one bundle are, and what can be queried without reading them.
+    """The positions of the pieces of one bundle, and what can be queried without reading them.
 
-    The pieces are one after the other from `offset`: `brief` bytes of small fields,
-    `objects` bytes of inlined manifests, and up to `length` the CSV's text where it is none of
-    those. The CSV's text is the `csv_length` bytes from `offset + csv_start`.
+    The pieces are one after the other from `offset`: `brief` bytes of small fields, `objects` bytes
+    of inlined manifests, and up to `length` the CSV's text if it is not one of the manifests. The
+    CSV's text is the `csv_length` bytes from `offset + csv_start`.
     """
 
     name: str
@@ -73,7 +73,7 @@ class PackageRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class CustomRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """Where one blob of a schema that is not OLM's own is, as a `Struct` message."""
+    """The position of one blob of a schema that is not OLM's own, as a `Struct` message."""
 
     schema: str
     package: str
@@ -93,5 +93,5 @@ def encode(index: Index) -> bytes:
 
 
 def decode(data: bytes) -> Index:
-    """Return the index of `encode`; raise `ValueError` if `data` is none."""
+    """Return the index of `encode`; raise `ValueError` if `data` is not one."""
     return msgspec.msgpack.decode(data, type=Index)
