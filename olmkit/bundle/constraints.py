@@ -2,8 +2,8 @@
 
 A constraint is one of `gvk`, `package`, `cel`, `all`, `any` and `not`; the last three have a list
 of constraints. OLM decodes the value with Go's JSON (keys in any case, unknown keys refused), then
-makes predicates of it, and one error in either stops the resolution of a whole namespace. An
-empty list or an API without a kind is not an error for OLM, and means nothing that one could want.
+converts it to predicates, and an error in either step stops the resolution of a whole namespace. An
+empty list or an API without a kind is not an error for OLM, but has no useful meaning.
 
 Source: github.com/operator-framework/api/pkg/constraints; `convertConstraints` of OLM's resolver.
 """
@@ -40,7 +40,7 @@ class ConstraintStage(StrEnum):
 
 
 class ConstraintProblem(NamedTuple):
-    """One fault, with the keys of its place below the value of the constraint."""
+    """One error, with the keys of its place below the value of the constraint."""
 
     keys: tuple[Key, ...]
     message: str
@@ -49,7 +49,7 @@ class ConstraintProblem(NamedTuple):
 
 
 class ConstraintReading(NamedTuple):
-    """A constraint with its keys spelled as OLM spells them, and all of its faults, in order."""
+    """A constraint with its keys spelled as in OLM, and all of its errors, in order."""
 
     value: dict[str, Any]
     problems: tuple[ConstraintProblem, ...]
@@ -68,7 +68,7 @@ def read(value: Any) -> ConstraintReading:
 def rule_problems(
     constraint: Any, keys: tuple[Key, ...] = ()
 ) -> Iterator[tuple[tuple[Key, ...], str]]:
-    """Yield every CEL rule of a constraint, compounds included, that does not compile."""
+    """Yield each CEL rule of a constraint, including compounds, that does not compile."""
     if not isinstance(constraint, Mapping) or len(keys) > _MAX_DEPTH:
         return
     text = objects.mapping(constraint.get("cel")).get("rule")
@@ -86,7 +86,7 @@ def _cel_problem(text: str) -> str:
     from olmkit.base.cel import checking
     from olmkit.base.cel import expressions as cel
 
-    # What a constraint can describe: the properties of a candidate, and versions.
+    # The variables of a constraint: the properties of a candidate, and versions.
     variables = {"properties": cel.list_of(cel.map_of(cel.STRING, cel.DYN))}
     functions = {"semver_compare": (2, cel.INT)}
     try:
@@ -216,6 +216,6 @@ class _Reader:
 
 
 def _written_key(value: Any, field: str) -> str:
-    """Return the key of a field as it is written, or its usual spelling where it is absent."""
+    """Return the key of a field as written, or its usual spelling if it is absent."""
     keys = (str(key) for key in value) if isinstance(value, Mapping) else ()
     return next((key for key in keys if key.lower() == field.lower()), field)

@@ -1,9 +1,8 @@
 """A bundle as an image: its files in one layer, its annotations as labels.
 
-The image has no base. It is an index over the platforms of OLM's nodes, since
-OLM runs the image to copy the files out of it, and a runtime looks for its own
-platform first. Labels that only the Containerfile has are kept, as an engine
-would set them.
+The image has no base. It is an index over the platforms of OLM's nodes, because OLM runs the image
+to copy its files, and a runtime looks for its own platform first. Labels that are only in the
+Containerfile are kept, because an engine would set them.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ def image(
     platforms: Sequence[Platform] = OLM_PLATFORMS,
     created: int = 0,
 ) -> Image | MultiPlatformImage:
-    """`bundle` as an image; `created` is the time of everything in it, in Unix seconds."""
+    """Return `bundle` as an image; `created` is the time of all files in it, in Unix seconds."""
     return images.data_image(
         layers.write(files(bundle), mtime=created),
         labels(bundle, containerfile),
@@ -46,7 +45,7 @@ def image(
 def files(bundle: Bundle) -> Tree:
     """Return the files of the image: manifests, metadata, and scorecard tests if annotated.
 
-    Raises `InputError` when a folder that the annotations name is empty or leaves the bundle.
+    Raises `InputError` if a folder that the annotations name is empty or outside the bundle.
     """
     tests = bundle.annotations.get(model.TEST_CONFIG, "")
     named = {
@@ -71,10 +70,10 @@ def files(bundle: Bundle) -> Tree:
 
 
 def labels(bundle: Bundle, containerfile: bytes = b"") -> dict[str, str]:
-    """Return the labels of the image: the annotations, and what the Containerfile adds to them.
+    """Return the labels of the image: the annotations, and further labels of the Containerfile.
 
-    Raises `InputError` when the annotations do not name the package, since then no
-    catalog takes the image for a bundle.
+    Raises `InputError` if the annotations do not name the package, because then no catalog accepts
+    the image as a bundle.
     """
     if not bundle.annotations.get(model.PACKAGE):
         raise InputError(
@@ -85,7 +84,7 @@ def labels(bundle: Bundle, containerfile: bytes = b"") -> dict[str, str]:
 
 
 def containerfile_labels(data: bytes) -> dict[str, str]:
-    """Return the labels that a Containerfile sets, as far as they are plain words."""
+    """Return the labels that a Containerfile sets, if their values are plain strings."""
     found: dict[str, str] = {}
     text = re.sub(r"\\[ \t]*\r?\n", " ", data.decode("utf-8", "replace"))
     for line in text.splitlines():
@@ -106,17 +105,17 @@ def containerfile_labels(data: bytes) -> dict[str, str]:
 
 
 def default_tag(bundle: Bundle) -> str:
-    """Return the name of the image in a layout by default: `PACKAGE-bundle:vVERSION`."""
+    """Return the default name of the image in a layout: `PACKAGE-bundle:vVERSION`."""
     return f"{_word(package(bundle.annotations))}-bundle:v{_word(version(bundle) or '0')}"
 
 
 def package(annotations: Mapping[str, str]) -> str:
-    """Return the package that the annotations name; empty if they name none."""
+    """Return the package in the annotations; empty if there is none."""
     return annotations.get(model.PACKAGE, "")
 
 
 def version(bundle: Bundle) -> str:
-    """Return the version of the bundle's CSV, empty when there is none."""
+    """Return the version of the bundle's CSV, empty if there is none."""
     return bundle.csvs[0].version if bundle.csvs else ""
 
 

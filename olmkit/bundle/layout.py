@@ -1,9 +1,8 @@
 """Bundles as files: from a `Tree` to a `Bundle`.
 
-Reading follows the readers that OLM and the catalogs use: `annotations.yaml` is
-authoritative and names the manifests directory, each manifest file counts with
-its first document only, and keys of the annotations file match without regard
-to case. What is broken is kept and left to the rules.
+Reading follows the readers of OLM and of catalogs: `annotations.yaml` is authoritative and names
+the manifests directory, only the first document of each manifest file counts, and keys of the
+annotations file match case-insensitively. Invalid parts are kept for the rules.
 """
 
 from __future__ import annotations
@@ -33,17 +32,17 @@ ANNOTATIONS_FILE = "annotations.yaml"
 # The largest public bundles have some 150; OLM keeps all of them in a ConfigMap of 1 MB.
 MAX_FILES = 5000
 
-# Blank lines and comments, then a line of `---`: an empty document before the first.
+# Blank lines and comments, then a line of `---`: an empty document before the first one.
 _EMPTY_FIRST = re.compile(
     rb"(?:\xef\xbb\xbf)?(?:[ \t]*+(?:#[^\n]*+)?\r?\n)++---[ \t\r]*(?:#[^\n]*)?(?:\n|\Z)"
 )
 
 
 def read(tree: Tree, root: str = "") -> Bundle:
-    """Return the bundle in `tree`, whose places begin with `root`.
+    """Return the bundle in `tree`, whose places start with `root`.
 
-    Raises `InputError` when there is nothing that could be a bundle: neither
-    annotations nor any file in a manifests directory.
+    Raises `InputError` if there is nothing that could be a bundle: neither annotations nor any file
+    in a manifests directory.
     """
     reader = _Reader(tree, root)
     annotations_path, annotations_document = _find_annotations(tree, reader.load)
@@ -125,7 +124,7 @@ class _Reader:
 def _find_annotations(
     tree: Tree, load: Callable[[str], Document | None]
 ) -> tuple[str | None, Document | None]:
-    """`metadata/annotations.yaml`, else the first file by path that holds annotations."""
+    """Return `metadata/annotations.yaml`, else the first file by path with annotations."""
     usual = f"{DEFAULT_METADATA}/{ANNOTATIONS_FILE}"
     first: tuple[str, Document] | None = None
     if usual in tree:
@@ -172,9 +171,9 @@ def directory(value: str) -> str | None:
 def load_first(data: bytes, path: str) -> Document:
     """Return the first document of a file, as the readers of bundles see it.
 
-    They split the text at lines of `---` before they parse it, so a comment before the first
-    such line is a document, and an empty one. Text is UTF-8. Raises `InputError` for UTF-16 and
-    for what is not YAML or JSON.
+    They split the text at lines of `---` before they parse it, so a comment before the first such
+    line is an empty document. Text is UTF-8. Raises `InputError` for UTF-16 and for text that is
+    not YAML or JSON.
     """
     if data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         raise InputError(
@@ -194,7 +193,7 @@ def load_first(data: bytes, path: str) -> Document:
 
 
 def extra_documents(bundle: Bundle, document: Document) -> tuple[Document, ...]:
-    """Return the documents of a file after the first, which nothing reads."""
+    """Return the documents of a file after the first, which no tool reads."""
     if not document.more and document.value is not None:
         return ()
     data = bundle.data(document)
@@ -216,7 +215,7 @@ def broken_documents(bundle: Bundle, document: Document) -> tuple[InputError, ..
 
 
 def _files_in(tree: Tree, directory: str) -> Iterator[str]:
-    """Yield the files directly in `directory`, hidden ones left out."""
+    """Yield the files directly in `directory`, without hidden ones."""
     prefix = f"{directory}/" if directory else ""
     for path in tree:
         name = path.removeprefix(prefix)

@@ -1,8 +1,8 @@
 """The annotations of a bundle, and the Containerfile with the same labels.
 
-Both are written from one ordered mapping. What an author has added to either
-file stays: further annotations and labels, and further lines of the
-Containerfile, as long as they do not say again what a bundle says itself.
+Both are written from one ordered mapping. Additions of an author to either file are kept: further
+annotations and labels, and further lines of the Containerfile, unless they repeat facts of the
+bundle.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _OWN = frozenset((*_CORE, *_TEST, *_METRICS))
 _CORE_COMMENT = "# What OLM and catalogs read."
 _TEST_COMMENT = "# Where the scorecard finds its tests."
 _COPY_COMMENT = "# The files, where the labels say they are."
-# Comments that bundle generators write, also earlier ones: never an author's.
+# Comments that bundle generators write, including earlier ones: never an author's.
 _COMMENTS = frozenset(
     {
         _CORE_COMMENT,
@@ -62,7 +62,7 @@ def annotation_values(
     has_scorecard: bool = False,
     others: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
-    """Return the annotations in the order in which they are written; `others` are the author's."""
+    """Return the annotations in the order of writing; `others` are the author's."""
     result = {
         model.MEDIA_TYPE: MEDIA_TYPE_VALUE,
         model.MANIFESTS: "manifests/",
@@ -85,7 +85,7 @@ def annotation_values(
 
 
 def annotations_file(values: Mapping[str, str]) -> bytes:
-    """Return the text of `annotations.yaml`: quoted only where YAML would mistake a value."""
+    """Return the text of `annotations.yaml`, with quotes only where YAML would misread a value."""
     lines = ["annotations:", f"  {_CORE_COMMENT}"]
     for key, value in values.items():
         if key == _TEST[0]:
@@ -99,8 +99,8 @@ def containerfile(
 ) -> bytes:
     """Return the text of the Containerfile of a bundle whose files are in `directory`.
 
-    `directory` is as seen from where the image will be built; empty for that
-    folder itself. Lines of `existing` that are not about the bundle stay.
+    `directory` is relative to the folder in which the image is built; empty for that folder itself.
+    Lines of `existing` that are not about the bundle are kept.
     """
     prefix = f"{directory.rstrip('/')}/" if directory else ""
     kept = list(_author_lines(existing, values))
@@ -153,7 +153,7 @@ def _is_known(key: str, values: Mapping[str, str]) -> bool:
 
 
 def _trim(lines: list[str]) -> list[str]:
-    """`lines` without empty ones at both ends, and never two empty ones in a row."""
+    """Return `lines` without empty ones at both ends, and without consecutive empty lines."""
     result: list[str] = []
     for line in lines:
         if line or (result and result[-1]):

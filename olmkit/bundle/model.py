@@ -1,9 +1,8 @@
 """The model of a registry+v1 bundle: manifests, annotations, dependencies, properties.
 
-A `Bundle` is read from a `Tree` by `olmkit.bundle.layout`. It is lenient on
-purpose: what could not be read is kept as `UnreadableFile`, values of the wrong
-type are left out of the typed views, and the rules say so with a place. Code that
-needs a sound bundle runs the rules first.
+A `Bundle` is read from a `Tree` by `olmkit.bundle.layout`. It is lenient on purpose: unreadable
+files are kept as `UnreadableFile`, values of the wrong type are left out of the typed views, and
+the rules report both with their places. Code that needs a valid bundle runs the rules first.
 """
 
 from __future__ import annotations
@@ -38,8 +37,8 @@ INSTALL_MODES = ("OwnNamespace", "SingleNamespace", "MultiNamespace", "AllNamesp
 class BundleObject:
     """A Kubernetes object of the bundle, with its places.
 
-    `value` is the object as written; `typed`, and the accessors that are made from
-    it, are what a reader into Kubernetes' own types takes from it.
+    `value` is the object as written; `typed`, and the accessors based on it, are the object as
+    decoded into Kubernetes' own types.
     """
 
     __slots__ = ("_read", "document")
@@ -64,7 +63,7 @@ class BundleObject:
 
     @property
     def differences(self) -> tuple[TypeDifference, ...]:
-        """Where the object does not fit its type."""
+        """Return the differences between the object and its type."""
         return self._typed()[1]
 
     def _typed(self) -> tuple[Mapping[str, Any], tuple[TypeDifference, ...]]:
@@ -125,7 +124,7 @@ class InstallMode(NamedTuple):
 
 
 class ApiDescription(NamedTuple):
-    """An owned or required API of a CSV, and where it is described.
+    """An owned or required API of a CSV, and its place.
 
     `name` is `<plural>.<group>` of a CRD; for an API service it is the plural alone.
     """
@@ -137,7 +136,7 @@ class ApiDescription(NamedTuple):
 
 
 class ClusterServiceVersion(BundleObject):
-    """The CSV: what OLM installs, and how. Its accessors leave out what has a wrong type."""
+    """The CSV: what OLM installs, and how. Its accessors leave out values of a wrong type."""
 
     __slots__ = ()
 
@@ -145,7 +144,7 @@ class ClusterServiceVersion(BundleObject):
 
     @property
     def version(self) -> str:
-        """The version as written, empty when there is none."""
+        """Return the version as written, empty if there is none."""
         return scalar_text(self.spec.get("version"))
 
     @property
@@ -187,7 +186,7 @@ class ClusterServiceVersion(BundleObject):
 
     @property
     def deployments(self) -> tuple[Mapping[str, Any], ...]:
-        """The entries of `spec.install.spec.deployments`: `name`, `spec`, `label`."""
+        """Return the entries of `spec.install.spec.deployments`: `name`, `spec`, `label`."""
         return tuple(mapping(item) for item in sequence(self.install_spec.get("deployments")))
 
     @property
@@ -220,7 +219,7 @@ class ClusterServiceVersion(BundleObject):
             yield ApiDescription(
                 name=name,
                 gvk=GVK(
-                    # Go's readers take a name without a dot for the group.
+                    # Go's readers use a name without a dot as the group.
                     group=name.partition(".")[2] if "." in name else name,
                     version=scalar_text(value.get("version")),
                     kind=scalar_text(value.get("kind")),
@@ -250,7 +249,7 @@ class ClusterServiceVersion(BundleObject):
 
 
 CERT_MANAGER_INJECTION = "cert-manager.io/inject-"
-"""The beginning of annotations by which cert-manager writes a CA into an object."""
+"""The prefix of annotations by which cert-manager injects a CA into an object."""
 
 
 class CustomResourceDefinition(BundleObject):
@@ -287,7 +286,7 @@ class CustomResourceDefinition(BundleObject):
 
     @property
     def versions(self) -> tuple[Mapping[str, Any], ...]:
-        """The entries of `spec.versions`; for v1beta1 without them, what `spec.version` means."""
+        """Return the entries of `spec.versions`; for v1beta1 without them, `spec.version`."""
         versions = sequence(self.spec.get("versions"))
         if not versions and scalar_text(self.spec.get("version")):
             return (
@@ -297,7 +296,7 @@ class CustomResourceDefinition(BundleObject):
 
     @property
     def gvks(self) -> tuple[GVK, ...]:
-        # A v1beta1 CRD without any version counts as one that has no name.
+        # A v1beta1 CRD without any version counts as having one without a name.
         versions = self.versions or (({},) if self.is_beta else ())
         return tuple(
             GVK(group=self.group, version=scalar_text(version.get("name")), kind=self.defined_kind)
@@ -306,7 +305,7 @@ class CustomResourceDefinition(BundleObject):
 
 
 class FileProperty(NamedTuple):
-    """One `{type, value}` of a dependencies or properties file, and where it is."""
+    """One `{type, value}` of a dependencies or properties file, and its place."""
 
     type: str
     value: Any
@@ -328,8 +327,8 @@ class UnreadableFile(NamedTuple):
 class Bundle:
     """A bundle as read, possibly invalid.
 
-    `root` is how the user names the bundle; it begins every place. Directories
-    are relative to the bundle. `manifests` holds the first document of each file.
+    `root` is the user's name for the bundle, and every place starts with it. Directories are
+    relative to the bundle. `manifests` has the first document of each file.
     """
 
     tree: Tree
@@ -355,7 +354,7 @@ class Bundle:
 
     @property
     def csv(self) -> ClusterServiceVersion | None:
-        """The CSV; where there are several, the first by file name."""
+        """Return the CSV; of several, the first by file name."""
         return self.csvs[0] if self.csvs else None
 
     @property
@@ -376,7 +375,7 @@ class Bundle:
         return document.path.removeprefix(join(self.root, "") if self.root else "").lstrip("/")
 
     def data(self, document: Document) -> bytes:
-        """Return the bytes of the file that a document is in."""
+        """Return the bytes of the file that contains a document."""
         return self.tree.data(self.relative(document))
 
     def place(self, path: str = "") -> Location:
@@ -385,7 +384,7 @@ class Bundle:
 
 
 def join(root: str, path: str) -> str:
-    """`path` below `root`, as shown to people."""
+    """Return `path` below `root`, as shown to people."""
     if not path:
         return root or "."
     return f"{root.rstrip('/')}/{path}" if root and root != "/" else f"{root}{path}"

@@ -1,8 +1,8 @@
 """A folder of package manifests as bundles: one for each version.
 
 The format before bundles has one file that names the channels, and a folder for each version with
-its manifests. What the annotations of a bundle say is worked out from that file: a version is in
-the channels whose newest CSV it is, and in the default channel when it is the newest of none.
+its manifests. The annotations of a bundle are derived from that file: a version is in the channels
+whose newest CSV it is, and in the default channel if it is not the newest in any channel.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _KEPT: Final = (generate.BUILDER, generate.PROJECT_LAYOUT)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VersionBundle:
-    """The bundle of one version: its files, and the folder that they are for."""
+    """The bundle of one version: its files, and the target folder."""
 
     folder: str
     version_folder: str
@@ -41,9 +41,9 @@ class VersionBundle:
 
 
 def bundles(tree: Tree, root: str) -> tuple[VersionBundle, ...]:
-    """Return the bundles of all versions, sorted by folder; `root` is how messages call the folder.
+    """Return the bundles of all versions, sorted by folder; `root` is the name of it in messages.
 
-    Raises `InputError` when no file names the package and its default channel, and for a version
+    Raises `InputError` if no file names the package and its default channel, and for a version
     without exactly one ClusterServiceVersion.
     """
     manifest = package_manifest.find(tree, root)
@@ -63,9 +63,9 @@ def bundles(tree: Tree, root: str) -> tuple[VersionBundle, ...]:
 
 
 def default_channel(manifest: PackageManifest) -> str:
-    """Return the default channel; the only one when none is named.
+    """Return the default channel; the only one if none is named.
 
-    Raises `InputError` when there are several channels, or none, and none is named.
+    Raises `InputError` if none is named and there is not exactly one channel.
     """
     name = manifest.default_channel
     if not name and len(manifest.channels) == 1:
@@ -176,6 +176,6 @@ def _documents(tree: Tree, where: str) -> Iterator[tuple[str, Document]]:
         try:
             document = documents.load(data, model.join(where, path))
         except InputError:
-            continue  # `bundle validate` reports what is wrong with it
+            continue  # `bundle validate` reports its errors
         if isinstance(document.value, Mapping):
             yield path, document

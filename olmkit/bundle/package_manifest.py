@@ -18,13 +18,13 @@ from olmkit.bundle import model
 from olmkit.kube.objects import mapping, scalar_text, sequence
 
 _SUFFIXES = (".yaml", ".yml", ".json")
-# In a file of a catalog, `packageName` is a field of a field.
+# In a file of a catalog, `packageName` is a nested field.
 _TOP_LEVEL = re.compile(rb"^[\"']?packageName[\"']?[ \t]*:", re.MULTILINE)
 _LIMIT = 1024 * 1024
 
 
 class ManifestChannel(NamedTuple):
-    """A channel and where it is: `place` in the list of channels."""
+    """A channel and its place: `place` in the list of channels."""
 
     place: int
     name: str
@@ -61,7 +61,7 @@ class PackageManifest(NamedTuple):
 
 
 def is_there(tree: Tree) -> bool:
-    """Return whether a folder has a package manifest, and not files of a catalog, at its top."""
+    """Return whether the top of a folder has a package manifest, and no catalog files."""
     return any(
         "/" not in path
         and path.endswith(_SUFFIXES)

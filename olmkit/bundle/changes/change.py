@@ -47,10 +47,10 @@ _AREAS: Final = {area: index for index, area in enumerate(Area)}
 class BundleChange:
     """One difference and its effect.
 
-    `olm`: the generations of OLM that refuse the upgrade or break, when `level` is `blocks`; else
-    those for which the difference matters. `subject`: the object that it is about, `place`: the
-    field in it. `version`: of a CRD. `example`: an object that the old CRD accepts and the new one
-    refuses. `otherwise`: the level for a generation of OLM that does not mind.
+    `olm`: the generations of OLM that refuse the upgrade or fail, if `level` is `blocks`; else
+    those for which the difference matters. `subject`: the changed object, `place`: the field in it.
+    `version`: that of a CRD. `example`: an object that the old CRD accepts and the new one refuses.
+    `otherwise`: the level for other generations of OLM.
     """
 
     area: Area
@@ -100,7 +100,7 @@ class BundleDifference:
 
 
 def for_generations(changes: Iterable[BundleChange], olm: Iterable[str]) -> Iterator[BundleChange]:
-    """Yield the changes as some generations of OLM see them; what no other sees is left out."""
+    """Yield the changes for some generations of OLM, without those only for others."""
     wanted = tuple(olm)
     for one in changes:
         left = tuple(name for name in one.olm if name in wanted)

@@ -1,4 +1,4 @@
-"""Images, objects, annotations and descriptions of two bundles."""
+"""Compare images, objects, annotations and descriptions of two bundles."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from olmkit.bundle.summary.summary import BundleSummary, UsedImage
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest
 
-# Of these the CSV and the CRDs have separate comparisons.
+# The CSV and the CRDs have separate comparisons.
 _COMPARED = ("ClusterServiceVersion", "CustomResourceDefinition")
 _DESCRIPTIONS = (
     ("display name", "display_name"),
@@ -23,14 +23,14 @@ _SHORT = 60  # characters of a value that a message shows
 
 
 def compare_contents(old: BundleSummary, new: BundleSummary) -> Iterator[BundleChange]:
-    """Differences of images, channels and descriptions."""
+    """Yield the differences in images, channels and descriptions."""
     yield from _images(old.images, new.images)
     yield from _channels(old, new)
     yield from _descriptions(old, new)
 
 
 def compare_objects(old: Iterable[Manifest], new: Iterable[Manifest]) -> Iterator[BundleChange]:
-    """Objects that the bundle brings, other than the CSV and the CRDs."""
+    """Yield the differences in objects other than the CSV and the CRDs."""
     olds, news = _group_by_key(old), _group_by_key(new)
     for key, before in olds.items():
         after = news.get(key)
@@ -62,7 +62,7 @@ def _object(key: tuple[str, str], rule: str, words: str) -> BundleChange:
 
 
 def _images(old: tuple[UsedImage, ...], new: tuple[UsedImage, ...]) -> Iterator[BundleChange]:
-    """Images by where they are named: another image in the same place has changed."""
+    """Return the images by their places: a different image in the same place is a change."""
     olds, news = _images_by_place(old), _images_by_place(new)
     told: set[tuple[str, str]] = set()
     known, now = {one.image for one in old}, {one.image for one in new}

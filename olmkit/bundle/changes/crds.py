@@ -1,9 +1,9 @@
 """Compare the CRDs of two bundles by the rules of each generation of OLM.
 
 OLM v1 refuses what crdify does not accept (release 1.11 of operator-controller; `enforcement: None`
-turns that off). OLM v0 refuses a CRD that loses a stored version or that objects in the cluster do
-not fit, unless a webhook converts them; and a version that the old CSV owns and that is no longer
-served makes that CSV fail in the middle of the upgrade. Both fail where the API server refuses.
+turns that off). OLM v0 refuses a CRD that loses a stored version or that does not fit objects in
+the cluster, unless a webhook converts them. If a version that the old CSV owns is no longer served,
+that CSV fails during the upgrade. Both generations fail if the API server refuses the CRD.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from olmkit.kube.objects import Manifest
 
 CRD_KIND = "CustomResourceDefinition"
 Owned = frozenset[tuple[str, str]]
-"""Names of CRDs and the versions that a CSV owns."""
+"""Names of CRDs, with the versions that a CSV owns."""
 
 
 def compare_manifests(
     old: Iterable[Manifest], new: Iterable[Manifest], *, owned: Owned = frozenset()
 ) -> Iterator[BundleChange]:
-    """Yield the changes of all CRDs. `owned`: what the old CSV owns."""
+    """Yield the changes of all CRDs. `owned`: the CRDs and versions that the old CSV owns."""
     olds, news = _crds_by_name(old), _crds_by_name(new)
     for name, before in olds.items():
         if name in news:
@@ -56,7 +56,7 @@ def compare_crd(
 
 
 def find_refused_by_v1(old: Manifest, new: Manifest) -> tuple[BundleChange, ...]:
-    """Return the changes of one CRD that OLM v1 refuses whatever objects there are."""
+    """Return the changes of one CRD that OLM v1 refuses whether objects exist or not."""
     return tuple(
         one
         for one in compare_crd(old, new, examples=False)

@@ -1,4 +1,4 @@
-"""Where a bundle can be installed, what it needs and what it runs."""
+"""Compare where bundles can be installed, what they need and what they run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ALL = "AllNamespaces"
 
 
 def compare_installation(old: BundleSummary, new: BundleSummary) -> Iterator[BundleChange]:
-    """Differences of what an install needs, from install modes to properties."""
+    """Yield the differences in the requirements of an install, from install modes to properties."""
     yield from _modes(old, new)
     yield from _kube_version(old, new)
     yield from _apis(old, new)

@@ -1,4 +1,4 @@
-"""Permissions that a bundle gains and loses, in words."""
+"""Describe the permissions that a bundle gains and loses."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def compare_permissions(old: BundleSummary, new: BundleSummary) -> Iterator[Bund
 
 
 def _merge(atoms: Atoms) -> Iterator[tuple[GrantTarget, frozenset[str]]]:
-    """Yield the permissions without those that a wider one among them covers."""
+    """Yield the permissions without those that a wider permission covers."""
     for target, verbs in atoms.items():
         covered = {
             verb

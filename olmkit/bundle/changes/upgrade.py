@@ -1,7 +1,7 @@
-"""Whether a bundle follows another one: package, version, and the edges that its CSV names.
+"""Check whether a bundle follows another one: package, version, and the edges in its CSV.
 
-In a catalog the entries of the channels decide, whatever the CSV says; `bundle` commands and
-templates make them of the CSV.
+In a catalog, the entries of the channels decide, not the CSV; `bundle` commands and templates
+create the entries from the CSV.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from olmkit.bundle.summary.summary import BundleSummary
 
 
 def compare_upgrade(old: BundleSummary, new: BundleSummary) -> Iterator[BundleChange]:
-    """Differences for which OLM does not upgrade from the old bundle to the new one."""
+    """Yield the reasons why OLM does not upgrade from the old bundle to the new one."""
     if old.package != new.package:
         yield BundleChange(
             area=Area.UPGRADE,
@@ -91,7 +91,7 @@ def _compare_edges(old: BundleSummary, new: BundleSummary) -> Iterator[BundleCha
 
 
 def edge(old: BundleSummary, new: BundleSummary) -> str:
-    """By which field the new bundle follows the old one; empty if by none."""
+    """Return the field by which the new bundle follows the old one; empty if there is none."""
     if new.replaces and new.replaces == old.name:
         return "replaces"
     if old.name in new.skips:

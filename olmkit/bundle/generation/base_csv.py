@@ -1,8 +1,7 @@
-"""The CSV that generation starts from.
+"""The base CSV of generation.
 
-An author keeps in it what no manifest says: names, texts, icon, install modes,
-upgrade edges. It comes with the input, or is in the project, or is a plain
-default.
+It contains the author's data that is not in any manifest: names, descriptions, icon, install modes,
+upgrade edges. It is part of the input, or in the project, or a plain default.
 """
 
 from __future__ import annotations
@@ -29,8 +28,8 @@ def choose(
 ) -> ClusterServiceVersion | None:
     """Return the base CSV of a package, from the input or else the stored one; None for neither.
 
-    When the input has CSVs of other packages only, the stored one does not count either.
-    Raises `InputError` when there are two.
+    If the input has only CSVs of other packages, the stored one does not count either. Raises
+    `InputError` if there are two.
     """
     if csvs:
         ours = [csv for csv in csvs if _belongs(csv, package)]
@@ -70,7 +69,7 @@ def choose(
 
 
 def default(package: str) -> Manifest:
-    """Return the base of a project that has none."""
+    """Return the base for a project without one."""
     title = names.display_name(package)
     return copy.deepcopy(
         {

@@ -1,8 +1,8 @@
 """Group manifests by their part in a bundle.
 
-The same kind means something else in a bundle than in a cluster: a Deployment
-becomes part of the CSV, a custom resource an example, a webhook configuration
-a description. Here each object only finds its bucket; nothing is changed.
+The same kind has a different meaning in a bundle than in a cluster: a Deployment becomes part of
+the CSV, a custom resource an example, a webhook configuration a description. Here each object is
+only assigned to its bucket; nothing is changed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SCORECARD_GROUP = "scorecard.operatorframework.io"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectedWebhook:
-    """One entry of a webhook configuration; `source` and `keys` say where it is."""
+    """One entry of a webhook configuration; `source` and `keys` are its place."""
 
     value: dict[str, Any]
     mutating: bool
@@ -36,7 +36,7 @@ class CollectedWebhook:
 
 @dataclass(slots=True, kw_only=True)
 class CollectedObjects:
-    """Objects by what they become, each bucket in input order."""
+    """Objects by their part in a bundle, each bucket in input order."""
 
     csvs: list[BundleObject] = field(default_factory=list)
     deployments: list[BundleObject] = field(default_factory=list)
@@ -55,9 +55,9 @@ class CollectedObjects:
 
 
 def collect(documents: Iterable[Document]) -> CollectedObjects:
-    """Objects in their buckets.
+    """Return the objects in their buckets.
 
-    Raises `InputError` that names every object that cannot be used at all.
+    Raises `InputError` that names every object that cannot be used.
     """
     collection = CollectedObjects()
     errors: list[Diagnostic] = []
@@ -129,7 +129,7 @@ def _items(document: Document) -> Iterator[Document]:
     kind = objects.kind(document.value)
     for index, item in enumerate(document.value["items"]):
         if isinstance(item, dict) and kind != "List":
-            # The items of a typed list need not repeat what the list says.
+            # The items of a typed list need not repeat the type of the list.
             item = {
                 "apiVersion": document.value.get("apiVersion"),
                 "kind": kind.removesuffix("List"),

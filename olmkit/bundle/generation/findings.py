@@ -1,7 +1,7 @@
 """The error of a bundle that cannot be generated.
 
-Generation never drops or changes something of the author's in silence: each such act is a
-finding (`PRJ101` and later, in `olmkit.base.findings`).
+Generation never silently drops or changes the author's data: each such change is a finding
+(`PRJ101` and later, in `olmkit.base.findings`).
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Generate the files of a bundle from manifests and a base CSV.
 
-What an author wrote in the base stays; what follows from the manifests is
-computed again on every run: permissions, deployments, owned APIs, webhooks,
-examples. Nothing disappears without a finding, and no clock is read, so the
-same input gives the same bytes.
+The author's data in the base is kept; data that follows from the manifests is computed again on
+every run: permissions, deployments, owned APIs, webhooks, examples. Nothing is removed without a
+finding, and no clock is read, so the same input gives the same bytes.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ EXAMPLES = "alm-examples"
 SCORECARD_FILE = "tests/scorecard/config.yaml"
 
 _BASE, _DEFAULT = "base CSV", "default"
-# What the base may say of these is replaced, or is reported in parts.
+# The values of these fields in the base are replaced, or are reported in parts.
 _COMPUTED = frozenset(
     {
         ("metadata", "annotations"),
@@ -52,10 +51,10 @@ _COMPUTED = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerateRequest:
-    """What the user requests, and facts of the project.
+    """The user's request, and facts of the project.
 
-    `version` is empty for that of the base. `created_at` is a time to write, or
-    empty for that of the base or of the existing CSV.
+    With an empty `version`, that of the base is used. `created_at` is the time to write; if empty,
+    that of the base or of the existing CSV is used.
     """
 
     package: str
@@ -69,7 +68,7 @@ class GenerateRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """Where a field of the CSV comes from."""
+    """The origin of a field of the CSV."""
 
     field: str
     source: str
@@ -88,7 +87,7 @@ class GeneratedBundle:
     origins: tuple[Origin, ...]
 
     def files(self) -> dict[str, bytes]:
-        """Path in the bundle → bytes, of manifests and the scorecard's configuration."""
+        """Return path in the bundle → bytes, for manifests and the scorecard's configuration."""
         result = {f"manifests/{self.csv_file}": serialise.yaml(self.csv)}
         for name, manifest in self.objects.items():
             result[f"manifests/{name}"] = serialise.yaml(manifest)
@@ -106,7 +105,7 @@ class BundleDraft:
     builder: _CsvBuilder
 
     def unpinned(self) -> tuple[str, ...]:
-        """Return the images of the CSV that are named without a digest."""
+        """Return the images of the CSV without a digest."""
         found = images.pullspecs(serialise.csv_manifest(self.csv))
         return tuple(dict.fromkeys(item.image for item in found if "@" not in item.image))
 
@@ -120,9 +119,9 @@ def generate(
 ) -> GeneratedBundle:
     """Return the objects of a bundle.
 
-    `stored_base` is the project's base CSV, used when the input has none;
-    `previous` is the CSV that an earlier run left. Raises `InputError` when the
-    input does not allow a bundle, `ConfigurationError` for a version that is none.
+    `stored_base` is the project's base CSV, used if the input has none; `previous` is the CSV of an
+    earlier run. Raises `InputError` if the input does not form a bundle, and `ConfigurationError`
+    for an invalid version.
     """
     return finish(draft(request, inputs, stored_base=stored_base), previous=previous)
 
@@ -130,7 +129,7 @@ def generate(
 def draft(
     request: GenerateRequest, inputs: Iterable[Document], *, stored_base: Document | None = None
 ) -> BundleDraft:
-    """Return all of a bundle but the digests of its images. Raises as `generate` does."""
+    """Return a bundle without the digests of its images. Raises like `generate`."""
     check_version(request.version)
     collection = collect.collect(inputs)
     builder = _CsvBuilder(request=request, collection=collection, notes=list(collection.findings))
@@ -144,9 +143,9 @@ def finish(
     digests: Mapping[str, str] | None = None,
     previous: Mapping[str, Any] | None = None,
 ) -> GeneratedBundle:
-    """Return the bundle of a draft; with `digests` every image of its CSV is pinned and related.
+    """Return the bundle of a draft; `digests` pins and relates every image of its CSV.
 
-    A draft is finished once.
+    Call this once for a draft.
     """
     builder = made.builder
     csv = builder.pinned(made.csv, digests)
@@ -195,7 +194,7 @@ def _is_version(text: str) -> bool:
 
 @dataclass(slots=True, kw_only=True)
 class _CsvBuilder:
-    """One run: collects findings and origins while the CSV grows."""
+    """One run: collects findings and origins while it builds the CSV."""
 
     request: GenerateRequest
     collection: CollectedObjects
@@ -215,7 +214,7 @@ class _CsvBuilder:
         return csv
 
     def pinned(self, csv: Manifest, digests: Mapping[str, str] | None) -> Manifest:
-        """Return the CSV as it is written, by digests if there are some."""
+        """Return the CSV as it is written, with pinned images if there are digests."""
         if digests is not None:
             csv = images.pin(csv, digests)
             self._from("spec.relatedImages", "every image of the CSV")
@@ -303,7 +302,7 @@ class _CsvBuilder:
         spec = install.get("spec") or {}
         install["spec"] = spec
         for binding in (*self.collection.role_bindings, *self.collection.cluster_role_bindings):
-            serialise.read_type(binding, binding.kind)  # else it would be passed over
+            serialise.read_type(binding, binding.kind)  # otherwise it would be skipped
         self.access = rbac.divide(self.collection, self.request.extra_service_accounts)
         self.notes.extend(self.access.findings)
         if not self.collection.deployments:
@@ -456,7 +455,7 @@ class _CsvBuilder:
         computed: Sequence[str],
         name_key: str,
     ) -> None:
-        """Tell of entries of the base's list under `keys` that no manifest provides."""
+        """Report entries of the base's list under `keys` that no manifest provides."""
         if base is None:
             return
         for index, item in enumerate(objects.sequence(base.document.get("spec", *keys))):
@@ -497,7 +496,7 @@ class _CsvBuilder:
             self._from(f"metadata.annotations.{CREATED_AT}", "the last run")
 
     def written(self) -> Iterator[Manifest]:
-        """Yield the objects that are separate files, in the order in which they are named."""
+        """Yield the objects that become separate files, in the order of their names."""
         yield from map(serialise.manifest, _crds(self.collection.crds))
         yield from map(serialise.manifest, self.collection.services)
         for other in self.collection.others:
@@ -533,7 +532,7 @@ class _CsvBuilder:
                 )
 
     def note_certificates(self) -> None:
-        """Annotations of CRDs by which cert-manager and OLM would overwrite each other."""
+        """Report annotations of CRDs with which cert-manager and OLM would overwrite each other."""
         for crd in self.collection.crds:
             for key in crd.annotations if crd.converts_by_webhook else ():
                 if key.startswith(CERT_MANAGER_INJECTION):
@@ -554,7 +553,7 @@ _WATCH_NAMESPACE: Manifest = {
 
 
 def _crds(crds: Iterable[CustomResourceDefinition]) -> Iterator[CustomResourceDefinition]:
-    """CRDs of version v1 first, as their users know the order."""
+    """Return the CRDs, version v1 first, in the order that users know."""
     yield from sorted(crds, key=lambda crd: crd.gvk.version != "v1")
 
 
@@ -585,7 +584,7 @@ def _same_name(manifest: Manifest) -> Diagnostic:
 
 
 def file_name(manifest: Manifest) -> str:
-    """Return the file of a bundle that holds an object."""
+    """Return the name of an object's file in a bundle."""
     api = objects.gvk(manifest)
     if api.kind == "CustomResourceDefinition":
         spec = objects.mapping(manifest.get("spec"))

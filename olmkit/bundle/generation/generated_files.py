@@ -1,8 +1,8 @@
 """The record of the files that generation wrote into a bundle folder.
 
-A later run removes files that it no longer writes, but never an author's. The
-record says which are which: a path and the digest of what was written, in the
-form of `sha256sum`. A file that was changed by hand since counts as an author's.
+A later run removes files that it no longer writes, but never an author's files. The record
+distinguishes them: it has the path and the digest of each written file, in the form of `sha256sum`.
+A file that was changed by hand since then counts as an author's file.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def text(files: Mapping[str, bytes]) -> bytes:
 
 
 def find_stale(found: Tree, wanted: Iterable[str]) -> tuple[frozenset[str], frozenset[str]]:
-    """Files of an earlier run that are no longer wanted: untouched ones, and changed ones."""
+    """Return outdated files of an earlier run: unchanged ones, and changed ones."""
     kept = {*wanted, FILE}
     untouched: set[str] = set()
     changed: set[str] = set()

@@ -1,8 +1,8 @@
 """Images that a bundle names: `relatedImages`, and pinning them to digests.
 
-Disconnected clusters mirror what `spec.relatedImages` lists, so every image
-that the operator may start belongs there. By convention an operator gets them
-through variables named `RELATED_IMAGE_…`; what the author lists by hand stays.
+Disconnected clusters mirror what `spec.relatedImages` lists, so every image that the operator may
+start belongs there. By convention, an operator gets them through variables named `RELATED_IMAGE_…`;
+entries of the author are kept.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ VARIABLE_PREFIX = "RELATED_IMAGE_"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VariableImage:
-    """A named image; `container` says which container's variable names it."""
+    """A named image; `container` is the container whose variable names it."""
 
     name: str
     image: str
@@ -106,7 +106,7 @@ def _variable_images(deployment: BundleObject) -> Iterator[VariableImage]:
             )
 
 
-# A pull specification inside other text: a registry with a dot, a path, and a tag or a digest.
+# An image reference inside other text: a registry with a dot, a path, and a tag or a digest.
 _SEGMENT = r"[a-zA-Z0-9](?:[a-zA-Z0-9._-]*[a-zA-Z0-9])?"
 _PULLSPEC = re.compile(
     rf"(?<![a-zA-Z0-9._/-])"
@@ -114,20 +114,20 @@ _PULLSPEC = re.compile(
     rf"(?:@sha256:[0-9a-fA-F]{{64}}|:{_SEGMENT})",
     re.ASCII,
 )
-# A tag is at most 128 characters long, so its bounds need no search beyond them.
+# A tag has at most 128 characters, so the search for its bounds ends there.
 _MAX_SCANNED = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pullspec:
-    """An image that a CSV names, and the name that a related image of it gets."""
+    """An image in a CSV, and the name of the related image for it."""
 
     name: str
     image: str
 
 
 def pullspecs(csv: Mapping[str, Any]) -> tuple[Pullspec, ...]:
-    """Return every image that a CSV names, in a fixed order, each name and image once."""
+    """Return each image in a CSV, in a fixed order, each name and image once."""
     return tuple(dict.fromkeys(_pullspecs(csv)))
 
 
@@ -159,16 +159,16 @@ def _pullspecs(csv: Mapping[str, Any]) -> Iterator[Pullspec]:
 
 
 def without_tag(image: str) -> str:
-    """Return the name of an image as it is written, without tag and digest."""
+    """Return the name of an image as written, without tag and digest."""
     folder, slash, last = image.partition("@")[0].rpartition("/")
     return folder + slash + last.partition(":")[0]
 
 
 def pin(csv: Mapping[str, Any], digests: Mapping[str, str]) -> dict[str, Any]:
-    """Return the CSV with every image replaced by its pinned reference, and all of them related.
+    """Return the CSV with every image replaced by its pinned reference and related.
 
-    `digests` maps an image as written to `name@sha256:…`. Raises `InputError`
-    when one name would refer to two images.
+    `digests` maps an image as written to `name@sha256:…`. Raises `InputError` if one name would
+    refer to two images.
     """
     related_images: dict[str, str] = {}
     named = {item.image for item in pullspecs(csv) if item.name}

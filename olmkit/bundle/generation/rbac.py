@@ -1,9 +1,9 @@
 """Convert roles and bindings to the permissions of a CSV.
 
-OLM creates the service accounts of a CSV with its own roles and bindings,
-so what is bound to the operator's accounts moves into the CSV, by binding:
-RoleBindings become `permissions`, ClusterRoleBindings `clusterPermissions`.
-What is bound to others stays a manifest. Rules are neither merged nor resolved.
+OLM creates the service accounts of a CSV with its own roles and bindings, so roles that are bound
+to the operator's accounts move into the CSV, by binding: RoleBindings become `permissions`,
+ClusterRoleBindings `clusterPermissions`. Roles of other subjects remain manifests. Rules are
+neither merged nor resolved.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class ServiceAccountRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountAccess:
-    """The permissions in the CSV, and the manifests that stay in the bundle."""
+    """The permissions in the CSV, and the manifests that remain in the bundle."""
 
     service_accounts: tuple[str, ...]
     permissions: tuple[ServiceAccountRules, ...]
@@ -40,7 +40,7 @@ class AccountAccess:
 
 
 def operator_accounts(deployments: Iterable[BundleObject], extra: Iterable[str]) -> tuple[str, ...]:
-    """Return the names of the accounts that OLM will create, in the order of their appearance."""
+    """Return the accounts that OLM will create, in order of their first use."""
     names = [
         objects.text(objects.pod_spec(deployment.value).get("serviceAccountName")) or "default"
         for deployment in deployments
@@ -89,7 +89,7 @@ def _stays(
     accounts: Sequence[str],
     used: list[BundleObject],
 ) -> bool:
-    """Record the role of a binding; return whether it has other subjects too."""
+    """Record the role of a binding; return whether it also has other subjects."""
     role = _find_role(binding, collection)
     subjects = objects.sequence(binding.value.get("subjects"))
     if role is None:
@@ -101,7 +101,7 @@ def _stays(
 
 
 def _find_role(binding: BundleObject, collection: CollectedObjects) -> BundleObject | None:
-    """Return the role that a binding refers to, when it is in the input."""
+    """Return the role that a binding refers to, if it is in the input."""
     reference = objects.mapping(binding.value.get("roleRef"))
     if reference.get("apiGroup") not in (None, "", RBAC_GROUP):
         return None
@@ -119,7 +119,7 @@ def _find_role(binding: BundleObject, collection: CollectedObjects) -> BundleObj
 
 
 def _account(item: Any) -> str:
-    """Return the name of a subject that is a service account, else an empty text."""
+    """Return the name of a subject that is a service account, else an empty string."""
     value = objects.mapping(item)
     return objects.text(value.get("name")) if value.get("kind") == "ServiceAccount" else ""
 

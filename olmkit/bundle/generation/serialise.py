@@ -1,9 +1,8 @@
 """Serialize a CSV and other manifests of a bundle.
 
-OLM's tools read a CSV into typed structures and write it again, which leaves
-out what is empty and writes some empty structures. We write the same bytes from
-the same facts, so that moving to olmkit changes no line of a bundle for nothing;
-but fields that those types do not know stay.
+OLM's tools read a CSV into typed structures and write it again, which leaves out empty fields and
+writes some empty structures. olmkit writes the same bytes from the same facts, so that a change to
+olmkit causes no unnecessary changes in a bundle; but fields that those types do not have are kept.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from olmkit.kube.builtin import shapes
 from olmkit.kube.builtin.shapes import BuiltinTypeError
 from olmkit.kube.objects import Manifest
 
-# Go's JSON writer escapes what could end a script or a line in HTML and JavaScript.
+# Go's JSON encoder escapes characters that could end a script or a line in HTML and JavaScript.
 _GO_ESCAPES = {
     ord("<"): "\\u003c",
     ord(">"): "\\u003e",
@@ -35,7 +34,7 @@ _RBAC = "rbac.authorization.k8s.io"
 _CRD = ("apiextensions.k8s.io", "CustomResourceDefinition")
 _SERVICE = ("", "Service")
 _WITHOUT_STATUS = frozenset({_CRD, _SERVICE})
-# What is written as its type writes it.
+# Fields that are written in the form of their type.
 _TYPED = _WITHOUT_STATUS | {
     ("", "ServiceAccount"),
     *((_RBAC, kind) for kind in ("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding")),
@@ -67,7 +66,7 @@ def read_type(resource: BundleObject, type_name: str, *keys: Key) -> Any:
 
 
 def manifest(resource: BundleObject) -> Manifest:
-    """Return an object as a bundle holds it: without namespace, and without what a cluster adds."""
+    """Return an object as in a bundle: without namespace and fields that a cluster adds."""
     gvk = resource.gvk
     is_typed = (gvk.group, gvk.kind) in _TYPED and (gvk.version != "v1beta1")
     value: Manifest = read_type(resource, gvk.kind) if is_typed else dict(resource.value)
@@ -81,19 +80,19 @@ def manifest(resource: BundleObject) -> Manifest:
 
 
 def examples(custom_resources: list[Manifest]) -> str:
-    """Return the text of `alm-examples`: a JSON list as Go's indenting writer puts it."""
+    """Return the text of `alm-examples`: a JSON list in the form of Go's indenting encoder."""
     text = documents.dump_json(custom_resources, indent=2).decode()
-    # Outside of strings these characters do not occur in JSON.
+    # These characters occur in JSON only in strings.
     return text.rstrip("\n").translate(_GO_ESCAPES)
 
 
 def yaml(value: Mapping[str, Any]) -> bytes:
-    """Return a manifest as YAML, as `olmkit.base.documents` writes it."""
+    """Return a manifest as YAML, in the form of `olmkit.base.documents`."""
     return documents.dump(value)
 
 
 def parse_examples(text: str) -> list[Manifest]:
-    """Return the objects of an `alm-examples` text; none when it is not a JSON list of objects."""
+    """Return the objects of an `alm-examples` string; none if it is not a JSON list of objects."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -102,7 +101,7 @@ def parse_examples(text: str) -> list[Manifest]:
 
 
 def _without(value: Any, name: str) -> Any:
-    """`value` without `name` anywhere; below a mapping that had it nothing more is removed."""
+    """Return `value` without any field `name`; nothing else below the same mapping is removed."""
     match value:
         case dict():
             if name in value:

@@ -1,8 +1,7 @@
 """The kinds that a registry+v1 bundle may contain.
 
-Readers match by the kind's name alone, whatever the API group, and each kind
-is known with or without a namespace; the values say which, as the readers have
-it and not always as Kubernetes does.
+Readers match only by the kind's name, regardless of the API group. The values show whether a kind
+has a namespace according to the readers, which differs from Kubernetes in some cases.
 """
 
 from __future__ import annotations
@@ -42,4 +41,4 @@ REPLACED_BY_OLM: Mapping[tuple[str, str], str] = {
     ("cert-manager.io", "Issuer"): "OLM creates the certificates of webhooks itself",
     ("cert-manager.io", "ClusterIssuer"): "OLM creates the certificates of webhooks itself",
 }
-"""Kinds that a bundle does not hold because OLM does their work, and how."""
+"""Kinds that a bundle must not contain because OLM does their work, and how."""

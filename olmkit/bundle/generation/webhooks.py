@@ -1,8 +1,8 @@
 """Convert webhook configurations, Services and CRDs to webhook definitions of a CSV.
 
-OLM creates the configuration, the service and the certificate of a webhook
-itself and wants to know which Deployment answers on which port. That is found
-through the service which a webhook's client configuration names.
+OLM creates the configuration, the service and the certificate of a webhook itself, and needs the
+Deployment and port that serve it. They are found through the service in the webhook's client
+configuration.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from olmkit.bundle.generation.findings import refusal
 from olmkit.bundle.model import BundleObject, CustomResourceDefinition
 from olmkit.kube import objects
 
-# The port of a service that a webhook means when it names none.
+# The default port of a service for webhooks.
 DEFAULT_PORT = 443
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookDefinition:
-    """One entry of `spec.webhookdefinitions`, and the objects it comes from."""
+    """One entry of `spec.webhookdefinitions`, and the objects that it comes from."""
 
     value: dict[str, Any]
     sources: tuple[BundleObject, ...]
@@ -35,7 +35,7 @@ class WebhookDefinition:
 def define(
     collection: CollectedObjects, note: Callable[[Diagnostic], None]
 ) -> tuple[WebhookDefinition, ...]:
-    """Return the webhook definitions, sorted by name; what is lost or missing goes to `note`."""
+    """Return the webhook definitions, sorted by name; `note` reports lost or missing parts."""
     validating = [hook for hook in collection.webhooks if not hook.mutating]
     mutating = [hook for hook in collection.webhooks if hook.mutating]
     definitions = [_admission(hook, collection, note) for hook in (*validating, *mutating)]
@@ -100,12 +100,12 @@ def _target(
     what: str,
     default_port: int = DEFAULT_PORT,
 ) -> tuple[dict[str, Any], tuple[BundleObject, ...]]:
-    """`webhookPath`, ports and `deploymentName` of a reference to a service."""
+    """Return `webhookPath`, ports and `deploymentName` of a reference to a service."""
     result: dict[str, Any] = {}
     if reference.get("path") is not None:
         result["webhookPath"] = reference["path"]
     name = objects.text(reference.get("name"))
-    # What is left to guess with when no Deployment is found.
+    # The fallback if no Deployment is found.
     guess = {"deploymentName": name.removesuffix("-service")}
     service = next((item for item in collection.services if item.name == name), None)
     if service is None:
@@ -147,7 +147,7 @@ def _ports(service: BundleObject, number: Any) -> dict[str, Any]:
                     f"a target port of Service `{service.name}` is neither a number nor a name",
                     at=service.at("spec", "ports", index, "targetPort"),
                 )
-            # A service port without a target means its own number.
+            # A service port without a target means the same port number.
             return {"containerPort": number, "targetPort": target or number}
     return {}
 
@@ -157,7 +157,7 @@ def _selects(service: BundleObject) -> bool:
 
 
 def _deployment(service: BundleObject, deployments: Iterable[BundleObject]) -> BundleObject | None:
-    """Return the first Deployment whose pods carry all labels that the service selects."""
+    """Return the first Deployment whose pods have all labels that the service selects."""
     if not _selects(service):
         return None
     wanted = objects.mapping(service.spec.get("selector")).items()

@@ -1,7 +1,7 @@
 """`config.yaml` of the scorecard: stages of tests, each with an image, a command and labels.
 
 Source: `scorecard.operatorframework.io/v1alpha3` of operator-framework/api. As there, only the
-first document is read, keys match without regard to case, unknown keys are ignored, and an empty
+first document is read, keys match case-insensitively, unknown keys are ignored, and an empty
 file has no tests.
 """
 
@@ -23,7 +23,7 @@ MEDIA_TYPE = "scorecard+v1"
 
 
 class ScorecardTest(NamedTuple):
-    """One test. `storage` is the folder in its pod whose files are kept; empty for none."""
+    """One test. `storage` is the folder in its pod whose files are kept; empty if there is none."""
 
     image: str
     entrypoint: tuple[str, ...] = ()
@@ -33,7 +33,7 @@ class ScorecardTest(NamedTuple):
 
 
 class Stage(NamedTuple):
-    """Tests that run together, or one after the other."""
+    """Tests that run in parallel, or one after the other."""
 
     tests: tuple[ScorecardTest, ...]
     parallel: bool = False
@@ -59,7 +59,7 @@ def path_of(bundle: Bundle) -> str:
     """Return the path of a bundle's configuration, relative to the bundle.
 
     The folder of the annotation counts only with the media type of the scorecard.
-    Raises `InputError` for a folder outside of the bundle.
+    Raises `InputError` for a folder outside the bundle.
     """
     folder: str | None = metadata.TEST_DIRECTORY
     if bundle.annotations.get(model.TEST_MEDIA_TYPE) == MEDIA_TYPE:
@@ -160,7 +160,7 @@ class _Reader:
 
 
 def _entry(holder: Mapping[str, Any], name: str) -> tuple[str, Any]:
-    """Return the key as written and its value; the exact key before one in another case."""
+    """Return the key as written and its value; an exact key is preferred to one in another case."""
     if name in holder:
         return name, holder[name]
     for key, value in holder.items():

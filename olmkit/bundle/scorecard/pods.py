@@ -1,9 +1,9 @@
 """The objects that run scorecard tests in a cluster: a ConfigMap with the bundle, and pods.
 
-They are those of operator-sdk, so that images of tests find what they expect: the bundle in
-`/bundle`, and the variables `SCORECARD_NAMESPACE` and `SCORECARD_STORAGE`. Two things differ:
-the ConfigMap owns the pods, so that the garbage collector removes what an interrupted run left,
-and the container that keeps results has the restricted security context, too.
+They are those of operator-sdk, so that test images find what they expect: the bundle in `/bundle`,
+and the variables `SCORECARD_NAMESPACE` and `SCORECARD_STORAGE`. Two things differ: the ConfigMap
+owns the pods, so that the garbage collector removes the objects of an interrupted run, and the
+container that keeps results also has the restricted security context.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ GATHER_NAME = "scorecard-gather"
 RUN_LABEL = "testrun"
 BUNDLE_FOLDER = "/bundle"
 ARCHIVE = "bundle.tar.gz"
-MAX_ARCHIVE = 1024 * 1024  # of a ConfigMap's data, as the API server checks it
+MAX_ARCHIVE = 1024 * 1024  # the API server's limit on a ConfigMap's data
 
 STORAGE_IMAGE = (
     "quay.io/operator-framework/scorecard-storage"

@@ -16,7 +16,7 @@ STATES = (PASS, FAIL, ERROR)
 
 
 class ScorecardResult(NamedTuple):
-    """One verdict of a test. `state` is as the test wrote it, so it may be none of `STATES`."""
+    """One verdict of a test. `state` is as the test wrote it, so it may not be in `STATES`."""
 
     name: str = ""
     state: str = PASS
@@ -27,7 +27,7 @@ class ScorecardResult(NamedTuple):
 
 
 class ScorecardOutcome(NamedTuple):
-    """A test with its results; none when it was only listed."""
+    """A test with its results; none if it was only listed."""
 
     test: ScorecardTest
     results: tuple[ScorecardResult, ...] = ()
@@ -43,7 +43,7 @@ def failure(message: str, log: str = "") -> tuple[ScorecardResult, ...]:
 
 
 def parse(log: str) -> tuple[ScorecardResult, ...]:
-    """Return the results in the log of a test; one that failed when the log is not such a report.
+    """Return the results in the log of a test; a failed result if the log is not a report.
 
     A report without results is an error: a test that checks nothing must not count as passed.
     """

@@ -15,8 +15,8 @@ from olmkit.oci.limits import ReadBudget
 def read(archive: bytes, folder: str) -> Tree:
     """Return the regular files of an archive of `folder`, by their paths below it.
 
-    Links and devices are left out, since they would lead elsewhere on this machine. Raises
-    `InputError` for an archive that is damaged or holds anything outside of the folder.
+    Links and devices are left out, because they could refer to other files on this machine. Raises
+    `InputError` for an archive that is damaged or contains anything outside the folder.
     """
     name = f"the archive of `{folder}`"
     prefix = posixpath.normpath(folder).strip("/")
@@ -32,6 +32,6 @@ def read(archive: bytes, folder: str) -> Tree:
             if entry.isreg() and path != prefix:
                 inside = path.removeprefix(prefix).lstrip("/")
                 files[inside] = File(content.read(), 0o755 if entry.mode & 0o100 else 0o644)
-    except tarfile.TarError as error:  # in the content of a file
+    except tarfile.TarError as error:  # within the content of a file
         raise InputError(f"{name} is damaged") from error
     return Tree(files)

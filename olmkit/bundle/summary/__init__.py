@@ -1,4 +1,4 @@
-"""What a bundle contains, in a form for people: permissions in words, APIs, images, upgrade edges.
+"""Describe a bundle for people: permissions as text, APIs, images, upgrade edges.
 
-What changes between two bundles is in `bundle.changes`.
+The changes between two bundles are in `bundle.changes`.
 """

@@ -1,7 +1,7 @@
 """The permissions that a bundle grants, as rules and as text.
 
-They are those of the service accounts of the CSV: in the namespaces that are watched, or in the
-whole cluster. Roles of the bundle count if a binding of the bundle binds them; others are for
+They are those of the service accounts of the CSV: in the watched namespaces, or in the whole
+cluster. Roles of the bundle count if a binding of the bundle refers to them; other roles are for
 people.
 """
 
@@ -17,7 +17,7 @@ from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 
 _MAX_ATOMS: Final = 20_000  # permissions of one rule that are distinguished
-# Reviews are requests, not objects, and have no namespace either.
+# Reviews are requests, not objects, and also have no namespace.
 _CLUSTER_SCOPED: Final = frozenset(
     {
         *((group, names.plural_of_kind(kind)) for group, kind in objects.CLUSTER_SCOPED),
@@ -33,7 +33,7 @@ NAMESPACES: Final = "namespaces"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """One rule that a service account gets. `scope` is `cluster` or `namespaces`."""
+    """One rule of a service account. `scope` is `cluster` or `namespaces`."""
 
     account: str
     scope: str
@@ -45,7 +45,7 @@ class Grant:
 
     @property
     def is_far_reaching(self) -> bool:
-        """Whether it lets the operator take what it was not given."""
+        """Return whether it lets the operator get permissions that it was not granted."""
         return self.scope == CLUSTER and (
             "*" in self.verbs
             or "*" in self.resources
@@ -94,7 +94,7 @@ class GrantTarget(NamedTuple):
         return f"{what} in {where}"
 
     def covers(self, other: GrantTarget) -> bool:
-        """Return whether who may do something here may do it there, too."""
+        """Return whether a permission on this target includes the other one."""
         if self.url or other.url:
             prefix = self.url.removesuffix("*")
             is_part = self.url.endswith("*") and other.url.startswith(prefix)
@@ -112,7 +112,7 @@ Atoms = Mapping[GrantTarget, frozenset[str]]
 
 
 def csv_grants(csv: Mapping[str, Any]) -> Iterator[Grant]:
-    """Yield each rule that OLM makes a role of, those of the whole cluster first."""
+    """Yield each rule for which OLM creates a role, those of the whole cluster first."""
     install = mapping(mapping(mapping(csv.get("spec")).get("install")).get("spec"))
     for part, scope in (("clusterPermissions", CLUSTER), ("permissions", NAMESPACES)):
         for permission in map(mapping, sequence(install.get(part))):
@@ -123,7 +123,7 @@ def csv_grants(csv: Mapping[str, Any]) -> Iterator[Grant]:
 
 
 def role_grants(manifests: Iterable[Manifest]) -> Iterator[Grant]:
-    """Yield the rules of the roles among the manifests that a binding among them binds."""
+    """Yield the rules of the roles among the manifests that one of the bindings refers to."""
     listed = list(manifests)
     roles = {(objects.kind(one), objects.name(one)): one for one in listed}
     for binding in listed:
@@ -172,7 +172,7 @@ def describe_verbs(verbs: Iterable[str]) -> str:
 
 
 def is_far_reaching(target: GrantTarget, verbs: Iterable[str]) -> bool:
-    """Return whether a permission lets the operator take what it was not given."""
+    """Return whether a permission lets the operator get permissions that it was not granted."""
     listed = tuple(verbs)
     return Grant(
         account="",

@@ -30,7 +30,7 @@ class ApiSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsedImage:
-    """An image and where it is named: `deployment/container`, or `relatedImages/NAME`."""
+    """An image and its place: `deployment/container`, or `relatedImages/NAME`."""
 
     image: str
     places: tuple[str, ...]
@@ -150,7 +150,7 @@ def summarize(bundle: Bundle) -> BundleSummary:
 
 
 def require_csv(bundle: Bundle) -> ClusterServiceVersion:
-    """Return the CSV of a bundle; raise `InputError` if there is none that can be read."""
+    """Return the CSV of a bundle; raise `InputError` if there is no readable one."""
     if bundle.csv is not None:
         return bundle.csv
     diagnostics = tuple(one for bad in bundle.unreadable for one in bad.error.diagnostics)
@@ -162,7 +162,7 @@ def require_csv(bundle: Bundle) -> ClusterServiceVersion:
 
 
 def manifests_of(bundle: Bundle) -> tuple[Manifest, ...]:
-    """Return the objects of a bundle, the CSV among them."""
+    """Return the objects of a bundle, including the CSV."""
     return tuple(one.value for one in bundle.manifests if isinstance(one.value, dict))
 
 
