@@ -1,4 +1,4 @@
 """One small function for each rule about bundles and catalogs, and the engine that runs them.
 
-Rules only report: nothing is repaired, read from disk or printed here.
+Rules only report: they do not repair, read from disk or print anything.
 """

@@ -1,7 +1,7 @@
-"""Rules about the APIs of a bundle: what the CSV describes against what the CRDs define.
+"""Rules about the APIs of a bundle: the descriptions in the CSV compared with the CRDs.
 
-OLM compares the two before it installs anything, so a mismatch shows only in
-the cluster, as a CSV that never leaves the phase Pending.
+OLM compares the two before it installs anything, so a mismatch appears only in the cluster, as a
+CSV that remains in the phase Pending.
 """
 
 from __future__ import annotations

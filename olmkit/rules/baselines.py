@@ -1,7 +1,7 @@
-"""Baselines: what was found when a project began to be checked, so that only new findings count.
+"""Baselines: the findings at the start of checking a project, so that only new ones count.
 
-Lines are left out, because they move. A finding that occurs more often than in the baseline is
-reported.
+Line numbers are left out, because they change. A finding that occurs more often than in the
+baseline is reported.
 """
 
 from __future__ import annotations

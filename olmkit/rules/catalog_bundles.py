@@ -1,4 +1,4 @@
-"""Rules for bundles of a catalog: what each says of itself, and where it belongs."""
+"""Rules for bundles of a catalog: their data, and where they belong."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def package_property_count(catalog: Catalog) -> Iterator[Finding]:
     """
     for bundle in catalog.outlines.bundles:
         count = len(bundle.properties.identities)
-        # One that does not read is missed by the rule for malformed properties.
+        # A rule for malformed properties reports an invalid one.
         if count != 1 and not bundle.properties.faults:
             yield Finding(
                 f"package {quote(bundle.package)} bundle {quote(bundle.name)} must have exactly "
@@ -426,7 +426,7 @@ def _version(package: Package, name: str) -> Version | None:
 
 
 def _image_complaint(text: str) -> str:
-    """Return why `text` is not an image reference; empty if it is one, or empty itself."""
+    """Return why `text` is not an image reference; empty if it is one, or if it is empty."""
     if not text:
         return ""
     try:

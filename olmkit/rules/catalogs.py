@@ -1,8 +1,8 @@
-"""Rules for packages and channels of a catalog: names, links, and what each must have.
+"""Rules for packages and channels of a catalog: names, links, and required parts.
 
-The words of a message are those that `opm validate` prints, since people search
-for them; where that tool stops at the first fault, all are found here. Bundles,
-deprecations and upgrade graphs have their own modules.
+The messages are those of `opm validate`, because people search for them; that tool stops at the
+first error, while these rules find all. Bundles, deprecations and upgrade graphs have their own
+modules.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def within(package: str, channel: str = "", bundle: str = "") -> str:
 
 
 def find_repeated(items: Iterable[T], key: Callable[[T], Hashable]) -> Iterator[tuple[T, T]]:
-    """Yield each item whose key was there before, with the first that had it."""
+    """Yield each item whose key occurred before, with the first item that had it."""
     first: dict[Hashable, T] = {}
     for item in items:
         known = first.setdefault(key(item), item)
@@ -162,7 +162,7 @@ def package_without_channels(catalog: Catalog) -> Iterator[Finding]:
     Fix: add an `olm.channel` with the name of this package as its `package`.
     """
     for package in catalog.packages.values():
-        # The default channel would be made, and is missed by another rule.
+        # The default channel would be created, and another rule reports it.
         if not package.channels and not package.default_channel:
             yield Finding(
                 "package must contain at least one channel",
@@ -185,7 +185,7 @@ def duplicate_versions(catalog: Catalog) -> Iterator[Finding]:
         names: dict[str, set[str]] = {}
         for channel in package.channels.values():
             for entry in channel.entries.values():
-                # What has a version that does not read is another rule's, once is enough.
+                # Another rule reports an invalid version; once is enough.
                 if entry.bundle is None or entry.bundle.version is not None:
                     names.setdefault(str(entry.version), set()).add(entry.name)
         twice = {version: sorted(found) for version, found in names.items() if len(found) > 1}

@@ -1,8 +1,8 @@
 """Rules about CustomResourceDefinitions: what the API server checks when one is created.
 
-The words are the API server's. Rules describe a CRD in its internal form, where
-v1 and v1beta1 are one: fields that are the same in all versions are at the
-top. Schemas have their own module.
+The messages are those of the API server. Rules describe a CRD in its internal form, which v1 and
+v1beta1 share: fields that are the same in all versions are at the top. Schemas have their own
+module.
 """
 
 from __future__ import annotations

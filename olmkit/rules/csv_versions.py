@@ -1,6 +1,6 @@
-"""Rules about who a CSV is: its name and version, what it follows, and on which Kubernetes.
+"""Rules about the identity of a CSV: its name and version, what it follows, and its Kubernetes.
 
-Versions here are what catalogs order bundles by and what upgrade edges are made of.
+Catalogs order bundles by these versions, and upgrade edges refer to them.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from olmkit.kube.crds import field_errors
 from olmkit.rules import fixes
 from olmkit.rules.engine import SOUND_SUITE, Finding, rule
 
-# The commonest strict version, so that the version module is imported for odd ones only.
+# The most common strict version, so that the version module is imported only for unusual ones.
 _PLAIN_VERSION = re.compile(r"(0|[1-9]\d{0,8})(\.(0|[1-9]\d{0,8})){2}", re.ASCII)
-# The commonest ranges, for the same reason.
+# The most common ranges, for the same reason.
 _PLAIN_RANGE = re.compile(
     r"(?:[<>]=?|=)?(?:0|[1-9]\d{0,8})(?:\.(?:0|[1-9]\d{0,8})){2}"
     r"(?: (?:[<>]=?|=)?(?:0|[1-9]\d{0,8})(?:\.(?:0|[1-9]\d{0,8})){2})*",
@@ -313,13 +313,13 @@ def _plain_version_fix(document: Document, keys: tuple[Key, ...], text: str) -> 
     from olmkit.base.versions import Version
 
     found = Version.read(text)
-    if found is None or text.strip().count(".") < 2:  # a number that is missing is a guess
+    if found is None or text.strip().count(".") < 2:  # a missing number would be a guess
         return None
     return fixes.replace_value(document, keys, str(found))
 
 
 def _is_tolerable(text: str) -> bool:
-    """Return whether a tolerant reader takes `text` for a version."""
+    """Return whether a tolerant parser accepts `text` as a version."""
     if _PLAIN_VERSION.fullmatch(text):
         return True
     from olmkit.base.versions import InvalidVersionError, Version
@@ -332,7 +332,7 @@ def _is_tolerable(text: str) -> bool:
 
 
 def _without_ornaments(text: str) -> str:
-    """`text` without quotes and `v`s, when that makes it a range; else an empty text."""
+    """Return `text` without quotes and `v`s if that makes it a range, else an empty string."""
     from olmkit.base.versions import InvalidRangeError, VersionRange
 
     plain = _ORNAMENT.sub("", text).strip()

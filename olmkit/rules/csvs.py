@@ -1,7 +1,7 @@
-"""Rules about the ClusterServiceVersion itself: that it is there, and its own fields.
+"""Rules about the ClusterServiceVersion itself: that it exists, and its own fields.
 
-Its name, version and upgrade edges are judged in `csv_versions`, what it says about APIs
-in `apis`, its examples in `examples`, and what it installs in `installs`.
+Its name, version and upgrade edges are checked in `csv_versions`, its APIs in `apis`, its examples
+in `examples`, and what it installs in `installs`.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _CASED = (
     "olm.providedAPIs",
     "olm.skipRange",
 )
-# Types whose missing fields hinder nothing but the console's forms.
+# Types whose missing fields affect only the forms of the console.
 _DESCRIPTIVE = frozenset(
     {"APIResourceReference", "SpecDescriptor", "StatusDescriptor", "ActionDescriptor"}
 )
-# Missing fields that other rules describe, with the words that people search for.
+# Missing fields that other rules describe, with the messages that people search for.
 _JUDGED_ELSEWHERE = frozenset(
     {
         ("ClusterServiceVersion", "metadata"),
@@ -358,7 +358,7 @@ def csv_field_required(bundle: Bundle) -> Iterator[Finding]:
 
 
 def _missing_fields(csv: ClusterServiceVersion) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the fields without which a CSV is refused, in the words of operator-sdk."""
+    """Yield the fields without which a CSV is refused, with the messages of operator-sdk."""
     if not _has_content(csv.metadata):
         yield "ObjectMeta", ("metadata",)
     if not _has_content(csv.spec):
@@ -403,5 +403,5 @@ def _differences(
 
 
 def _is_worth_saying(difference: TypeDifference) -> bool:
-    """Return whether a field may be empty: most resources have no name, which is harmless."""
+    """Return whether to report an empty field: most resources have no name, which is harmless."""
     return (difference.type, difference.wanted) != ("APIResourceReference", "name")

@@ -1,7 +1,7 @@
-"""Rules about what a bundle needs: the dependencies in its metadata folder.
+"""Rules about the requirements of a bundle: the dependencies in its metadata folder.
 
-They are a list of `{type, value}`. OLM's resolver reads them; what it cannot read is lost, or
-stops the resolution of a whole namespace.
+They are a list of `{type, value}`. OLM's resolver reads them; an invalid entry is lost, or stops
+the resolution of a whole namespace.
 """
 
 from __future__ import annotations
@@ -320,7 +320,7 @@ def constraint_content(bundle: Bundle) -> Iterator[Finding]:
 
 
 def _is_checked_separately(entry: FileProperty, problem: constraints.ConstraintProblem) -> bool:
-    """Return whether a separate rule has a problem of the constraint at the top."""
+    """Return whether a separate rule covers a problem of the constraint at the top."""
     said = [atom for atom in _ATOMS if atom in entry.value]
     if not problem.keys:
         return len(said) > 1 or (not said and entry.document.path.endswith("dependencies.yaml"))
@@ -337,7 +337,7 @@ _SHAPES: Mapping[str, str] = {
 
 
 def _is_readable(entry: FileProperty) -> bool:
-    """Return whether a typed reader takes the value; it takes null for an empty one."""
+    """Return whether a typed reader accepts the value; it treats null as an empty one."""
     if entry.type not in _SHAPES or "value" not in objects.mapping(entry.document.get(*entry.keys)):
         return False
     if entry.value is None:
@@ -357,7 +357,7 @@ def _is_readable(entry: FileProperty) -> bool:
 
 
 def range_problem(text: Any) -> str:
-    """Return why a text is not a version range; empty if it is one."""
+    """Return why a string is not a version range; empty if it is one."""
     if not isinstance(text, str):
         return "not a string"
     from olmkit.base.versions import InvalidRangeError, VersionRange

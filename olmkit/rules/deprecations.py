@@ -1,4 +1,4 @@
-"""Rules for deprecations: that each means something in the catalog, once."""
+"""Rules for deprecations: that each refers to something in the catalog, only once."""
 
 from __future__ import annotations
 

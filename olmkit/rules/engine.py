@@ -1,9 +1,9 @@
 """Rules: their registry, their profiles, and running them.
 
-A rule is a generator that yields what it found. It does not know its code, does
-not sort and does not stop at the first; the engine stamps the findings, sorts
-them by place, applies profile, selection and ignoring, and turns a crash of a
-rule into a finding about olmkit. The docstring of a rule is its documentation.
+A rule is a generator of findings. It does not know its code, does not sort, and does not stop at
+the first finding. The engine adds codes, sorts the findings by place, applies profile, selection
+and ignored rules, and turns a crash of a rule into a finding about olmkit. The docstring of a rule
+is its documentation.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ RELEASE = "release"
 SUBMISSION = "submission"
 PULL_REQUEST = "pull request"
 
-DEFAULT_SUITE = "default"  # what operator-sdk checks when nothing is selected
-SOUND_SUITE = "sound"  # what else OLM, the API server or a catalog refuses or loses
+DEFAULT_SUITE = "default"  # the checks of operator-sdk without a selection
+SOUND_SUITE = "sound"  # further problems that OLM, the API server or a catalog refuses or loses
 CRASH = "BUG001"
-MAX_FINDINGS: Final = 1000  # of one rule about one subject; a report of more serves no reader
+MAX_FINDINGS: Final = 1000  # findings of one rule about one subject; more do not help a reader
 
-# Where the rules of each kind of subject are; imported when the first of them is needed.
+# The modules with the rules for each kind of subject; imported when the first rule is needed.
 MODULES: Mapping[str, tuple[str, ...]] = {
     BUNDLE: (
         "apis",
@@ -107,10 +107,10 @@ FAMILIES: Mapping[str, str] = {
 
 
 class Finding(NamedTuple):
-    """What a rule found, before the engine stamps it.
+    """The finding of a rule, before the engine adds its code.
 
-    `severity` is for the few rules whose severity depends on the facts (an API that is
-    removed in the cluster's version, or only later); all others omit it.
+    `severity` is set by the few rules whose severity depends on the facts (an API that is removed
+    in the cluster's version, or only later); all others omit it.
     """
 
     message: str
@@ -123,9 +123,9 @@ class Finding(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What a check knows beyond the subject: the environment that it targets.
+    """Facts for a check beyond the subject: the target environment.
 
-    Empty values mean "unknown"; rules then judge by the bundle alone. `kube_version` is a version
+    Empty values mean "unknown"; rules then use only the bundle. `kube_version` is a version
     of Kubernetes, `openshift_versions` has the form of `com.redhat.openshift.versions`.
     `categories` replaces the standard ones. `containerfile` is the text of the bundle's
     Containerfile. `platforms` has `os/architecture` of each image that was inspected; an image
@@ -157,7 +157,7 @@ class Rule(NamedTuple):
 
     @property
     def suites(self) -> frozenset[str]:
-        """The suite of the rule, and those that have it, too."""
+        """Return the suite of the rule, and further suites that have it."""
         return self.also | {self.suite}
 
     @property
@@ -166,12 +166,12 @@ class Rule(NamedTuple):
 
     @property
     def doc(self) -> str:
-        """The documentation: a sentence, `Why:`, `Fix:`."""
+        """Return the documentation: a sentence, `Why:`, `Fix:`."""
         return inspect.cleandoc(self.check.__doc__ or "")
 
 
 class Profile(NamedTuple):
-    """A named set of rules: suites, excluded rules, and severities that differ."""
+    """A named set of rules: suites, excluded rules, and different severities."""
 
     name: str
     summary: str
@@ -195,12 +195,12 @@ _HUB_SUITES = frozenset(
 )
 _OPENSHIFT_SUITES = _HUB_SUITES | {"openshift", "submission-openshift"}
 
-# Published bundles live with these; a new publication should not begin with them.
+# Published bundles have these problems; a new publication should not start with them.
 _STRICT: Mapping[str, Severity] = dict.fromkeys(
     ("CSV030", "CSV031", "CSV036", "CSV047", "CSV048", "CSV060", "CSV067"), Severity.ERROR
 )
 
-# The pipeline of the community catalog alone refuses these.
+# Only the pipeline of the community catalog refuses these.
 _OPENSHIFT: Mapping[str, Severity] = {
     **_STRICT,
     **dict.fromkeys(("OCP001", "OCP002"), Severity.WARNING),
@@ -266,10 +266,10 @@ def rule(
     subject: str = BUNDLE,
     also: tuple[str, ...] = (),
 ) -> Callable[[C], C]:
-    """Register a rule: a generator of findings over a subject, and `Facts` if it wants them.
+    """Register a rule: a generator of findings over a subject, and `Facts` if it has the parameter.
 
-    `also` names further suites that have the rule. Raises `ValueError` for a text that is not a
-    code and for a code that another rule has.
+    `also` names further suites that have the rule. Raises `ValueError` for an invalid code and for
+    a code that another rule has.
     """
     if not _CODE.fullmatch(code):
         raise ValueError(f"`{code}` is not a rule code")
@@ -338,11 +338,11 @@ def choose(
 ) -> tuple[Rule, ...]:
     """Return the rules to run.
 
-    `select` replaces the profile's choice; `ignore` removes rules from either. Both
-    name rules by code (`CSV012`), by name, by family (`CSV`) or by suite, and a
-    suite that is also a family means the suite.
+    `select` replaces the profile's choice; `ignore` removes rules from either. Both name rules by
+    code (`CSV012`), by name, by family (`CSV`) or by suite, and a name of both a suite and a family
+    means the suite.
     """
-    # What is named may be anywhere; a profile alone needs only the modules of its suites.
+    # A named rule may be in any module; a profile needs only the modules of its suites.
     _load(subject, None if select or ignore else wanted.suites)
     everything = _loaded_rules(subject)
     if select:
@@ -364,7 +364,7 @@ def choose_for(
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
 ) -> dict[str, tuple[Rule, ...]]:
-    """Return the rules for several kinds of subjects; a name may match one kind only."""
+    """Return the rules for several kinds of subjects; a name may match only one kind."""
     for subject in subjects:
         _load(subject)
     everything = tuple(rule for subject in subjects for rule in _loaded_rules(subject))
@@ -427,7 +427,7 @@ def _run_one(
                 fix=finding.fix,
                 related=finding.related,
             )
-    except Exception as error:  # one faulty rule must not hide what others find
+    except Exception as error:  # one broken rule must not hide the findings of others
         yield findings.create(
             CRASH,
             f"rule `{entry.code}` stopped with {type(error).__name__}: {_one_line(error)}",

@@ -1,7 +1,7 @@
 """Rules about the examples of a CSV: the custom resources in `alm-examples`.
 
-The console offers them to users as a start, and tests create them, so an
-example must be JSON, of an API that the operator provides, and fit its schema.
+The console offers them to users as templates, and tests create them, so an example must be JSON,
+use an API that the operator provides, and match its schema.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ OLM_EXAMPLES = "olm.examples"
 
 
 class AlmExamples(NamedTuple):
-    """The examples of a CSV: where they are, and what could be made of them."""
+    """The examples of a CSV: their place, and the parsed objects."""
 
     csv: ClusterServiceVersion
     annotation: str
@@ -215,7 +215,7 @@ def example_schema(bundle: Bundle) -> Iterator[Finding]:
 
 
 def examples_of(bundle: Bundle) -> AlmExamples | None:
-    """Return the examples of the bundle's CSV; `None` when it has no annotation for them."""
+    """Return the examples of the bundle's CSV; `None` if it has no annotation for them."""
     found: AlmExamples | None = bundle.once("examples", _find)
     return found
 

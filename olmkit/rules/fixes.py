@@ -1,7 +1,7 @@
 """Fixes of findings: renamed keys, quoted values, removed entries.
 
-Each is None where the text is ambiguous: the right key is there already,
-the value has several lines, or an entry shares its line with others.
+Each is None if the fix is ambiguous: the correct key already exists, the value has several lines,
+or an entry shares its line with others.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _ENTRY = re.compile(r"\s*-\s+")
 
 
 def rename_key(document: Document, keys: tuple[Key, ...], new: str) -> Fix | None:
-    """Another name for the last of `keys`."""
+    """Rename the last of `keys`."""
     mapping = document.get(*keys[:-1])
     at = document.at_key(*keys)
     token = document.text(at)
@@ -30,7 +30,7 @@ def rename_key(document: Document, keys: tuple[Key, ...], new: str) -> Fix | Non
 
 
 def quote_value(document: Document, keys: tuple[Key, ...]) -> Fix | None:
-    """Return the value as the text that is written there."""
+    """Return the value as the string that is written there."""
     at = document.at(*keys)
     token = document.text(at)
     value = document.get(*keys)
@@ -40,7 +40,7 @@ def quote_value(document: Document, keys: tuple[Key, ...]) -> Fix | None:
 
 
 def replace_value(document: Document, keys: tuple[Key, ...], new: str) -> Fix | None:
-    """Another text as the value; quotes stay as they are."""
+    """Replace the value; quotes are kept."""
     at = document.at(*keys)
     token = document.text(at)
     value = document.get(*keys)
@@ -56,7 +56,7 @@ def replace_value(document: Document, keys: tuple[Key, ...], new: str) -> Fix | 
 
 
 def remove_entry(document: Document, keys: tuple[Key, ...]) -> Fix | None:
-    """Without an entry of a list that has its lines for itself."""
+    """Remove an entry of a list that does not share its lines."""
     at = document.span(*keys)
     if at.line is None or at.end_line is None or at.column is None:
         return None
@@ -68,7 +68,7 @@ def remove_entry(document: Document, keys: tuple[Key, ...]) -> Fix | None:
 
 
 def remove_line(at: Location) -> Fix | None:
-    """Without the line of a place."""
+    """Remove the line of a place."""
     if at.line is None:
         return None
     return Fix(Location(at.path, at.line, 1, at.line + 1, 1), "")

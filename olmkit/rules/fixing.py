@@ -1,7 +1,7 @@
-"""Applying the fixes of findings to the files of a bundle.
+"""Apply the fixes of findings to the files of a bundle.
 
-One fix may make another possible, so rules run again until none is left. A fix counts only if
-its file can still be read and no error is new: what it leads to is then known to be right.
+One fix may make another possible, so rules run again until no fix is left. A fix is accepted only
+if its file can still be read and there is no new error.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from olmkit.rules import fixes
 Judge = Callable[[Tree], Sequence[Diagnostic]]
 
 _MAX_ROUNDS: Final = 10
-_MAX_SINGLE: Final = 200  # fixes that are tried one by one, where all at once lead to an error
+_MAX_SINGLE: Final = 200  # fixes that are tried one by one if all of them together cause an error
 
 
 class FixedFiles(NamedTuple):
-    """The files after all fixes, what is still found, and how many fixes were applied."""
+    """The files after all fixes, the remaining findings, and the number of applied fixes."""
 
     tree: Tree
     diagnostics: Sequence[Diagnostic]
@@ -55,7 +55,7 @@ def _apply(
     current: Tree | None = None
     last = found
     done = 0
-    # Later places first, so that those before them stay where they are.
+    # Later places first, so that earlier ones do not move.
     for fix in sorted(wanted, key=lambda one: (one.at.path, one.at.line or 0), reverse=True)[
         :_MAX_SINGLE
     ]:

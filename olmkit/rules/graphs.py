@@ -1,7 +1,7 @@
-"""Rules for upgrade graphs: one head, and a way up to it from everything else.
+"""Rules for upgrade graphs: one head, and a path to it from every entry.
 
 At most one of the rules for the shape of a channel reports, as in the reference:
-a channel without a head has no chain that could have a cycle or strand anything.
+a channel without a head has no chain that could have a cycle or stranded entries.
 """
 
 from __future__ import annotations
@@ -224,7 +224,7 @@ def _channels(catalog: Catalog) -> Iterator[Channel]:
 
 
 def _chains(catalog: Catalog) -> Iterator[tuple[Channel, Entry, graph.Chain]]:
-    """Yield each channel that has a head, and the way down from it."""
+    """Yield each channel that has a head, and the chain down from it."""
     for channel in _channels(catalog):
         head = graph.head(channel)
         if head is not None:

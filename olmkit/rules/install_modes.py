@@ -1,4 +1,4 @@
-"""Rules about install modes: which namespaces an operator can watch, as its CSV says."""
+"""Rules about install modes: the namespaces that an operator can watch according to its CSV."""
 
 from __future__ import annotations
 

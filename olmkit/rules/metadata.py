@@ -1,7 +1,7 @@
 """Rules about the metadata of a bundle: its annotations and its folders.
 
-`metadata/annotations.yaml` says what a bundle is: its package, its channels,
-and where its manifests lie. Dependencies and properties have their own module.
+`metadata/annotations.yaml` describes a bundle: its package, its channels, and the folder of its
+manifests. Dependencies and properties have their own modules.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ REQUIRED = (
     model.CHANNELS,
 )
 
-# Keys below the prefix that some tool reads or writes.
+# Keys below the prefix that a tool reads or writes.
 KNOWN_KEYS = frozenset(
     {
         *REQUIRED,
@@ -519,7 +519,7 @@ def scorecard_config_missing(bundle: Bundle) -> Iterator[Finding]:
 
 
 def _channels_fix(bundle: Bundle) -> Fix | None:
-    """Return the list of channels with each name once, separated by commas alone."""
+    """Return the list of channels with each name once, separated only by commas."""
     names_ = dict.fromkeys(bundle.channels)
     return _value_fix(bundle, model.CHANNELS, ",".join(names_)) if names_ else None
 

@@ -1,8 +1,7 @@
-"""Rules about the manifests of a bundle, whatever their kind.
+"""Rules about the manifests of a bundle of any kind.
 
-First that the folder holds one object a file and nothing else, then that each
-object is of a kind that OLM installs, then that its metadata is sound. CSVs and
-CRDs have their own modules.
+They check that the folder has one object per file and nothing else, that OLM installs the kind of
+each object, and that its metadata is valid. CSVs and CRDs have their own modules.
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ from olmkit.kube.crds import field_errors
 from olmkit.rules import fixes
 from olmkit.rules.engine import SOUND_SUITE, Finding, rule
 
-# What OLM takes from a bundle (operator-registry's list of supported kinds), and the API group
-# that each kind belongs to. OLM looks at the kind alone.
+# The kinds that OLM accepts in a bundle (operator-registry's list of supported kinds), and the API
+# group of each kind. OLM checks only the kind.
 KINDS: Mapping[str, str] = {
     "ClusterServiceVersion": "operators.coreos.com",
     "CustomResourceDefinition": "apiextensions.k8s.io",
@@ -48,7 +47,7 @@ KINDS: Mapping[str, str] = {
     "NetworkPolicy": "networking.k8s.io",
 }
 
-# Names of these may hold colons and capitals; all other kinds want a subdomain.
+# Names of these may contain colons and capital letters; all other kinds need a subdomain.
 # Kinds whose names may be any segment of a path.
 _PATH_NAMES = frozenset(
     {"ClusterRole", "ClusterRoleBinding", "PodDisruptionBudget", "Role", "RoleBinding"}
@@ -125,7 +124,7 @@ def duplicate_key(bundle: Bundle) -> Iterator[Finding]:
 
 
 def _is_same_line(lines: list[bytes], found: Duplicate) -> bool:
-    """Return whether both entries are one line each, with the same text."""
+    """Return whether both entries have one line each, with the same text."""
     first, again = (lines[(at.line or 1) - 1].strip() for at in (found.first, found.again))
     return first == again and not first.endswith(b":")
 
@@ -306,7 +305,7 @@ def object_name(bundle: Bundle) -> Iterator[Finding]:
                     at=resource.at("metadata", "name"),
                 )
         elif resource.kind == "Service" and not names.is_label_1035(name):
-            # Kubernetes 1.36 takes a digit in front, older releases do not.
+            # Kubernetes 1.36 accepts a leading digit, older releases do not.
             yield Finding(
                 f"`{name}` is not a valid name for a Service",
                 at=resource.at("metadata", "name"),
@@ -404,7 +403,7 @@ def object_field_unknown(bundle: Bundle) -> Iterator[Finding]:
 
 
 def misfit_finding(document: Document, difference: TypeDifference) -> Finding:
-    """A difference from a Kubernetes type, in words."""
+    """Describe a difference from a Kubernetes type."""
     key = difference.keys[-1] if difference.keys else ""
     field = field_errors.path(difference.keys)
     match difference.misfit:
@@ -443,14 +442,14 @@ def misfit_finding(document: Document, difference: TypeDifference) -> Finding:
 
 
 def resources(bundle: Bundle) -> Iterator[BundleObject]:
-    """Yield the manifests that are objects, CSVs and CRDs included."""
+    """Yield the manifests that are objects, including CSVs and CRDs."""
     for document in bundle.manifests:
         if isinstance(document.value, Mapping) and isinstance(document.value.get("kind"), str):
             yield BundleObject(document)
 
 
 def _resources(bundle: Bundle) -> Iterator[BundleObject]:
-    """Yield the manifests that are objects, but for CSVs and CRDs."""
+    """Yield the manifests that are objects, except CSVs and CRDs."""
     for resource in resources(bundle):
         if resource.kind and resource.kind not in (model.CSV_KIND, model.CRD_KIND):
             yield resource

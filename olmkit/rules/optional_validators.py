@@ -1,4 +1,4 @@
-"""The label selectors by which operator-sdk chooses its optional validators, as suites of rules.
+"""The label selectors of operator-sdk's optional validators, as suites of rules.
 
 The selectors are those of Kubernetes over the labels `name` and `suite`: `name=community`,
 `suite=operatorframework`, `name in (capabilities, categories)`, several separated by commas.
@@ -12,7 +12,7 @@ from typing import Final
 
 from olmkit.base.diagnostics import ConfigurationError
 
-# Validator → its suites here, and whether it has the label `suite=operatorframework`.
+# Validator → its suites in olmkit, and whether it has the label `suite=operatorframework`.
 VALIDATORS: Final[Mapping[str, tuple[frozenset[str], bool]]] = {
     "operatorhubv2": (frozenset({"operatorhub", "removed-apis"}), True),
     "capabilities": (frozenset({"capabilities"}), True),
@@ -36,7 +36,7 @@ Labels = Mapping[str, str]
 
 
 def suites(selector: str) -> frozenset[str]:
-    """Return the suites of the validators that match; `ConfigurationError` if none does."""
+    """Return the suites of the matching validators; `ConfigurationError` if none matches."""
     requirements = _parse(selector)
     found: frozenset[str] = frozenset()
     for name, (known, is_labelled) in VALIDATORS.items():

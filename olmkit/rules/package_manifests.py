@@ -1,8 +1,8 @@
 """Rules about package manifests, the format before bundles.
 
 Source: the validator of package manifests in operator-framework/api, which no command of
-operator-sdk runs. Catalogs are made of bundles today; a package manifest that is sound can be
-converted into them.
+operator-sdk runs. Today, catalogs consist of bundles; a valid package manifest can be converted to
+them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The reference pages of all codes, made from their documentation.
+"""The reference pages of all codes, generated from their documentation.
 
-One page a family and an index with the profiles, as Markdown. The pages are
-part of the repository; a test compares them with what is made here.
+One page for each family and an index with the profiles, as Markdown. The pages are part of the
+repository; a test compares them with the generated ones.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from olmkit.rules import codes, engine
 from olmkit.rules.engine import Rule
 
 FOLDER: Final = "docs/reference/rules"
-# Families without rules: what the commands themselves report.
+# Families without rules, which only commands report.
 FAMILIES: Final[Mapping[str, str]] = {
     "API": "types and markers",
     "CFG": "configuration files",

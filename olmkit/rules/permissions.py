@@ -15,7 +15,7 @@ ROLES = ("Role", "ClusterRole")
 
 
 class RbacRule(NamedTuple):
-    """One RBAC rule, and where it is written."""
+    """One RBAC rule, and its place."""
 
     groups: tuple[str, ...]
     resources: tuple[str, ...]
@@ -29,7 +29,7 @@ class RbacRule(NamedTuple):
         return self.document.at(*self.keys)
 
     def allows(self, group: str, resource: str, verbs: frozenset[str]) -> bool:
-        """Return whether the rule covers one of `verbs` on the resource, wildcards included."""
+        """Return whether the rule covers one of `verbs` on the resource, including wildcards."""
         return (
             bool({group, "*", "[*]"} & {*self.groups})
             and bool({resource, "*", "[*]"} & {*self.resources})

@@ -1,4 +1,4 @@
-"""What the pipelines behind a profile check that rules over files cannot, and how to run it.
+"""Checks of the pipelines behind a profile that rules over files cannot do, and how to run them.
 
 Source: the documentation of the pipelines of OperatorHub.io, of OpenShift's community catalog and
 of its certified catalog, and the checks of openshift-preflight.
@@ -116,7 +116,7 @@ def not_run(
 ) -> tuple[Elsewhere, ...]:
     """Return the checks that did not run: rules without a fact, and other pipeline checks.
 
-    `named`: the caller named the rules, so that only those are of interest.
+    `named`: the caller named the rules, so only those matter.
     """
     suites = {rule.suite for rule in chosen}
     missing = []

@@ -1,6 +1,6 @@
-"""Rules about what a bundle declares: the properties in its metadata folder and its CSV.
+"""Rules about declarations of a bundle: the properties in its metadata folder and its CSV.
 
-They are a list of `{type, value}`, as dependencies are.
+They are a list of `{type, value}`, like dependencies.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from olmkit.rules.engine import SOUND_SUITE, Finding, rule
 MAX_OPENSHIFT = "olm.maxOpenShiftVersion"
 _OPENSHIFT_VERSION = re.compile(r"\d+\.\d+", re.ASCII)
 
-# Types of properties whose values OLM reads, and cannot do without.
+# Types of properties whose values OLM parses and requires.
 _READ_BY_OLM = frozenset(
     {
         "olm.constraint",

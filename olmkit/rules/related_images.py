@@ -1,4 +1,4 @@
-"""Rules about related images: what a disconnected cluster must have a copy of."""
+"""Rules about related images, which a disconnected cluster must mirror."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from olmkit.kube import objects
 from olmkit.rules import fixes
 from olmkit.rules.engine import SOUND_SUITE, Finding, rule
 
-# The commonest references, so that the parser is imported for odd ones only.
+# The most common references, so that the parser is imported only for unusual ones.
 _PLAIN_IMAGE = re.compile(
     r"[a-z0-9]+(?:[.-][a-z0-9]+)*\.[a-z]+(?:/[a-z0-9]+(?:[._-][a-z0-9]+)*){1,6}"
     r"(?:@sha256:[0-9a-f]{64}|:[A-Za-z0-9_][A-Za-z0-9_.-]{0,100})",

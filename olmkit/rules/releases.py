@@ -1,7 +1,7 @@
-"""Rules for a new state of a catalog: can every installed version still upgrade.
+"""Rules for a new state of a catalog: whether every installed version can still upgrade.
 
-They follow the path that OLM v0 takes, from everything that may be installed: what is in
-a channel now, and what was in it before. What the bundles depend on is taken to be there.
+They follow the upgrade path of OLM v0 from each version that may be installed: the current entries
+of a channel, and the earlier ones. Dependencies of the bundles are assumed to exist.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MOST_CHANGES = 3
 
 
 class CatalogRelease(NamedTuple):
-    """A catalog, and what it was before; None when nothing is known of that.
+    """A catalog and its earlier state, which is None if unknown.
 
     `conflicts` has the facts for which OLM v0 cannot install the head of a channel from this
     catalog, by package and channel; `blocked` the new upgrades that CRDs block.
@@ -299,7 +299,7 @@ def shadowed_entries(release: CatalogRelease) -> Iterator[Finding]:
 
 
 def _shadow_words(some: list[Shadow]) -> tuple[str, str]:
-    """Return the obstacle before the entries, and a hint."""
+    """Describe the obstacle before the entries, with a hint."""
     others = list(dict.fromkeys(name for one in some for name in one.by))
     one, listed, them = len(others) == 1, _list_names(others, most=2), _them(some)
     if some[0].is_skipped:

@@ -1,7 +1,7 @@
 """Rules about the schemas in CRDs, and about paths that lead into them.
 
-operator-sdk passes over whatever is wrong with a schema; the API server does
-not, so the operator fails at its installation.
+operator-sdk ignores errors in a schema; the API server does not, so the installation of the
+operator fails.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def _version_schema(crd: CustomResourceDefinition, version: str) -> Mapping[str,
         if entry.get("name") == version:
             holder = entry.get("schema") or (crd.spec.get("validation") if crd.is_beta else None)
             schema = objects.mapping(holder).get("openAPIV3Schema")
-            # A CRD that keeps unknown fields says little about its objects.
+            # A CRD that keeps unknown fields declares little about its objects.
             if crd.spec.get("preserveUnknownFields") or crd.is_beta:
                 return None
             return schema if isinstance(schema, Mapping) else None
@@ -219,7 +219,7 @@ def leads_somewhere(schema: Mapping[str, Any], path: str) -> bool:
         if part[1]:
             node = node.get("items")
             continue
-        if node.get("type") == "array":  # paths of the console leave the index out
+        if node.get("type") == "array":  # paths of the console omit the index
             node = objects.mapping(node.get("items"))
         values = node.get("additionalProperties")
         if node.get("x-kubernetes-preserve-unknown-fields") or not node.get("type"):

@@ -27,7 +27,7 @@ from olmkit.rules import engine, examples
 PROGRAM: Final = "scorecard-test"
 IMAGE: Final = "scorecard-test"
 
-# What keeps operator-sdk's reader from loading a bundle.
+# Problems that prevent operator-sdk's reader from loading a bundle.
 _LOADER: Final = (
     *("DOC001", "OBJ001", "OBJ002", "OBJ003", "CSV001", "CSV002", "CSV003", "CSV004"),
     *("CRD002", "CRD003", "MET001", "MET006", "MET007"),
@@ -47,11 +47,11 @@ Samples = tuple[Mapping[str, Any], ...]
 
 
 class _UnparsableError(ValueError):
-    """The samples cannot be read; its text says why."""
+    """The samples cannot be read; the message has the reason."""
 
 
 def name_of(test: ScorecardTest) -> str | None:
-    """Return the name that a test gives operator-sdk's image of tests; None for another image."""
+    """Return the name of a test in operator-sdk's test image; None for another image."""
     repository = test.image.partition("@")[0]
     image, _, _ = posixpath.basename(repository).partition(":")
     if image != IMAGE or posixpath.basename("".join(test.entrypoint[:1])) != PROGRAM:
@@ -73,7 +73,7 @@ def run(name: str, bundle: Bundle) -> tuple[ScorecardResult, ...]:
 
 
 def _problems(bundle: Bundle) -> list[Diagnostic]:
-    # A manifest of blanks or comments is loaded as nothing; one without a byte is not.
+    # A manifest of only blanks or comments is loaded as empty; one without a byte is not.
     hollow = any(not bundle.data(one) for one in bundle.manifests if one.value is None)
     select = (*_LOADER, *_EMPTY) if hollow else _LOADER
     found = engine.run(bundle, engine.choose(engine.profile("operator-sdk"), select=select))

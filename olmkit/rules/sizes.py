@@ -1,7 +1,7 @@
 """Rules about the size of a bundle.
 
-OLM unpacks a bundle into one ConfigMap, each file compressed and written as
-base64, and the API server takes no ConfigMap above 1 MiB.
+OLM unpacks a bundle into one ConfigMap, each file compressed and encoded in base64, and the API
+server accepts no ConfigMap above 1 MiB.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from olmkit.rules.engine import Finding, rule
 
 LIMIT = 1 << 20  # bytes; the limit of the API server for one object
 NEAR = 0.85
-_GZIP_FRAME = 12  # what gzip's frame is longer than zlib's
+_GZIP_FRAME = 12  # the difference between the frames of gzip and zlib
 
 
 @rule("MET010", "bundle-too-large")
@@ -62,11 +62,11 @@ def compressed_size(bundle: Bundle) -> int:
 
 
 def _compressed_size(bundle: Bundle) -> int:
-    """Return the size, exact only where it matters: near the limit and above.
+    """Return the size, exact only if it matters: near the limit and above it.
 
-    Compressing well is slow and mostly not needed: no file grows by it, and a
-    quick compression bounds a good one. So the largest files are compressed quickly,
-    one after the other, until the rest would fit as it is.
+    Good compression is slow and mostly not needed: it does not make files larger, and fast
+    compression gives an upper bound. So the largest files are compressed with the fast method, one
+    after the other, until the rest fits without compression.
     """
     import zlib
 
@@ -87,7 +87,7 @@ def _as_base64(size: int) -> int:
 
 
 def _human(size: int) -> str:
-    """As operator-sdk writes sizes: in units of 1000."""
+    """Format sizes like operator-sdk: in units of 1000."""
     if size < 1000:
         return f"{size} B"
     return f"{size / 1e3:.1f} kB" if size < 1e6 else f"{size / 1e6:.1f} MB"

@@ -14,8 +14,8 @@ def kube_minor(bundle: Bundle, facts: Facts) -> int | None:
     """Return the newest Kubernetes minor version of the caller or the CSV, or None.
 
     Of several versions of OpenShift the newest counts. A pre-release belongs to its minor version
-    if the caller names it; as a `minKubeVersion` it comes before, as `1.25.0-0` is written to
-    allow any build of 1.25.
+    if the caller names it; as a `minKubeVersion` it is earlier than the minor version, because
+    `1.25.0-0` allows any build of 1.25.
     """
     known = [minor_of(facts.kube_version)]
     if facts.openshift_versions:
@@ -30,7 +30,7 @@ def kube_minor(bundle: Bundle, facts: Facts) -> int | None:
 
 
 def minor_of(version: str) -> int | None:
-    """`25` of `1.25`, `v1.25.3` or `1.25.0-rc.1`; None when it is not a version of Kubernetes 1."""
+    """Return `25` for `1.25`, `v1.25.3` or `1.25.0-rc.1`; None if it is not Kubernetes 1."""
     found = Version.read(version) if version.strip() else None
     if found is None:
         return None

@@ -1,6 +1,6 @@
-"""Rules about the webhooks of a CSV: what OLM refuses when it installs them.
+"""Rules about the webhooks of a CSV: what OLM refuses during the install.
 
-OLM checks names and rules of webhooks only after the CRDs are there, and fails the CSV then.
+OLM checks names and rules of webhooks only after it has created the CRDs, and then fails the CSV.
 """
 
 from __future__ import annotations

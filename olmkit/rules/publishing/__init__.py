@@ -1,4 +1,4 @@
-"""Rules for publishing a bundle: what catalogs, their pipelines and OLM v1 require in addition.
+"""Rules for publishing a bundle: further requirements of catalogs, their pipelines and OLM v1.
 
-What every bundle must be, and which profile has which rules, is in `rules`.
+Rules for all bundles, and the rules of each profile, are in `rules`.
 """

@@ -1,4 +1,4 @@
-"""Rules about what certification for OpenShift requires of a bundle.
+"""Rules about the requirements of OpenShift certification for a bundle.
 
 Source: the operator checks of https://github.com/redhat-openshift-ecosystem/openshift-preflight
 that read only files, and the static checks of the certified catalog's pipeline.
@@ -210,7 +210,7 @@ def marketplace_workflow(bundle: Bundle) -> Iterator[Finding]:
 def containers(
     deployments: tuple[Mapping[str, Any], ...],
 ) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Yield every container with the index of its deployment, init containers included."""
+    """Yield every container with the index of its deployment, including init containers."""
     for index, deployment in enumerate(deployments):
         template = kube.mapping(kube.mapping(deployment.get("spec")).get("template"))
         pod = kube.mapping(template.get("spec"))
@@ -222,7 +222,7 @@ def containers(
 def container_images(
     deployments: tuple[Mapping[str, Any], ...],
 ) -> Iterator[tuple[int, str, str]]:
-    """Index of the deployment, name and image of every container."""
+    """Yield index of the deployment, name and image of every container."""
     for index, container in containers(deployments):
         yield (
             index,

@@ -1,8 +1,8 @@
-"""Rules about good practices: what works without, and better with it.
+"""Rules about good practices, which are recommended but not required.
 
-Source: the validator `good-practices` of operator-framework/api. Where it is silent because
-of a fault, these rules are not: requests of cpu and memory are both looked for, a blank
-description counts as none, channel names are read, and group `*` covers CRDs.
+Source: the validator `good-practices` of operator-framework/api. These rules also report cases that
+it misses because of bugs: requests of both cpu and memory are checked, a blank description counts
+as none, channel names are read, and group `*` covers CRDs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from olmkit.rules.engine import Finding, rule
 
 SUITE = "good-practices"
 _TAIL = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?\Z")
-_MAX_TAIL = 200  # the end of a name in which a version is looked for
+_MAX_TAIL = 200  # the suffix of a name that may contain a version
 _CHANNEL = re.compile(r"(candidate|stable|fast)")
 _CREATE = frozenset({"create", "patch"})
 

@@ -1,4 +1,4 @@
-"""Rules about the annotations of a CSV by which catalogs sort it: capabilities and categories."""
+"""Rules about the CSV annotations by which catalogs sort operators: capabilities and categories."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def category(bundle: Bundle, facts: Facts) -> Iterator[Finding]:
 
 
 def _fix(document: Document, key: str, listed: list[str], known: Iterable[str]) -> Fix | None:
-    """Return the names as the list has them, if only case and spaces differ."""
+    """Return the names as spelled in the list, if only case and spaces differ."""
     folded = {name.lower(): name for name in known}
     right = [folded.get(name.strip().lower(), "") for name in listed]
     if not all(right):

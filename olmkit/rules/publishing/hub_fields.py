@@ -1,4 +1,4 @@
-"""Rules about what OperatorHub.io shows of a CSV: who provides it, links, icon.
+"""Rules about the CSV fields that OperatorHub.io shows: provider, links, icon.
 
 Source of the suite `operatorhub`: the validator `operatorhub/v2` of operator-framework/api.
 """
@@ -20,7 +20,7 @@ SUITE = "operatorhub"
 _MEDIA_TYPE = ("spec", "icon", 0, "mediatype")
 MEDIA_TYPES = ("image/gif", "image/jpeg", "image/png", "image/svg+xml")
 
-# An address as RFC 5322 has it, also with a display name; text outside of ASCII is allowed.
+# An address as in RFC 5322, also with a display name; non-ASCII text is allowed.
 _CHARS = r"A-Za-z0-9!#$%&'*+/=?^_`{|}~\u0080-\U0010ffff-"
 _ATOM = rf"[{_CHARS}]+"
 _QUOTED = r'"(?:[^"\\\r\n]|\\.)*"'
@@ -283,7 +283,7 @@ def is_address(text: str) -> bool:
 
 
 def is_web_url(text: str) -> bool:
-    """Return whether `text` is a URL of the web."""
+    """Return whether `text` is a web URL."""
     return text.startswith(("http://", "https://")) and _USABLE.fullmatch(text) is not None
 
 

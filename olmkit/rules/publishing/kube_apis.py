@@ -1,7 +1,7 @@
 """Rules about Kubernetes' own APIs: versions that are removed or deprecated.
 
-An API version that the cluster no longer serves makes the installation fail. Whether it does is
-known only for a version of Kubernetes: the one that the caller names, or the CSV's oldest.
+An API version that the cluster no longer serves makes the installation fail. This depends on the
+Kubernetes version: the one that the caller names, or the oldest one of the CSV.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Rules about the platforms of a bundle: what its labels promise, and what its images have.
+"""Rules about the platforms of a bundle: those that its labels declare and those of its images.
 
-Source: the validator `multiarch` of operator-framework/api. It needs a container engine; here
-the platforms come from the registry, that of an image without an index from its config. Entries
-of attestations are not platforms, init containers count, and a `nodeSelector` does what a node
-affinity does.
+Source: the validator `multiarch` of operator-framework/api. It needs a container engine; here the
+platforms come from the registry, or from the config of an image without an index. Entries of
+attestations are not platforms, init containers count, and a `nodeSelector` has the same effect as a
+node affinity.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class _Container(NamedTuple):
 
 
 class _Images(NamedTuple):
-    """The images of a CSV: of the operator itself, of what runs next to it, and related ones."""
+    """The images of a CSV: of the operator itself, of its sidecars, and related ones."""
 
     managers: tuple[_Container, ...]
     others: tuple[_Container, ...]

@@ -1,8 +1,8 @@
 """Rules about bundles that OLM v1 cannot install, or installs with other effects than OLM v0.
 
-Source: operator-controller's converter of registry+v1 bundles. What the default rules refuse
-already (unsupported kinds, folders, missing CRDs, an unknown deployment of a webhook) is not
-repeated.
+Source: operator-controller's converter of registry+v1 bundles. Problems that the default rules
+already report (unsupported kinds, folders, missing CRDs, an unknown deployment of a webhook) are
+not repeated.
 """
 
 from __future__ import annotations

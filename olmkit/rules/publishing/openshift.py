@@ -1,7 +1,7 @@
-"""Rules about what the pipelines of OpenShift's catalogs refuse.
+"""Rules about bundles that the pipelines of OpenShift's catalogs refuse.
 
 Source: the static checks of https://github.com/redhat-openshift-ecosystem/operator-pipelines
-that look at one bundle. Checks of a whole repository are left to the pipeline.
+that check one bundle. Checks of a whole repository are left to the pipeline.
 """
 
 from __future__ import annotations
@@ -160,6 +160,6 @@ def openshift_version_list(bundle: Bundle) -> Iterator[Finding]:
 
 
 def _folder(bundle: Bundle) -> tuple[str, str] | None:
-    """Operator and version of a bundle at `operators/NAME/VERSION`."""
+    """Return operator and version of a bundle at `operators/NAME/VERSION`."""
     parts = bundle.root.rstrip("/").split("/")
     return (parts[-2], parts[-1]) if len(parts) >= 3 and parts[-3] == "operators" else None

@@ -1,4 +1,4 @@
-"""Rules about bundles that cannot run on OpenShift 4.9 and later, and must say so.
+"""Rules about bundles that cannot run on OpenShift 4.9 and later, and must declare it.
 
 OpenShift 4.9 has Kubernetes 1.22, which removed many APIs. A bundle that uses one of them names
 the last OpenShift that it runs on, in two places: a property, which blocks the cluster's
@@ -163,7 +163,7 @@ def _version_problem(text: str, line: str) -> str:
 
 
 def _is_limited(bundle: Bundle) -> bool:
-    """Return whether an object of the bundle is of an API that Kubernetes 1.22 removed."""
+    """Return whether Kubernetes 1.22 removed the API of an object of the bundle."""
     used = [crd.gvk for crd in bundle.crds]
     used += [resource.gvk for resource in objects.resources(bundle)]
     ends = [lifecycle.find(gvk) for gvk in used]

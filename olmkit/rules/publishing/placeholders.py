@@ -1,6 +1,6 @@
-"""Rules about placeholders: what generators write for authors to replace, still as it was.
+"""Rules about placeholders that generators write for authors to replace, and that are unchanged.
 
-Such text is valid, so no check of a catalog finds it; people who look at the catalog do.
+Such text is valid, so no check of a catalog finds it, but users of the catalog see it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from olmkit.rules.engine import Finding, rule
 SUITE = "placeholders"
 # The icon that `olmkit init` writes, by the SHA-256 digest of its base64 text.
 ICON = "a78a9e68e547e1f0745ea7aeb74c756b668fabadd30e08f2bcb760fca0f11122"
-# Field of the CSV → texts of `olmkit init` and of operator-sdk.
+# Field of the CSV → default texts of `olmkit init` and of operator-sdk.
 _TEXTS: tuple[tuple[tuple[str | int, ...], re.Pattern[str]], ...] = (
     (("metadata", "annotations", "description"), re.compile(r"What .+ does, in one sentence")),
     (

@@ -1,7 +1,7 @@
-"""Rules about manifests that get in the way of a cluster's administrator.
+"""Rules about manifests that hinder a cluster's administrator.
 
-Source: the object validator of operator-framework/api, which none of its tools can be made to
-report. A percentage of `maxUnavailable` is read as one here, and the CSV's permissions count.
+Source: the object validator of operator-framework/api, which none of its tools can report. A
+percentage of `maxUnavailable` is read as one here, and the CSV's permissions count.
 """
 
 from __future__ import annotations

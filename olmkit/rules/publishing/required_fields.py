@@ -1,8 +1,8 @@
-"""Rules about what the community catalogs require of a publication.
+"""Rules about the requirements of the community catalogs for a publication.
 
 Source: the static check `check_required_fields` and the YAML lint of the pipelines behind
-https://github.com/redhat-openshift-ecosystem/community-operators-prod. What rules of other
-suites report already (`spec.version`, an invalid icon, level or category) is not repeated.
+https://github.com/redhat-openshift-ecosystem/community-operators-prod. Problems that rules of other
+suites already report (`spec.version`, an invalid icon, level or category) are not repeated.
 """
 
 from __future__ import annotations

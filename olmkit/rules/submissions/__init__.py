@@ -1,4 +1,5 @@
-"""What the pipelines of catalogs require of a repository of operators and of a pull request.
+"""Requirements of catalog pipelines for a repository of operators and for a pull request.
 
-What they require of a bundle is in `rules.publishing`; repositories as values are in `submission`.
+Their requirements for a bundle are in `rules.publishing`; repositories as values are in
+`submission`.
 """

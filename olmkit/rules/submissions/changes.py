@@ -1,4 +1,4 @@
-"""Rules about what a pull request changes.
+"""Rules about the changes of a pull request.
 
 Source: the task `detect-changes` of the pipelines of OpenShift's catalogs, and the documentation
 of OperatorHub.io.

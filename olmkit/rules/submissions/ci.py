@@ -197,7 +197,7 @@ def not_file_based(operator: Operator) -> Iterator[Finding]:
 
 
 def release_templates(operator: Operator, path: str) -> Iterator[tuple[int, str, tuple[str, ...]]]:
-    """Index, template and channels of each entry of a release configuration that reads."""
+    """Yield index, template and channels of each valid entry of a release configuration."""
     try:
         document = operator.document(path)
     except InputError:

@@ -249,7 +249,7 @@ def _number(name: str) -> str:
 
 
 def _minors(version: VersionFolder) -> frozenset[int]:
-    """Return the versions of OpenShift that have a catalog, and that a version is for."""
+    """Return the OpenShift versions of a version that have a catalog."""
     supported = frozenset(range(openshift.OLDEST_CATALOG, openshift.LATEST + 1))
     named = openshift.parse(version.openshift) if version.openshift else None
     return supported if named is None else supported & frozenset(named)

@@ -119,7 +119,7 @@ def release_config_edges(operator: Operator) -> Iterator[Finding]:
 
 
 def _semver(operator: Operator) -> Iterator[tuple[str, int, tuple[str, ...]]]:
-    """Path, index and channels of the entries for semver templates."""
+    """Yield path, index and channels of the entries for semver templates."""
     mapped = {template: type_ for _, template, type_, _ in operator.mapping}
     for _, path in operator.releases:
         for index, template, channels in release_templates(operator, path):
