@@ -1,4 +1,4 @@
-"""The border: disk, processes, HTTP, registries and clusters are touched here and nowhere else.
+"""The boundary: only this package accesses disk, processes, HTTP, registries and clusters.
 
-Decisions are not made here; no third-party exception leaves this package.
+It makes no decisions, and no third-party exception leaves it.
 """

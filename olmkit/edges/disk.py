@@ -1,8 +1,8 @@
-"""Reading a folder into a `Tree`, and applying `Changes` atomically.
+"""Read a folder into a `Tree`, and apply `Changes` atomically.
 
-Writing is all or nothing for each file: a temporary neighbour, flushed, then
-renamed. Links that leave the folder are refused, and sizes are bounded, since
-a folder may come from anywhere.
+Each file is written completely or not at all: to a temporary file next to it, which is flushed and
+then renamed. Links that leave the folder are refused, and sizes are limited, because a folder may
+come from an untrusted source.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from olmkit.base.tree import Change, Changes, File, Tree
 # A manifest must fit etcd (1.5 MiB); catalogs of whole distributions reach 200 MB in many files.
 MAX_FILE_SIZE = 128 * 1024 * 1024
 MAX_TREE_SIZE = 1024 * 1024 * 1024
-# How a file is called until it is complete, and the seconds after which it is abandoned.
+# The name of a file until it is complete, and the seconds after which it counts as abandoned.
 ASIDE = (".olmkit-", ".tmp")
 _ABANDONED = 600
-_IN_MEMORY = 16 * 1024 * 1024  # of a result that is gathered
+_IN_MEMORY = 16 * 1024 * 1024  # of a spooled result
 
 
 def read_file(path: Path, *, limit: int = MAX_FILE_SIZE) -> bytes:
     """Return the bytes of one regular file.
 
-    Raises `ConfigurationError` when it is not there, `InputError` when it is no
-    regular file or larger than `limit` bytes, `RemoteError` when the disk says no.
+    Raises `ConfigurationError` if it does not exist, `InputError` if it is not a regular file or
+    larger than `limit` bytes, and `RemoteError` if it cannot be read.
     """
     with _open(path, limit) as stream:
         return stream.read(limit + 1)
@@ -44,24 +44,24 @@ def read_if_there(path: Path, *, limit: int = MAX_FILE_SIZE) -> bytes | None:
 
 
 def read_pieces(path: Path, *, limit: int = MAX_FILE_SIZE, size: int) -> Iterator[bytes]:
-    """Yield the bytes of one regular file, `size` at a time; raises as `read_file` does."""
+    """Yield the bytes of one regular file, `size` at a time; raises like `read_file`."""
     with _open(path, limit) as stream:
         while piece := stream.read(size):
             yield piece
 
 
 def read_part(path: Path, start: int, end: int) -> bytes:
-    """Return the bytes of one regular file from `start` to `end`; raises as `read_file` does."""
+    """Return the bytes of one regular file from `start` to `end`; raises like `read_file`."""
     with _open(path, None) as stream:
         stream.seek(start)
         return stream.read(end - start)
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """Return a regular file, opened for reading.
+    """Open a regular file for reading.
 
-    Raises `OSError` when it cannot be opened, `InputError` for a pipe, a socket or a
-    device, which could be read without an end.
+    Raises `OSError` if it cannot be opened, and `InputError` for a pipe, a socket or a device,
+    whose content may be endless.
     """
     try:
         # Without O_NONBLOCK, opening a pipe would wait for a writer that may never come.
@@ -102,10 +102,10 @@ def _open(path: Path, limit: int | None) -> Iterator[BinaryIO]:
 def read_tree(
     folder: Path, *, file_limit: int = MAX_FILE_SIZE, total_limit: int = MAX_TREE_SIZE
 ) -> Tree:
-    """Return all regular files below `folder`; links are followed when they stay inside it.
+    """Return all regular files below `folder`; links are followed if they stay inside it.
 
-    Both limits are in bytes: of one file, and of all. Raises `InputError` for more, for a pipe,
-    a socket or a device, and what `files_of` raises.
+    Both limits are in bytes: for one file, and for all. Raises `InputError` for larger files, and
+    for a pipe, a socket or a device. Otherwise, raises like `files_of`.
     """
     files: dict[str, File] = {}
     total = 0
@@ -123,14 +123,14 @@ def read_tree(
 def files_of(folder: Path) -> Iterator[Path]:
     """The files below `folder`, in order: links to folders are left out, those that leave refused.
 
-    Raises `ConfigurationError` when `folder` does not exist or is not one, `InputError` for a
-    link that leaves it.
+    Raises `ConfigurationError` if `folder` does not exist or is not a folder, and `InputError` for
+    a link that leaves it.
     """
     return (path for path in _below(folder) if path.is_symlink() or path.is_file())
 
 
 def _below(folder: Path) -> Iterator[Path]:
-    """Yield the same with what is neither a file nor a folder."""
+    """Yield the same, including entries that are neither files nor folders."""
     if not folder.exists():
         raise ConfigurationError(f"`{folder}` does not exist")
     if not folder.is_dir():
@@ -153,13 +153,12 @@ def python_packages(folder: Path) -> frozenset[str]:
 
 
 def apply(root: Path, changes: Changes, *, checked: bool = False) -> None:
-    """Carry out `changes` below `root`: all are written aside first, then each is put in place.
+    """Apply `changes` below `root`: all files are first written to temporary ones, then renamed.
 
-    What is likely to fail, a full disk or a folder that may not be written, fails before the
-    first file has changed. Raises `RemoteError` too when a file is no longer what it was when
-    the changes were made, since another program writes there; `checked` says that this has been
-    looked at. A command that is killed may leave some files new and some old; `whole_folder`
-    does better where the file system allows it.
+    Likely errors, such as a full disk or a read-only folder, occur before the first file is
+    changed. Also raises `RemoteError` if another program has changed a file since the changes were
+    computed; `checked`: this was already checked. If the command is killed, some files may be new
+    and some old; `whole_folder` avoids this if the file system supports it.
     """
     written: list[tuple[Path, Path]] = []
     made: list[Path] = []
@@ -193,14 +192,14 @@ def apply(root: Path, changes: Changes, *, checked: bool = False) -> None:
 
 
 def check_unchanged(root: Path, changes: Changes) -> None:
-    """Raise `RemoteError` when a file is no longer what it was when the changes were made."""
+    """Raise `RemoteError` if a file has changed since the changes were computed."""
     for change in changes:
         _check_unchanged(root / change.path, change)
 
 
 def _check_unchanged(path: Path, change: Change) -> None:
     if path.exists() and not path.is_file() and not path.is_dir():
-        raise RemoteError(  # to read a pipe would wait for its writer
+        raise RemoteError(  # reading a pipe would wait for its writer
             f"`{path}` is not a file, so nothing was written", hint="remove it"
         )
     try:
@@ -217,9 +216,10 @@ def _check_unchanged(path: Path, change: Change) -> None:
 
 @contextlib.contextmanager
 def spool(pieces: Iterable[bytes]) -> Iterator[IO[bytes]]:
-    """All pieces as one stream at its beginning: in memory when they are few, else on the disk.
+    """Return all pieces as one stream: in memory if they are small, else on disk.
 
-    Nothing is yielded before the last piece is there, so an error in one leaves nothing half-way.
+    The stream is returned after the last piece was read, so an error in a piece leaves no partial
+    result.
     """
     with contextlib.ExitStack() as stack:
         try:
@@ -247,7 +247,7 @@ def _spool(pieces: Iterable[bytes], stack: contextlib.ExitStack) -> IO[bytes]:
 
 
 def write_atomically(path: Path, data: bytes, *, mode: int = 0o644) -> None:
-    """Write a file so that at every moment either the old or the new content is there."""
+    """Write a file so that it always has either the old or the new content."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = _write_aside(path, data, mode)
     try:
@@ -258,7 +258,7 @@ def write_atomically(path: Path, data: bytes, *, mode: int = 0o644) -> None:
 
 
 def _write_aside(path: Path, data: bytes, mode: int) -> Path:
-    """Return a new file next to `path`, flushed, which only needs to be renamed."""
+    """Write a new file next to `path` and flush it; it only needs to be renamed."""
     import tempfile
 
     _sweep(path.parent)
@@ -282,7 +282,7 @@ def is_aside(name: str) -> bool:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove what killed programs have left; younger ones may be at work."""
+    """Remove the files of killed programs; newer files may still be in use."""
     import shutil
     import time
 
@@ -296,7 +296,7 @@ def _sweep(folder: Path) -> None:
 
 
 def make_folder(folder: Path) -> list[Path]:
-    """Make a folder and those above it; the ones that were not there, outermost first."""
+    """Create a folder and its parents; return the created ones, outermost first."""
     missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     return missing[::-1]
@@ -315,7 +315,7 @@ def _walk(folder: Path) -> Iterator[Path]:
 
 
 def remove_empty_parents(path: Path, root: Path) -> None:
-    """Remove the folders above `path` that are empty, below `root`."""
+    """Remove the empty folders above `path`, below `root`."""
     for parent in path.parents:
         if parent == root or not parent.is_relative_to(root):
             return

@@ -1,9 +1,8 @@
 """A folder as a `Tree` whose files are read when they are requested.
 
-A catalog may be larger than what a check of it should hold in memory, so its
-files are read one after the other, large ones in pieces. Every entry that is no
-folder counts, as it does for `opm`: a link to a folder, or to
-nothing, is an entry that cannot be read.
+A catalog may be too large for memory, so its files are read one after the other, large ones in
+pieces. Every entry that is not a folder counts, as in `opm`: a link to a folder, or a broken link,
+is an entry that cannot be read.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ from olmkit.base.diagnostics import ConfigurationError, InputError
 from olmkit.base.tree import File, Tree
 from olmkit.edges import disk
 
-# Large enough that reading costs no time, small enough to cost no memory.
+# Large enough to read fast, small enough to need little memory.
 _PIECE: Final = 1024 * 1024
 
 
 class Folder(Tree):
-    """The files below a folder. Raises `ConfigurationError` when it is none.
+    """The files below a folder. Raises `ConfigurationError` if it is not a folder.
 
     With `linked_folders`, links to folders count as entries, which cannot be read.
     """
@@ -99,15 +98,15 @@ def _names(root: Path, *, linked_folders: bool = True) -> Iterator[str]:
 def fingerprint(root: Path) -> str:
     """Return a value that changes when a file below `root` is added, removed or written.
 
-    Files are looked at, not read. Raises `OSError` when the folder cannot be read.
+    Files are not read, only their metadata. Raises `OSError` if the folder cannot be read.
     """
-    import hashlib  # loads OpenSSL, which reading alone does not need
+    import hashlib  # loads OpenSSL, which reading does not need
 
     digest = hashlib.sha256()
     for name in sorted(_names(root)):
         try:
             found = (root / name).stat()
-        except OSError:  # a link to nothing, or a file that was just removed
+        except OSError:  # a broken link, or a file that was just removed
             stamp = ""
         else:
             stamp = f"{found.st_size} {found.st_mtime_ns} {found.st_ino}"

@@ -1,9 +1,8 @@
-"""Index databases, the SQLite form of catalogs: files → `IndexTables`.
+"""Read index databases, the SQLite form of catalogs, into `IndexTables`.
 
-A database comes from elsewhere and is not trusted. A private copy of it is opened for reading
-alone; its views, triggers, virtual tables and computed columns are not used, no function is
-called, and rows, text and steps are counted. What the rows mean is
-`olmkit.catalog.database`.
+A database is untrusted. A private copy of it is opened read-only; its views, triggers, virtual
+tables and computed columns are not used, no function is called, and rows, text and steps are
+limited. The meaning of the rows is in `olmkit.catalog.database`.
 """
 
 from __future__ import annotations
@@ -26,45 +25,45 @@ if TYPE_CHECKING:
 MAGIC: Final = b"SQLite format 3\x00"
 # As for a file of a file-based catalog; the largest published index has 200 MB.
 MAX_DATABASE: Final = 512 * 1024 * 1024
-# Pages may be shared between rows, so that a small damaged file reads as an endless one.
+# Pages may be shared between rows, so a small damaged file may have endless rows.
 _MAX_TEXT: Final = 2 * MAX_DATABASE
 _MAX_ROWS: Final = 5_000_000
-# SQLite's own steps; the largest index needs a thousandth.
+# SQLite's own steps; the largest index needs a thousandth of this.
 _STEPS: Final = 100_000
 _MAX_ROUNDS: Final = 20_000
 _PIECE: Final = 4 * 1024 * 1024
-# The files that SQLite keeps next to a database while changes are not yet in it.
+# The files that SQLite keeps next to a database for changes that are not yet in it.
 _PENDING: Final = ("-wal", "-journal")
 _NEEDED: Final = ("operatorbundle", "package", "channel", "channel_entry")
 _PLAIN_COLUMN: Final = 0
 
 
 def is_database(path: Path) -> bool:
-    """Return whether a file begins as SQLite databases do."""
+    """Return whether a file starts like an SQLite database."""
     with contextlib.suppress(OSError, OlmkitError):
         return paths.is_file(path) and disk.read_part(path, 0, len(MAGIC)) == MAGIC
     return False
 
 
 def catalog_tree(source: Path | bytes, name: str) -> Tree:
-    """Return the catalog that a database holds, as one file. Raises `InputError` as `read` does."""
+    """Return the catalog in a database, as one file. Raises `InputError` like `read`."""
     from olmkit.catalog.database import conversion
 
     return conversion.tree(read(source, name), name)
 
 
 def read(source: Path | bytes, name: str) -> IndexTables:
-    """Return the rows of a database: a file on the disk, or the bytes of one.
+    """Return the rows of a database: a file on disk, or its bytes.
 
-    Raises `InputError` when it is not an index of operators, or damaged, or too large; messages
-    call it `name`.
+    Raises `InputError` if it is not an index of operators, or damaged, or too large; `name` is its
+    name in messages.
     """
-    import sqlite3  # few catalogs are databases
+    import sqlite3  # most catalogs are not databases
 
     with paths.temporary_folder() as folder:
         copy = folder / "index.db"
         _copy(source, name, copy)
-        # SQLite looks for pending changes next to the file; here is nothing.
+        # SQLite looks for pending changes next to the file; here are none.
         address = f"file:{quote(str(copy))}?mode=ro&immutable=1"
         try:
             connection = sqlite3.connect(address, uri=True, isolation_level=None)
@@ -129,7 +128,7 @@ class _Reader:
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_DATABASE)
         connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
         connection.set_progress_handler(self._count_round, _STEPS)
-        # Without these two, a schema may call functions and point into its own pages.
+        # Without these two settings, a schema may call functions and refer to its own pages.
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA cell_size_check = ON")
         connection.set_authorizer(_authorize)
@@ -220,7 +219,7 @@ class _Reader:
             if group is not None and version is not None and kind is not None
         )
 
-    # What may be read
+    # Allowed reads
 
     def _tables(self) -> Iterator[tuple[str, frozenset[str]]]:
         """Yield the tables of the file, each with its columns."""
@@ -243,7 +242,7 @@ class _Reader:
             )
 
     def _select(self, table: str, *columns: str) -> Iterator[Sequence[Any]]:
-        """Yield the rows of a table, texts as they are; None for a column that it does not have."""
+        """Yield the rows of a table, with text unchanged; None for a missing column."""
         present = self._columns[table]
         asked = [_identifier(name) if name in present else "NULL" for name in columns]
         sql = f"SELECT {', '.join(asked)} FROM {_identifier(table)}"  # noqa: S608 - all is quoted
@@ -266,7 +265,7 @@ class _Reader:
 def _authorize(
     action: int, first: str | None, second: str | None, database: str | None, inside: str | None
 ) -> int:
-    """Reading tables is all that is allowed; `inside` is the view or trigger that reads."""
+    """Allow only reads of tables; `inside` is the view or trigger that reads."""
     import sqlite3
 
     del second, database
@@ -287,7 +286,7 @@ def _text(data: bytes) -> str:
 
 
 def _value(value: Any) -> Any:
-    """Return a value of any type as text, which is what most columns are for."""
+    """Return a value of any type as text, which most columns contain."""
     if isinstance(value, bytes):
         return _text(value)
     return value if value is None or isinstance(value, str) else str(value)

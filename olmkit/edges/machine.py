@@ -1,4 +1,4 @@
-"""What this machine has: the Python that runs, installed distributions, programs on the path."""
+"""The facts of this machine: the running Python, installed distributions, programs in `PATH`."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _REQUIREMENT = re.compile(
 
 
 def python_version() -> str:
-    """Return the version of the Python that runs, such as `3.13.0`."""
+    """Return the version of the running Python, such as `3.13.0`."""
     return platform.python_version()
 
 
 def program(name: str) -> str:
-    """Return the path of a program, empty when there is none."""
+    """Return the path of a program, empty if there is none."""
     return shutil.which(name) or ""
 
 
 def version_of(distribution: str) -> str:
-    """Return the version of an installed distribution, empty when it is not installed."""
+    """Return the version of an installed distribution, empty if it is not installed."""
     try:
         return importlib.metadata.version(distribution)
     except importlib.metadata.PackageNotFoundError:
@@ -35,8 +35,8 @@ def version_of(distribution: str) -> str:
 def extras_of(distribution: str) -> Mapping[str, tuple[str, ...]]:
     """Return the distributions that each extra needs; none if it is not installed.
 
-    An extra that only gathers extras of another distribution needs what those need; one that
-    gathers extras of the same distribution needs the distribution itself.
+    An extra that only combines extras of another distribution needs their distributions; one that
+    combines extras of the same distribution needs the distribution itself.
     """
     try:
         requirements = importlib.metadata.requires(distribution) or ()

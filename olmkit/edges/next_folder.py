@@ -1,7 +1,7 @@
 """Write a large generated folder file by file, and replace the old one atomically.
 
-`whole_folder` does the same for changes that are in memory. Files are not flushed one by one:
-what a power failure damages is found by its digest, and written again by the next build.
+`whole_folder` does the same for changes that are in memory. Files are not flushed one by one: the
+next build finds files that a power failure damaged by their digests, and writes them again.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from olmkit.base.diagnostics import InputError
 from olmkit.base.tree import clean_path
 from olmkit.edges import disk, whole_folder
 
-_MOST: Final = 1_000_000  # files; more are replaced one by one
+_MOST: Final = 1_000_000  # number of files; more are replaced one by one
 
 
 class NextFolder:
     """A context manager; without `finish`, the old folder stays.
 
-    Raises `RemoteError` when the disk refuses something.
+    Raises `RemoteError` for an error of the disk.
     """
 
     def __init__(self, root: Path) -> None:
@@ -51,7 +51,7 @@ class NextFolder:
                 folder.rmdir()
 
     def write(self, path: str, data: bytes) -> None:
-        """A file that is new or differs."""
+        """Write a file that is new or differs."""
         path = clean_path(path)
         try:
             target = self._inner() / path
@@ -62,7 +62,7 @@ class NextFolder:
         self._written.add(path)
 
     def finish(self, removed: Collection[str] = ()) -> None:
-        """Put the written files in place, without those `removed`; all others stay."""
+        """Put the written files in place, and remove those in `removed`; all others stay."""
         if not self._written and not removed:
             return
         gone = frozenset(map(clean_path, removed))
@@ -96,7 +96,7 @@ class NextFolder:
         return self._stage / "new"
 
     def _link_others(self, inner: Path, removed: frozenset[str]) -> bool:
-        """Give the next state the files that stay; False on a file system without links."""
+        """Link the unchanged files into the next state; False on a file system without links."""
         try:
             for path in self._files():
                 if path not in removed and path not in self._written:
@@ -126,7 +126,7 @@ class NextFolder:
             disk.remove_empty_parents(self._root / path, self._root)
 
     def _refuse_links(self, path: str) -> None:
-        """A link to a folder would lead out of the folder."""
+        """Refuse a link to a folder, which would lead out of the folder."""
         for parent in PurePosixPath(path).parents:
             if str(parent) != "." and (self._root / parent).is_symlink():
                 raise InputError(

@@ -1,6 +1,6 @@
 """Check paths on disk without reading files.
 
-Jobs call these functions, so that nothing outside of the edges touches the disk.
+Jobs call these functions, so that only `edges` accesses the disk.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ _LOCK: Final = "lock"
 
 
 def exists(path: Path) -> bool:
-    """Return whether a file, a folder or anything else is there; links are followed."""
+    """Return whether a path exists; links are followed."""
     return path.exists()
 
 
 def is_file(path: Path) -> bool:
-    """Return whether a regular file is there; links are followed."""
+    """Return whether a regular file exists; links are followed."""
     return path.is_file()
 
 
 def is_folder(path: Path) -> bool:
-    """Return whether a folder is there; links are followed."""
+    """Return whether a folder exists; links are followed."""
     return path.is_dir()
 
 
 def is_link(path: Path) -> bool:
-    """Return whether a symbolic link is there, whatever it leads to."""
+    """Return whether the path is a symbolic link, even a broken one."""
     return path.is_symlink()
 
 
@@ -41,12 +41,12 @@ def resolve(path: Path) -> Path:
 
 
 def is_same(one: Path, other: Path) -> bool:
-    """Return whether both paths lead to the same place."""
+    """Return whether both paths refer to the same file or folder."""
     return one.resolve() == other.resolve()
 
 
 def is_within(path: Path, folder: Path) -> bool:
-    """Return whether a path leads to a folder or to something in it."""
+    """Return whether a path refers to a folder or to something in it."""
     return path.resolve().is_relative_to(folder.resolve())
 
 
@@ -56,7 +56,7 @@ def expand(path: str) -> Path:
 
 
 def normalize(path: Path) -> Path:
-    """Return the path without `.` and `..`, as text alone: links are not followed."""
+    """Return the path without `.` and `..`, as text only: links are not followed."""
     return Path(os.path.normpath(path))
 
 
@@ -66,12 +66,12 @@ def match_entries(folder: Path, pattern: str) -> list[Path]:
 
 
 def entries(folder: Path) -> list[str]:
-    """Return the names in a folder, sorted; none without it."""
+    """Return the names in a folder, sorted; none if it does not exist."""
     return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
 
 
 def modification(path: Path) -> tuple[int, int]:
-    """Return the size of a file in bytes and its time of change in nanoseconds."""
+    """Return the size of a file in bytes and its modification time in nanoseconds."""
     info = path.stat()
     return info.st_size, info.st_mtime_ns
 
@@ -83,7 +83,7 @@ def mode(path: Path) -> int:
 
 @contextlib.contextmanager
 def temporary_folder(parent: Path | None = None) -> Iterator[Path]:
-    """A folder that is removed at the end, in `parent` or where the system has such folders."""
+    """Create a folder that is removed at the end, in `parent` or the system's temporary folder."""
     import tempfile  # most commands need none, and it is slow to import
 
     with tempfile.TemporaryDirectory(prefix="olmkit-", dir=parent) as folder:
@@ -92,16 +92,16 @@ def temporary_folder(parent: Path | None = None) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def operator_folder() -> Iterator[Path]:
-    """A folder that is removed at the end. Folders of operators that were killed are removed first.
+    """Create a folder that is removed at the end; first remove those of killed operators.
 
-    A lock in it shows whether its operator works. A volume outlives the containers of a pod.
+    A lock in it shows whether its operator still runs. A volume outlives the containers of a pod.
     """
     import fcntl
     import tempfile
 
     _remove_left(Path(tempfile.gettempdir()))
     with tempfile.TemporaryDirectory(prefix=_OPERATOR) as folder:
-        # It gets its name when it is locked: before that, the folder is not one that was left.
+        # It is renamed when it is locked: before that, it does not count as an abandoned folder.
         early = Path(folder, f"{_LOCK}.new")
         with early.open("wb") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -120,5 +120,5 @@ def _remove_left(parent: Path) -> None:
             with (folder / _LOCK).open("rb") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 shutil.rmtree(folder, ignore_errors=True)
-        except OSError:  # its operator works, or has only begun
+        except OSError:  # its operator is running, or has just started
             continue

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Final
 
 MAX: Final = 4096
-"""Bytes that the kubelet reads; of a longer file, only the last ones."""
+"""Bytes that the kubelet reads; from a longer file, only the last ones."""
 
 
 def write(path: Path, message: str) -> None:
-    """Replace the content of the file by the message, cut to what is read.
+    """Replace the content of the file by the message, truncated to what the kubelet reads.
 
-    Nothing happens where the file cannot be written: the error that it is about is printed anyway.
+    If the file cannot be written, this is ignored: the error itself is printed anyway.
     """
     data = message.encode("utf-8", "replace")
     if len(data) > MAX:

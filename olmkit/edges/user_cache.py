@@ -1,6 +1,6 @@
-"""The folders in which olmkit keeps for later what it can get again.
+"""The folders in which olmkit caches data that it can get again.
 
-Throwing such a folder away costs time and nothing else.
+If you delete such a folder, olmkit only needs more time.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from olmkit.base.diagnostics import ConfigurationError
 def folder(environment: Mapping[str, str], name: str) -> Path:
     """Return the folder `name` in `OLMKIT_CACHE`, else in the user's cache folder.
 
-    Raises `ConfigurationError` when no variable names a folder. A fixed name in `/tmp` would let
-    other users decide what is read from it.
+    Raises `ConfigurationError` if no variable names a folder. With a fixed name in `/tmp`, other
+    users could control its content.
     """
     if chosen := environment.get("OLMKIT_CACHE"):
         return Path(chosen) / name
     user = Path(environment.get("XDG_CACHE_HOME") or "")
-    if not user.is_absolute():  # to be ignored (XDG Base Directory Specification)
+    if not user.is_absolute():  # must be ignored (XDG Base Directory Specification)
         if not environment.get("HOME"):
             raise ConfigurationError(
                 f"the {name} cache has no folder, since `HOME` is not set",

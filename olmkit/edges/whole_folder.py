@@ -1,10 +1,10 @@
 """Replace a generated folder atomically: it has either the old files or the new ones.
 
-The next state is built next to the folder, of links to the files that stay, and the two
-change places with `renameat2(RENAME_EXCHANGE)` (Linux 3.15; ext4, xfs, btrfs, tmpfs). A new
-folder is renamed into its place. Where that is not possible (another system or file system,
-a folder that is a mount point, a link or the current folder, a folder of thousands of files
-or with a repository in it), each file is replaced on its own, as `disk.apply` does.
+The next state is built next to the folder, with links to unchanged files, and the two are exchanged
+with `renameat2(RENAME_EXCHANGE)` (Linux 3.15; ext4, xfs, btrfs, tmpfs). A new folder is renamed
+into its place. If that is not possible (another system or file system, a folder that is a mount
+point, a link or the current folder, a folder of thousands of files or with a repository in it),
+each file is replaced separately, as in `disk.apply`.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _RENAME_EXCHANGE: Final = 2
 
 
 def apply(root: Path, changes: Changes, *, most: int = MAX_FILES) -> None:
-    """Carry out `changes` below `root` at one moment where that is possible.
+    """Apply `changes` below `root` in one step if possible.
 
-    A folder of more than `most` files changes file by file.
+    A folder of more than `most` files is changed file by file.
 
-    Raises as `disk.apply` does, and then nothing has changed.
+    Raises like `disk.apply`; then nothing has changed.
     """
     if not changes:
         return
@@ -52,7 +52,7 @@ def apply(root: Path, changes: Changes, *, most: int = MAX_FILES) -> None:
 
 
 def _build(stage: Path, root: Path, changes: Changes) -> bool:
-    """Put the next state into `stage` and exchange it with `root`; False when that cannot be."""
+    """Put the next state into `stage` and exchange it with `root`; False if that is impossible."""
     new = not root.exists()
     inner = stage / "new"
     try:
@@ -73,14 +73,14 @@ def _build(stage: Path, root: Path, changes: Changes) -> bool:
 
 
 def is_exchangeable(root: Path, most: int) -> bool:
-    """Return whether another folder can take the place of `root`: it has at most `most` files."""
+    """Return whether another folder can replace `root`, which may have at most `most` files."""
     if root.is_symlink() or not root.parent.is_dir():
         return False
     if not root.exists():
         return True
     if not root.is_dir() or root.is_mount() or (root / ".git").exists():
         return False
-    # Programs in the folder, the shell of the user too, would stay in the old one.
+    # Programs with this working directory, such as the user's shell, would stay in the old folder.
     if Path.cwd().is_relative_to(root.resolve()):
         return False
     count = 0
@@ -92,7 +92,7 @@ def is_exchangeable(root: Path, most: int) -> bool:
 
 
 def exchange(one: Path, other: Path) -> bool:
-    """Let two paths change places; False where the system does not know how."""
+    """Exchange two paths; False if the system does not support it."""
     with contextlib.suppress(OSError, AttributeError):
         library = ctypes.CDLL(None, use_errno=True)
         done: int = library.renameat2(

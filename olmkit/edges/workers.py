@@ -1,10 +1,10 @@
 """Process many items on all processors.
 
-Python runs one thread at a time, so the workers are processes. They are forked
-from this one, so they start with everything that is already imported and read,
-and send back only their results. Each takes the next thing when it is done with
-one, which keeps all busy however much the things differ. Where forking is not
-safe, or not worth it, the work is done here, with the same result.
+Python runs one thread at a time, so the workers are processes. They are forked from this one, so
+they start with everything that is already imported and read, and return only their results. Each
+worker takes the next item when it has finished one, so all are busy even if the items differ in
+size. If forking is not safe, or not worth it, the work is done in this process, with the same
+result.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from typing import TypeVar
 T = TypeVar("T")
 R = TypeVar("R")
 
-# Fewer things are done before the workers are ready.
+# A few items are done before the workers are ready.
 _WORTH_IT = 4
 _INDEX = struct.Struct("=I")
-# A pipe holds 64 KiB, and the list of what is to be done is written before it is read.
+# A pipe holds 64 KiB, and the list of items is written before it is read.
 _MAX_TICKETS = 65536 // _INDEX.size
 
 
 def map_all(work: Callable[[T], R], items: Sequence[T], *, processes: int = 0) -> list[R]:
     """Return the results of `work` for the items; 0 processes: one for each processor.
 
-    Results can be pickled. What `work` raises in a worker is lost there, and raised when the
-    item is done once more here, so `work` is free of effects.
+    Results must be picklable. An exception in a worker is lost; the item is processed again in this
+    process, which raises it. So `work` must not have side effects.
     """
     count = min(processes or processors(), len(items))
     if count < 2 or len(items) < _WORTH_IT or not _can_fork():
@@ -69,7 +69,7 @@ def _start(work: Callable[[T], R], items: Sequence[T], take: int, step: int) -> 
         return process, source
     import pickle
 
-    # Nothing of the parent may run here: no handlers, no flushing of its streams.
+    # The parent's handlers must not run here, and its streams must not be flushed.
     code = 1
     try:
         os.close(source)

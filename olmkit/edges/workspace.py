@@ -1,7 +1,7 @@
 """A folder on disk with an overlay of files that are not written yet.
 
-What reads a folder through this sees what will be there, so that a plan made of two steps is
-known before either is carried out.
+Readers of a folder see its future state, so that a plan with two steps can be computed before
+either of them is applied.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ class Workspace:
     pending: Tree = field(default_factory=Tree)
 
     def has(self, path: str) -> bool:
-        """Return whether a file or folder is there."""
+        """Return whether a file or folder exists."""
         below = f"{path.rstrip('/')}/"
         is_pending = path in self.pending or any(one.startswith(below) for one in self.pending)
         try:
             return is_pending or paths.exists(self.folder / path)
-        except OSError as error:  # a path in a file of the project can be anything
+        except OSError as error:  # a path in a project file may be invalid
             if error.errno == errno.ENAMETOOLONG:
                 return False
             raise
 
     def read(self, path: str, *, limit: int = disk.MAX_FILE_SIZE) -> bytes:
-        """Return the bytes of one file; raises as `disk.read_file` does."""
+        """Return the bytes of one file; raises like `disk.read_file`."""
         if path in self.pending:
             return self.pending.data(path)
         return disk.read_file(self.folder / path, limit=limit)

@@ -1,4 +1,4 @@
-"""Building: wheels for another platform, container engines, and the cache of both.
+"""Build: wheels for another platform, container engines, and the cache of both.
 
-What an image holds is decided in `project.image_plan`; images as values are in `oci`.
+`project.image_plan` decides the contents of images; images as values are in `oci`.
 """

@@ -1,9 +1,9 @@
 """The bytecode of an image's Python files, compiled on this machine for the Python of the image.
 
-Without it a container compiles all that it imports at each start, since its root file system is
-read-only. Files are those of PEP 552 that Python does not compare with their source (unchecked
-hash-based): equal sources give equal bytes, whatever the time, the machine and its platform. Only
-the version of Python that compiles matters, so it is part of what an image is made from.
+Without it, a container compiles all imported modules at each start, because its root file system is
+read-only. The files have the form of PEP 552 that Python does not compare with the source
+(unchecked hash-based): equal sources give equal bytes, regardless of time, machine and platform.
+Only the version of the compiling Python matters, so it is part of the input of an image.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from olmkit.base.diagnostics import ConfigurationError
 from olmkit.base.tree import File, Tree
 from olmkit.edges import disk
 
-# Prints what it is; a shim of a version manager ends with an error.
+# Prints its identity; a shim of a version manager exits with an error.
 _ABOUT: Final = (
     "import sys; print(sys.implementation.name, '.'.join(map(str, sys.version_info[:3])), "
     "sys.implementation.cache_tag, sys.version_info.releaselevel)"
 )
-# Compiles each file below the current folder that its input names, and leaves out what is not
+# Compiles each file below the current folder that its input names, and skips files that are not
 # Python of this version, such as templates and tests of old versions.
 _PROGRAM: Final = """
 import json, marshal, sys
@@ -46,7 +46,7 @@ for path, compiled in json.load(sys.stdin):
     with open(compiled, "wb") as file:
         file.write(MAGIC_NUMBER + flags + source_hash(source) + marshal.dumps(code))
 """
-# Nothing of the user's environment changes what is compiled.
+# The user's environment must not change the result.
 _ENVIRONMENT: Final = {"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
 _OPTIONS: Final = ("-s", "-S", "-W", "ignore")
 
@@ -77,14 +77,14 @@ async def find(python: str) -> Compiler | None:
         if process.returncode != 0 or len(words) != 4:
             continue
         name, version, tag, level = words
-        # The bytecode of a release candidate is another one.
+        # The bytecode of a release candidate differs.
         if name == "cpython" and level == "final" and version.startswith(f"{python}."):
             return Compiler(program, version, tag)
     return None
 
 
 def missing_compiler_error(python: str) -> ConfigurationError:
-    """Return the error when bytecode is required and no compiler is here."""
+    """Return the error for required bytecode without a compiler."""
     return ConfigurationError(
         f"no Python {python} on this machine can compile the bytecode of the image",
         hint=f"install it, so that `python{python}` is on `PATH`, or build with `--no-bytecode`",
@@ -94,8 +94,8 @@ def missing_compiler_error(python: str) -> ConfigurationError:
 async def compile_modules(compiler: Compiler, files: Tree) -> Tree:
     """Return the bytecode of the modules in `files`, whose paths are those in the image.
 
-    Files that are not Python of this version have none. Raises `ConfigurationError` when the
-    compiler ends with an error.
+    Files that are not Python of this version have none. Raises `ConfigurationError` if the compiler
+    fails.
     """
     wanted = {path: _cache_path(path, compiler.tag) for path in files if path.endswith(".py")}
     if not wanted:

@@ -1,8 +1,8 @@
-"""What builds of images keep for the next one: base images, and layers of packages.
+"""The cache of image builds: base images, and layers of packages.
 
-The cache is an OCI layout, so each piece is complete and checked by its digest,
-and next to it a small file for each layer of packages that says what it was made
-from. Throwing the folder away costs time and nothing else.
+The cache is an OCI layout, so each piece is complete and verified by its digest. Next to it is a
+small file for each layer of packages that names the input of the layer. If you delete the folder,
+the next build only needs more time.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ _MAX_LAYER = 2 * 1024 * 1024 * 1024
 
 
 def folder(environment: Mapping[str, str]) -> Path:
-    """Return the folder of the cache. Raises `ConfigurationError` when no variable names one."""
+    """Return the folder of the cache. Raises `ConfigurationError` if no variable names one."""
     return user_cache.folder(environment, _FOLDER)
 
 
 class BuildCache:
-    """One cache; `layout` holds its content."""
+    """One cache; `layout` has its content."""
 
     def __init__(self, folder: Path) -> None:
         self.layout = Layout(folder / "oci")
         self._keys = folder / "layers"
 
     async def base(self, name: str) -> Descriptor | None:
-        """Return the image that is kept under `name`, if it is whole."""
+        """Return the cached image with `name`, if it is complete."""
         try:
             found = await self.layout.resolve(name)
             return found if await self.layout.exists(found) else None
@@ -45,7 +45,7 @@ class BuildCache:
             return None
 
     async def layer(self, key: str) -> Layer | None:
-        """Return the layer that was made from what `key` means."""
+        """Return the layer that was built from the input of `key`."""
         path = self._keys / f"{key}.json"
         try:
             said: Any = json.loads(path.read_bytes())
@@ -59,11 +59,11 @@ class BuildCache:
                 return None
             data = await stores.read(self.layout, descriptor, limit=_MAX_LAYER)
         except (OSError, ValueError, KeyError, TypeError, OlmkitError):
-            return None  # as if nothing were kept: it is built again
+            return None  # as if it were not cached: it is built again
         return Layer(descriptor=descriptor, diff_id=diff_id, data=data)
 
     async def keep(self, key: str, layer: Layer) -> None:
-        """Keep `layer` under `key`."""
+        """Store `layer` under `key`."""
         await self.layout.push(layer.descriptor, stores.chunks(layer.data))
         value = {
             "diffId": str(layer.diff_id),

@@ -1,7 +1,7 @@
-"""Building with a container engine's own program, and taking the image out of the engine.
+"""Build with a container engine's own program, and export the image from the engine.
 
-Only the command line that Docker and Podman share is used, so that neither needs
-a library. The engine's output goes to a callback, line by line.
+Only the common command line of Docker and Podman is used, so that neither needs a library. The
+engine's output goes to a callback, line by line.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ async def build(
 ) -> None:
     """Build the image `name` in the engine from the Containerfile in `folder`.
 
-    Raises `ConfigurationError` when the engine is not here, `RemoteError` when it cannot.
+    Raises `ConfigurationError` if the engine is not installed, and `RemoteError` if it fails.
     """
     words = [_program(engine), "build", "--file", str(folder / containerfile), "--tag", name]
     if platform is not None:
         words += ["--platform", str(platform)]
-    # Docker's default network is not there everywhere; the host's can be requested by a variable.
+    # Docker's default network does not exist everywhere; a variable can select the host's network.
     if network := environment.get("OLMKIT_BUILD_NETWORK"):
         words += ["--network", network]
     for key, value in arguments.items():
@@ -47,7 +47,7 @@ async def build(
 
 
 async def save(engine: str, name: str, file: Path, environment: Mapping[str, str]) -> None:
-    """Write the image `name` of the engine to `file`, as `docker save` does."""
+    """Write the image `name` of the engine to `file`, like `docker save`."""
     words = [_program(engine), "save", "--output", str(file), name]
     await _run(words, environment, lambda _: None, f"`{engine} save` did not succeed")
 

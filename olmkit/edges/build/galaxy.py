@@ -1,4 +1,4 @@
-"""Collections of Ansible from an index: `ansible-galaxy` resolves, checks and unpacks them."""
+"""Install Ansible collections from an index: `ansible-galaxy` resolves, checks and unpacks them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from olmkit.base.tree import Tree
 from olmkit.edges import disk, paths
 
 _TIMEOUT = 900.0  # seconds
-_SHOWN = 12  # lines of what it says about an error
+_SHOWN = 12  # lines of its output in an error
 _INDEX_INFO = ".info"
 _SECRET = re.compile(r"(?<=//)[^/@\s]+@")
 
@@ -28,11 +28,11 @@ _SECRET = re.compile(r"(?<=//)[^/@\s]+@")
 async def install(
     requirements: Mapping[str, Any], index: str, project: Path, environment: Mapping[str, str]
 ) -> Tree:
-    """Return the collections of a `requirements.yml` and those that they depend on.
+    """Return the collections of a `requirements.yml` and their dependencies.
 
     `index` is a URL, or the name of a server in the settings of `ansible-galaxy`. No stored
-    credentials are sent to a URL, and to a server only its own. Paths are relative to `project`.
-    Raises `ConfigurationError` without the program, `RemoteError` when it fails.
+    credentials are sent to a URL, and a server gets only its own. Paths are relative to `project`.
+    Raises `ConfigurationError` without the program, and `RemoteError` if it fails.
     """
     program = _program(environment)
     with paths.temporary_folder() as home:
@@ -41,13 +41,13 @@ async def install(
         file.write_text(json.dumps(requirements))
         words = ["collection", "install", "-r", str(file), "-p", str(target), "-s", index]
         variables = dict(environment)
-        # What is installed on this machine is not in the image.
+        # Collections that are installed on this machine are not in the image.
         variables["ANSIBLE_COLLECTIONS_PATH"] = str(target)
         variables["ANSIBLE_GALAXY_CACHE_DIR"] = str(home / "cache")
         variables["ANSIBLE_LOCAL_TEMP"] = str(home / "tmp")
         variables["ANSIBLE_NOCOLOR"] = "1"
         if "://" in index:
-            # The stored token and the servers of settings belong to other places.
+            # The stored token and the configured servers belong to other indexes.
             nothing = home / "no-token"
             nothing.touch()
             variables["ANSIBLE_GALAXY_TOKEN_PATH"] = str(nothing)
@@ -60,7 +60,7 @@ async def install(
         if not paths.is_folder(found):
             raise RemoteError(f"`ansible-galaxy` installed nothing: {said}"[:400])
         tree = disk.read_tree(found)
-    # Next to each collection is a folder that says where it is from.
+    # Next to each collection is a folder with its origin.
     kept = {
         path: entry
         for path, entry in tree.items()
@@ -81,7 +81,7 @@ def _program(environment: Mapping[str, str]) -> list[str]:
 
 
 async def _run(words: list[str], folder: Path, variables: Mapping[str, str]) -> str:
-    """Run to the end; the last lines that it printed."""
+    """Run the process to its end; return the last lines of its output."""
     process = await asyncio.create_subprocess_exec(
         *words,
         stdin=asyncio.subprocess.DEVNULL,

@@ -1,9 +1,9 @@
-"""The Python packages of an image, collected by an installer for another machine than this.
+"""The Python packages of an image, collected by an installer for another platform.
 
-uv is used where it is installed, since it is quick and evaluates conditions such as
-`python_version >= "3.12"` for the target; else pip. Nothing is compiled: only
-wheels are taken. What the two write differently, and what describes this machine,
-is left out or written again, so that equal wheels give equal bytes.
+uv is used if it is installed, because it is fast and evaluates conditions such as `python_version
+>= "3.12"` for the target; else pip. Nothing is compiled: only wheels are accepted. Files that the
+two write differently, or that describe this machine, are left out or rewritten, so that equal
+wheels give equal bytes.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from olmkit.edges import disk
 from olmkit.oci.content import Platform
 from olmkit.project import image_plan
 
-# Who installed, from where on this disk, and caches.
+# The installer, paths on this disk, and caches.
 _LEFT_OUT = frozenset({"INSTALLER", "REQUESTED", "direct_url.json", "uv_cache.json"})
 _RECORD = "RECORD"
 _SECRET = re.compile(r"(?<=//)[^/@\s]+@")
-# uv has no name for the other machines.
+# uv has no name for other platforms.
 _UV_MACHINES = frozenset({"x86_64", "aarch64"})
 _SHOWN_LINES = 8
-# What installers say when the material, not the world, is at fault.
+# Messages of installers for errors in the input, not in the environment.
 _NO = re.compile(
     r"hash|no matching distribution|no solution found|unsatisfiable|invalid|no usable wheels",
     re.IGNORECASE,
@@ -45,10 +45,10 @@ _NO = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WheelRequest:
-    """What is wanted: `requirements` as in pyproject.toml, or `lock`, a file with exact versions.
+    """The request: `requirements` as in pyproject.toml, or `lock`, a file with exact versions.
 
-    `python` is like `3.13`. With `folder`, wheels come from there and nothing is requested from
-    the network.
+    `python` is a version such as `3.13`. With `folder`, wheels come from there, and the network is
+    not used.
     """
 
     python: str
@@ -60,10 +60,10 @@ class WheelRequest:
 
 
 async def collect(request: WheelRequest, environment: Mapping[str, str]) -> Tree:
-    """Return the packages as they are in one folder of `PYTHONPATH`.
+    """Return the packages as in one folder of `PYTHONPATH`.
 
-    Raises `InputError` when there are no wheels that fit or their hashes are others,
-    `RemoteError` when the network said no, `ConfigurationError` without an installer.
+    Raises `InputError` if there are no matching wheels or their hashes differ, `RemoteError` for a
+    network error, and `ConfigurationError` without an installer.
     """
     if request.lock is None and not request.requirements:
         return Tree()
@@ -76,7 +76,7 @@ async def collect(request: WheelRequest, environment: Mapping[str, str]) -> Tree
 
 
 def normalize(tree: Tree) -> Tree:
-    """Installed packages without what depends on the installer or on this machine."""
+    """Return installed packages without files that depend on the installer or this machine."""
     kept: dict[str, File] = {}
     for path, file in tree.items():
         folder, _, name = path.rpartition("/")
@@ -103,8 +103,8 @@ def _command(
         words = [*uv, "pip", "install", "--quiet", "--link-mode", "copy"]
         words += ["--python", sys.executable, "--python-platform", _uv_platform(request, machine)]
         if request.folder is not None or environment.get("UV_FIND_LINKS"):
-            # uv keeps a wheel by its version and folder alone: one that was built again under
-            # the same version would be the old one.
+            # uv caches a wheel by its version and folder only: a wheel that was rebuilt with the
+            # same version would be outdated.
             words.append("--refresh")
     elif pip is not None:
         _same_python(request.python)
@@ -129,7 +129,7 @@ def _command(
 
 
 def _same_python(wanted: str) -> None:
-    """Raise when pip, which judges conditions by its own Python, would judge wrongly."""
+    """Raise an error if pip, which evaluates conditions for its own Python, would be wrong."""
     own = f"{sys.version_info[0]}.{sys.version_info[1]}"
     if wanted != own:
         raise ConfigurationError(
@@ -189,7 +189,7 @@ async def _run(words: Sequence[str], environment: Mapping[str, str]) -> None:
 
 
 def _record(path: str, data: bytes, kept: Mapping[str, File]) -> bytes:
-    """Return the list of a package's files, with those that were kept, in order."""
+    """Return the list of a package's files, only with the kept ones, in order."""
     rows = csv.reader(io.StringIO(data.decode(errors="replace")))
     names = sorted({row[0] for row in rows if row and row[0] in kept})
     text = io.StringIO()

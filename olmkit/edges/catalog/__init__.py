@@ -1,4 +1,4 @@
-"""Serving catalogs over gRPC, asking a served one, and the cache file that is served from.
+"""Serve catalogs over gRPC, query a served one, and cache the served data in a file.
 
-The answers are made in `catalog.serve`.
+`catalog.serve` builds the responses.
 """

@@ -1,14 +1,13 @@
-"""The file from which a catalog is served, and the folder that keeps one for next time.
+"""The file from which a catalog is served, and the folder that caches one.
 
-A file holds the pieces of messages, then the index, behind a header that names
-the catalog it was made from (by its content and by our own release) and the
-checksum of all that follows. It is used only when both are right, so a cache is
-never stale and never half-written: what differs is built again. At rest nothing of
-it is in memory; answers are read from the file, which is open and no longer named,
-or is replaced only by renaming.
+A file has a header, the pieces of messages, and the index. The header identifies the catalog (by
+its content and the release of olmkit) and has the checksum of the rest. The file is used only if
+both match, so a cache is never outdated or incomplete: otherwise it is built again. While idle,
+nothing of it is in memory; responses are read from the open file, which has no name or is replaced
+only by renaming.
 
-The checksum finds damage, not malice. So a cache is read and written only in a folder, and
-from a file, that no other user but root can change; links are not followed.
+The checksum detects damage, not manipulation. So a cache is read and written only in a folder, and
+from a file, that no other user except root can change; links are not followed.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Form(Generic[T]):
-    """One kind of file: its name, how it begins (16 bytes), and its index as bytes."""
+    """One kind of file: its name, its magic (16 bytes), and its index as bytes."""
 
     file_name: str
     magic: bytes
@@ -51,17 +50,17 @@ REGISTRY: Final = Form(
 METAS: Final = Form("olmkit-metas.cache", b"olmkit metas   \n", metas.encode, metas.decode)
 _CHUNK = 1 << 20
 _CHANGED = "the file of the catalog was changed while it was served"
-# magic, key, where the index begins, how long it is, checksum of all after the header
+# magic, key, start and length of the index, checksum of everything after the header
 _HEADER = struct.Struct("<16s32sQQ32s")
 
 
 class Store(Generic[T]):
-    """An open file that is whole; `read` is what answers are read with.
+    """An open, complete file; responses are read with `read`.
 
     `stream` is the file itself, for the kernel to copy from; the pieces begin at `start`.
 
-    The file is closed by `close`, or when the last one that could read from it is gone: calls
-    that began before a change of the catalog end with the file that they began with.
+    The file is closed by `close`, or when the last reader is gone: calls that started before a
+    change of the catalog continue with their file.
     """
 
     def __init__(self, descriptor: int, index: T, key: bytes) -> None:
@@ -75,9 +74,9 @@ class Store(Generic[T]):
         self._buffer = memoryview(bytearray(_CHUNK))
 
     def read(self, offset: int, length: int) -> memoryview:
-        """Bytes that are valid until the next call: one buffer serves all reading.
+        """Return bytes that are valid until the next call: all reads share one buffer.
 
-        Raises `OSError` as `check` does, and when the disk cannot be read.
+        Raises `OSError` like `check`, and if the disk cannot be read.
         """
         self.check()
         if length > len(self._buffer):
@@ -88,7 +87,7 @@ class Store(Generic[T]):
         return view
 
     def check(self) -> None:
-        """Raise `OSError` when the file was written to since it was opened."""
+        """Raise `OSError` if the file has been changed since it was opened."""
         if self._current_stamp() != self._stamp:
             raise OSError(_CHANGED)
 
@@ -98,7 +97,7 @@ class Store(Generic[T]):
 
 
 class Writer(Generic[T]):
-    """Takes pieces one after the other and ends with the index."""
+    """Writes pieces one after the other, and the index at the end."""
 
     def __init__(self, stream: IO[bytes], key: bytes, form: Form[T]) -> None:
         self._form = form
@@ -144,7 +143,7 @@ def key_of(tree: Tree) -> bytes:
 def open_cached(folder: Path, key: bytes, form: Form[T]) -> Store[T] | None:
     """Return the cache file of `key` in `folder`, or None if it is missing or invalid.
 
-    Raises `ConfigurationError` when another user can write to the folder.
+    Raises `ConfigurationError` if another user can write to the folder.
     """
     try:
         _refuse_unsafe(folder, folder.stat())
@@ -168,7 +167,7 @@ def open_cached(folder: Path, key: bytes, form: Form[T]) -> Store[T] | None:
 
 @dataclass(frozen=True, slots=True)
 class NewFile:
-    """A file being written; `kept` says that it will be in the cache folder."""
+    """A file being written; `kept`: it will be in the cache folder."""
 
     stream: IO[bytes]
     kept: bool
@@ -176,11 +175,11 @@ class NewFile:
 
 @contextlib.contextmanager
 def new_file(folder: Path | None, name: str) -> Iterator[NewFile]:
-    """A file to write a cache to; after the block it is in `folder` as `name`.
+    """Create a file for a cache; after the block it is in `folder` with `name`.
 
-    Without a folder, where the folder cannot be written, or while another process is writing
-    there, the file has no name and ends with its last descriptor. Raises `RemoteError` when
-    there is no room, `ConfigurationError` when another user can write to the folder.
+    Without a folder, if the folder cannot be written, or while another process writes there, the
+    file has no name and is deleted with its last descriptor. Raises `RemoteError` if the disk is
+    full, and `ConfigurationError` if another user can write to the folder.
     """
     lock = None if folder is None else _lock(folder)
     try:
@@ -203,7 +202,7 @@ def new_file(folder: Path | None, name: str) -> Iterator[NewFile]:
 
 @contextlib.contextmanager
 def _write_file(folder: Path, name: str) -> Iterator[IO[bytes]]:
-    # We alone hold the lock, so a file of this name was left by a process that was killed.
+    # This process holds the lock, so a file with this name is from a killed process.
     unfinished = folder / f".{name}.new"
     unfinished.unlink(missing_ok=True)
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -261,7 +260,7 @@ def _lock(folder: Path) -> int | None:
         descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY)
         _refuse_unsafe(folder, os.fstat(descriptor))
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:  # not ours to write, held by another process, or a disk without locks
+    except OSError:  # not writable, locked by another process, or a disk without locks
         if descriptor >= 0:
             os.close(descriptor)
         return None
@@ -275,10 +274,10 @@ def _lock(folder: Path) -> int | None:
 
 
 def _is_safe(found: os.stat_result) -> bool:
-    """Return whether no user but root, this one and those of its group can change it.
+    """Return whether only root, this user and those of its group can change it.
 
-    The group counts as ours: OpenShift runs a container as any user, always with group 0,
-    and so images make what is written at run time writable for that group.
+    The group is trusted: OpenShift runs a container as any user, always with group 0, so images
+    make folders for run-time data writable for that group.
     """
     return found.st_uid in (0, os.geteuid()) and not found.st_mode & stat.S_IWOTH
 

@@ -1,8 +1,7 @@
-"""A client of `api.Registry`: queries a served catalog, ours or another program's.
+"""A client of `api.Registry`: queries a catalog that olmkit or another program serves.
 
-Messages are built from the descriptors in `services.binpb`, in a pool of our
-own, so that nothing clashes with what else is loaded, and any supported
-protobuf release works.
+Messages are built from the descriptors in `services.binpb`, in a separate pool, so that there are
+no conflicts with other loaded descriptors, and any supported protobuf release works.
 """
 
 from __future__ import annotations
@@ -59,9 +58,9 @@ class CatalogClient:
         service: str = "api.Registry",
         metadata: tuple[tuple[str, str], ...] = (),
     ) -> Any:
-        """Return the answer as protobuf JSON with the fields' own names; a list for a stream.
+        """Return the response as protobuf JSON with the original field names; a list for a stream.
 
-        Raises `grpc.RpcError` when the server refuses.
+        Raises `grpc.RpcError` if the server refuses.
         """
         method = _pool().FindServiceByName(service).methods_by_name[rpc]
         encoder = message_factory.GetMessageClass(method.input_type)
@@ -80,7 +79,7 @@ class CatalogClient:
         return _plain(answer)
 
     def health(self, service: str = "") -> str:
-        """`SERVING`, `NOT_SERVING` or `UNKNOWN`."""
+        """Return `SERVING`, `NOT_SERVING` or `UNKNOWN`."""
         answer = self.ask("Check", {"service": service}, service="grpc.health.v1.Health")
         status: str = answer.get("status", "UNKNOWN")
         return status
@@ -96,7 +95,7 @@ def offer(
 ) -> dict[str, Any] | None:
     """Return the channel's head, or the named bundle, from a served catalog.
 
-    None when nothing answers there, or there is no such bundle.
+    None if no server responds, or there is no such bundle.
     """
     with CatalogClient(address, timeout=timeout) as client:
         try:

@@ -1,12 +1,14 @@
 """Serves catalogs over HTTP, as OLM v1 reads them from catalogd.
 
-`/catalogs/NAME/api/v1/all` gives all blobs, one per line; `…/metas` those that a query
-requests. Answers have a strong `ETag` that depends on the content alone, so that several
-servers of one catalog agree. Requests that come before the catalog is read are held.
+`/catalogs/NAME/api/v1/all` gives all blobs, one per line; `…/metas` those that a query requests.
+Responses have a strong `ETag` that depends only on the content, so that several servers of one
+catalog agree. Requests before the catalog is read are held.
 
-Where catalogd is silent, RFC 9110 decides: conditional requests (13), ranges (14).
+For behavior that catalogd does not define, RFC 9110 decides: conditional requests (13), ranges
+(14).
 
-What is sent as it is stored goes from the file to the socket within the kernel, except over TLS.
+Stored data that is sent unchanged is copied from the file to the socket by the kernel, except over
+TLS.
 """
 
 from __future__ import annotations
@@ -30,25 +32,25 @@ from olmkit.edges.network.server_library import web
 
 Read = Callable[[int, int], bytes | memoryview]
 
-# More requests at once than any cluster makes; beyond that, clients get 503.
+# More concurrent requests than in any cluster; beyond that, clients get 503.
 MAX_REQUESTS: Final = 1000
 MAX_REQUESTS_OF_ONE: Final = 500
 _CONTENT_TYPE: Final = "application/jsonl"
 _CHUNK: Final = 256 * 1024
-_SMALLEST_PACKED: Final = 1400  # bytes; a smaller answer is one packet in any case
+_SMALLEST_PACKED: Final = 1400  # bytes; a smaller response needs one packet in any case
 _HOLD: Final = 120.0  # seconds for which a request waits for the catalog
-_STALLED: Final = 60.0  # seconds in which a client takes a piece
-# A piece that the kernel copies: larger ones for a client that takes them in a moment, since each
-# costs a turn of the event loop.
+_STALLED: Final = 60.0  # seconds in which a client must receive a piece
+# A piece that the kernel copies: larger ones for a fast client, because each costs a turn of the
+# event loop.
 _LARGEST_PIECE: Final = 4 * 1024 * 1024
 _QUICK: Final = 1.0  # seconds
-_SMALL: Final = 64 * 1024  # bytes; a smaller answer is one write, together with its head
+_SMALL: Final = 64 * 1024  # bytes; a smaller response is one write, together with its head
 _PLAIN: Final = ("/healthz", "/readyz", metrics_page.PATH)
-_CLIENT_LEFT: Final = 499  # as nginx counts it; no answer has it
+_CLIENT_LEFT: Final = 499  # as in nginx; no response has it
 _RANGE: Final = re.compile(
     r"bytes=[ \t]*([0-9]{0,40})[ \t]*-[ \t]*([0-9]{0,40})[ \t]*", re.IGNORECASE
 )
-# Other parameters than a weight mean nothing here; a weight of 0, or none that reads, refuses.
+# Other parameters than a weight are ignored; a weight of 0, or an invalid one, means refusal.
 _WEIGHT: Final = re.compile(r"q=(?!0(\.0*)?$)[0-9]+(\.[0-9]*)?|(?!q=).*")
 # The three forms of a date (RFC 9110, 5.6.7).
 _DATE: Final = re.compile(
@@ -59,7 +61,7 @@ _DATE: Final = re.compile(
 
 
 class LineFile(Protocol):
-    """The file of the lines, from which the kernel can copy; the lines begin at `start`."""
+    """The file of the lines, from which the kernel can copy; the lines start at `start`."""
 
     @property
     def stream(self) -> BinaryIO: ...
@@ -68,12 +70,12 @@ class LineFile(Protocol):
     def start(self) -> int: ...
 
     def check(self) -> None:
-        """Raise `OSError` when it is no longer what it was."""
+        """Raise `OSError` if it has been changed."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _ServedCatalog:
-    """One catalog as it is answered from; `modified`, in seconds, is when it was taken over."""
+    """One served catalog; `modified`, in seconds, is the time of its activation."""
 
     metas: Metas
     read: Read
@@ -85,7 +87,7 @@ class _ServedCatalog:
 
 @dataclass(frozen=True, slots=True)
 class _Body:
-    """What an answer sends: pieces of the file, packed on the way or not."""
+    """The body of a response: pieces of the file, compressed while sending or not."""
 
     spans: Sequence[Span]
     pack: bool = False
@@ -96,17 +98,17 @@ class _Body:
 
 
 class RequestObserver(Protocol):
-    """Takes what is requested; `catalog` is empty for a path of no catalog."""
+    """Receives requests; `catalog` is empty for a path without a catalog."""
 
     def started(self, catalog: str) -> None:
-        """A request came in."""
+        """A request was received."""
 
     def handled(self, catalog: str, status: int, seconds: float) -> None:
-        """It ended; 499 when the client left before that."""
+        """It ended; 499 if the client disconnected before that."""
 
 
 class CatalogApi:
-    """The application; `answer_from` says what each catalog is answered from."""
+    """The application; `answer_from` sets the source of each catalog."""
 
     def __init__(self, catalogs: Sequence[str], observer: RequestObserver | None = None) -> None:
         self._observer = observer
@@ -128,9 +130,9 @@ class CatalogApi:
     def answer_from(
         self, name: str, metas: Metas, read: Read, file: LineFile | None = None
     ) -> None:
-        """Answer from now on for the catalog `name`; requests under way end as they began.
+        """Serve the catalog `name` from now on; running requests continue with the old one.
 
-        `file` is what `read` reads from; without it, every answer is read.
+        `file` is the file that `read` uses; without it, every response is read.
         """
         index = LineIndex(metas)
         self._catalogs[name] = _ServedCatalog(
@@ -141,7 +143,7 @@ class CatalogApi:
         self._changed = asyncio.Event()
 
     def lost(self, name: str) -> asyncio.Event:
-        """Set when the file under the catalog was changed or cannot be read."""
+        """Return the event that is set if the file of the catalog was changed or cannot be read."""
         return self._lost[name]
 
     @property
@@ -174,7 +176,7 @@ class CatalogApi:
         return await self._answer(request, served, _Body([part]), part=part, ranges=True)
 
     async def _metas(self, request: web.Request) -> web.StreamResponse:
-        try:  # before the catalog is looked up, as catalogd does
+        try:  # before the catalog is looked up, like catalogd
             query = metas_.parse_query(list(request.query.items()))
         except BadQueryError:
             raise web.HTTPBadRequest from None
@@ -242,7 +244,7 @@ class CatalogApi:
             await _send(request, response, served, body)
             await response.write_eof()
         except OSError as error:
-            # The length was announced, so a client sees that the answer is not whole.
+            # The length was announced, so a client detects that the response is incomplete.
             response.force_close()
             if not isinstance(error, ConnectionError | TimeoutError):
                 served.lost.set()
@@ -254,7 +256,7 @@ class CatalogApi:
         if request.path in _PLAIN or self._observer is None:
             plain: web.StreamResponse = await handler(request)
             return plain
-        # Not any name that a client makes up: each would be a series forever.
+        # Not any name from a client: each would be a permanent series.
         name = request.match_info.get("name", "")
         catalog = name if name in self._catalogs else ""
         self._observer.started(catalog)
@@ -298,7 +300,7 @@ def _tag(served: _ServedCatalog, encoding: str = "") -> str:
 
 
 async def _hide_server(_request: web.Request, response: web.StreamResponse) -> None:
-    response.headers.popall("Server", None)  # it names releases of Python and of the library
+    response.headers.popall("Server", None)  # it shows releases of Python and of the library
 
 
 def _read_spans(served: _ServedCatalog, body: _Body) -> bytes:
@@ -344,12 +346,12 @@ def _pieces(span: Span) -> Iterator[Span]:
 
 
 async def _copy(transport: asyncio.Transport, served: _ServedCatalog, span: Span) -> None:
-    """Let the kernel copy from the file; raises `OSError` when that was changed."""
+    """Let the kernel copy from the file; raises `OSError` if that was changed."""
     assert served.file is not None  # noqa: S101 - the caller looked
     loop = asyncio.get_running_loop()
     at, end, piece = span.offset, span.offset + span.length, _CHUNK
     while at < end:
-        if transport.is_closing():  # the loop would raise an error of no kind
+        if transport.is_closing():  # the loop would raise an error without a type
             raise ConnectionResetError("the client left")
         served.file.check()
         length = min(piece, end - at)
@@ -372,7 +374,7 @@ async def _write(response: web.StreamResponse, data: bytes) -> None:
 
 
 def _takes_gzip(request: web.Request) -> bool:
-    """Return whether the client takes gzip (RFC 9110, 12.5.3)."""
+    """Return whether the client accepts gzip (RFC 9110, 12.5.3)."""
     weights: dict[str, str] = {}
     for part in ",".join(request.headers.getall("Accept-Encoding", [])).split(","):
         coding, _, parameters = part.partition(";")
@@ -410,7 +412,7 @@ def _range(request: web.Request, served: _ServedCatalog) -> Span | None:
 
 
 def _condition(request: web.Request, tag: str, modified: int) -> int:
-    """200, 304 or 412, in the order of RFC 9110, 13.2.2."""
+    """Return 200, 304 or 412, in the order of RFC 9110, 13.2.2."""
     headers = request.headers
     if wanted := headers.get("If-Match"):
         if not _names(wanted, tag, weak=False):

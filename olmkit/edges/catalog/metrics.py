@@ -1,7 +1,7 @@
-"""What a catalog server counts, in the text format that Prometheus reads.
+"""The metrics of a catalog server, in the text format of Prometheus.
 
-Calls over gRPC have the names of go-grpc-middleware, requests over HTTP that of catalogd, so
-that dashboards which exist show them; each has the label `catalog` in addition.
+gRPC calls have the names of go-grpc-middleware, HTTP requests that of catalogd, so that existing
+dashboards show them; each also has the label `catalog`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ except ImportError as missing:
 
 _TEXT = "text/plain; version=0.0.4; charset=utf-8"
 _CALL = ("grpc_type", "grpc_service", "grpc_method")
-# Those of the libraries that give the names.
+# The buckets of the libraries with the same names.
 _GRPC_BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 _HTTP_BOUNDS = (
     *(0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.2, 1.6, 2, 2.4, 2.8, 3.2, 3.6, 4, 10),
@@ -33,7 +33,7 @@ class CatalogMetrics:
     """The series of one process that serves catalogs, and those of the process itself."""
 
     def __init__(self) -> None:
-        # A second series for the age of each would double what is scraped; Go has none.
+        # A second series for the age of each would double the scraped data; Go has none.
         prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]
         self._registry = registry = CollectorRegistry()
         ProcessCollector(registry=registry)
@@ -96,7 +96,7 @@ class CatalogMetrics:
         self._digests: dict[str, str] = {}
 
     def of(self, catalog: str) -> CallMetrics:
-        """Takes the calls of one catalog; its series exist from then on."""
+        """Return the observer of the calls of one catalog; its series exist from then on."""
         for protocol in ("grpc", "http"):
             self.open.labels(protocol, catalog)
         for result in ("success", "error"):
@@ -104,11 +104,11 @@ class CatalogMetrics:
         return CallMetrics(self, catalog)
 
     def requests_of(self) -> RequestMetrics:
-        """Takes the requests over HTTP, which are for all catalogs."""
+        """Return the observer of the HTTP requests, which covers all catalogs."""
         return RequestMetrics(self)
 
     def loaded(self, catalog: str, *, digest: str, packages: int, bundles: int) -> None:
-        """The catalog is answered from this content now."""
+        """The catalog is now served from this content."""
         old = self._digests.get(catalog)
         if old is not None and old != digest:
             self._info.remove(catalog, old)
@@ -119,7 +119,7 @@ class CatalogMetrics:
         self._bundles.labels(catalog).set(bundles)
 
     def reloaded(self, catalog: str, *, success: bool) -> None:
-        """A change was taken over, or refused."""
+        """A change was applied, or rejected."""
         self._reloads.labels(catalog, "success" if success else "error").inc()
 
     def expose(self, accept: str) -> tuple[bytes, str]:
@@ -131,7 +131,7 @@ class CatalogMetrics:
 
 
 class CallMetrics:
-    """Takes the calls of one catalog; fulfils `server.CallObserver`."""
+    """Observes the calls of one catalog; implements `server.CallObserver`."""
 
     def __init__(self, metrics: CatalogMetrics, catalog: str) -> None:
         self._metrics = metrics
@@ -149,7 +149,7 @@ class CallMetrics:
 
 
 class RequestMetrics:
-    """Takes the requests over HTTP; fulfils `http_api.RequestObserver`."""
+    """Observes the HTTP requests; implements `http_api.RequestObserver`."""
 
     def __init__(self, metrics: CatalogMetrics) -> None:
         self._metrics = metrics

@@ -1,7 +1,7 @@
-"""gRPC server reflection: what `grpcurl` requests before anything else.
+"""gRPC server reflection, which `grpcurl` requests first.
 
-Versions v1 and v1alpha have the same messages, so one answer serves both. The
-descriptors are those of `services.binpb`, cut apart without the protobuf library.
+Versions v1 and v1alpha have the same messages, so one response is valid for both. The descriptors
+are those of `services.binpb`, split without the protobuf library.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _UNIMPLEMENTED = 12
 # Fields of the request, of which one is set.
 _BY_FILE_NAME, _BY_SYMBOL, _BY_EXTENSION, _EXTENSIONS_OF, _LIST_SERVICES = 3, 4, 5, 6, 7
 
-# Fields of a descriptor set, of a file, and of what has a name and parts.
+# Fields of a descriptor set, of a file, and of definitions with a name and parts.
 _FILE, _NAME, _PACKAGE, _DEPENDENCY = 1, 1, 2, 3
 _FILE_MESSAGE, _FILE_ENUM, _FILE_SERVICE = 4, 5, 6
 _MESSAGE_NESTED, _MESSAGE_ENUM, _SERVICE_METHOD = 3, 4, 2
 
 
 class Descriptors:
-    """Files of descriptors, found by file name and by the names of what they define."""
+    """Descriptor files, found by file name and by the names that they define."""
 
     def __init__(self, data: bytes) -> None:
         self._files: dict[str, bytes] = {}
@@ -40,7 +40,7 @@ class Descriptors:
                 self._symbols[f"{package}.{symbol}" if package else symbol] = name
 
     def of_file(self, name: str) -> list[bytes]:
-        """Return a file and all that it needs; empty if it is not here."""
+        """Return a file and its dependencies; empty if it does not exist."""
         found: dict[str, bytes] = {}
         wanted = [name]
         while wanted:
@@ -51,18 +51,18 @@ class Descriptors:
         return list(found.values())
 
     def of_symbol(self, symbol: str) -> list[bytes]:
-        """Return the file that defines a message, service or method, and all that it needs."""
+        """Return the file that defines a message, service or method, and its dependencies."""
         return self.of_file(self._symbols.get(symbol, ""))
 
 
 @functools.cache
 def shipped_descriptors() -> Descriptors:
-    """Return the descriptors of what `olmkit catalog serve` speaks."""
+    """Return the descriptors of the services of `olmkit catalog serve`."""
     return Descriptors(resources.files("olmkit.edges").joinpath("services.binpb").read_bytes())
 
 
 def answer(request: bytes, services: Sequence[str], descriptors: Descriptors) -> bytes:
-    """Return the response to one request. Raises `ValueError` when it is none."""
+    """Return the response to one request. Raises `ValueError` if it is not valid."""
     kind, text = 0, ""
     for number, value in fields(request):
         if _BY_FILE_NAME <= number <= _LIST_SERVICES and isinstance(value, bytes):

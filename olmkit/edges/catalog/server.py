@@ -1,10 +1,9 @@
 """Serves a catalog over gRPC, as OLM v0 expects it.
 
-The port opens at once and health is NOT_SERVING until the catalog is there, so that
-a port in use is reported in the first second, and a probe waits. Calls that come before
-are held until the catalog is read, since clients of `opm serve` never see one
-that is not. Requests and answers travel as bytes: a `Registry` gives encoded messages,
-and the protobuf library is never loaded.
+The port opens at once, and health is NOT_SERVING until the catalog is read, so that a port in use
+is reported within a second, and a probe waits. Earlier calls are held until the catalog is read,
+because clients of `opm serve` never see an unread one. Requests and responses are bytes: a
+`RegistryApi` returns encoded messages, and the protobuf library is never loaded.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from olmkit.catalog.serve.registry_api import BadQuestionError, NotFoundError, R
 from olmkit.edges.catalog import reflection
 from olmkit.edges.network.certificate_files import CertificateRenewals, Pair
 
-# The core of the library writes to stderr on its own; what matters is in our exceptions.
+# The core of the library writes to stderr by itself; our exceptions have the relevant errors.
 os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 
 try:
@@ -42,17 +41,17 @@ Answer = Callable[[RegistryApi, bytes], bytes]
 Answers = Callable[[RegistryApi, bytes], Iterable[bytes]]
 
 EXPERIMENTAL = "x-acknowledge-experimental"
-# More calls at once than any cluster makes; beyond that, clients get RESOURCE_EXHAUSTED.
-# One address can take half of them, so that it shuts no other out. `Check` is exempt.
+# More concurrent calls than in any cluster; beyond that, clients get RESOURCE_EXHAUSTED. One
+# address can use half of them, so that it does not block others. `Check` is exempt.
 MAX_CALLS: Final = 1000
 MAX_CALLS_OF_ONE: Final = 500
-# Of one connection; further calls wait in the client.
+# Per connection; further calls wait in the client.
 _MAX_STREAMS: Final = MAX_CALLS_OF_ONE + 100
-# A backstop for calls that are refused at once.
+# A limit for calls that are refused at once.
 _MAX_RPCS: Final = 10_000
-# Seconds for which a call waits for the catalog; large ones are read in less.
+# Seconds for which a call waits for the catalog; large ones are read in less time.
 _HOLD: Final = 120.0
-# Time for running calls to end after SIGTERM; a pod has 30 s in all.
+# Time for running calls to end after SIGTERM; a pod has 30 s in total.
 _GRACE = 5.0
 _SERVING, _NOT_SERVING = 1, 2
 
@@ -107,24 +106,24 @@ _SERVICES = ("api.ExperimentalRegistry", "api.Registry", _HEALTH, *_REFLECTION)
 
 
 class CallObserver(Protocol):
-    """Takes what the server does; `kind` is `unary`, `server_stream` or `bidi_stream`."""
+    """Observes the server; `kind` is `unary`, `server_stream` or `bidi_stream`."""
 
     def started(self, kind: str, service: str, method: str) -> None:
-        """A call came in."""
+        """A call was received."""
 
     def handled(self, kind: str, service: str, method: str, code: str, seconds: float) -> None:
         """It ended with the code, written as in Go: `OK`, `NotFound`."""
 
 
 class CatalogServer:
-    """One listening server; it answers after `answer_from` was called."""
+    """One listening server; it responds after `answer_from` was called."""
 
     def __init__(
         self, observer: CallObserver | None = None, *, connection_age: float | None = None
     ) -> None:
         """`connection_age`: seconds after which a client has to connect again; None for never.
 
-        Calls that run then end on the connection that they have.
+        Calls that are running at that time end on their connection.
         """
         self._observer = observer
         self._registry: RegistryApi | None = None
@@ -133,8 +132,8 @@ class CatalogServer:
         self.lost = asyncio.Event()
         self._stopping = False
         self._changed = asyncio.Event()
-        # Without the first option a second server could bind the same port and take half of
-        # the calls.
+        # Without the first option, a second server could bind the same port and get half of the
+        # calls.
         options = [("grpc.so_reuseport", 0), ("grpc.max_concurrent_streams", _MAX_STREAMS)]
         if connection_age is not None:
             options.append(("grpc.max_connection_age_ms", round(connection_age * 1000)))
@@ -176,11 +175,11 @@ class CatalogServer:
         )
 
     async def start(self, host: str, port: int, tls: CertificateRenewals | None = None) -> int:
-        """Listen; the port, which is a free one for 0. An empty `host` means all addresses.
+        """Listen and return the port, a free one for 0. An empty `host` means all addresses.
 
-        With `tls`, new connections get the certificate that is then in its files.
-        Raises `RemoteError` when the address cannot be had, `ConfigurationError` for files that
-        are not a certificate and its key.
+        With `tls`, new connections get the current certificate in its files. Raises `RemoteError`
+        if the address is not available, and `ConfigurationError` for files that are not a
+        certificate and its key.
         """
         _try_address(host, port)
         target = f"[{host}]" if ":" in host else host or "[::]"
@@ -197,7 +196,7 @@ class CatalogServer:
         return bound
 
     def answer_from(self, registry: RegistryApi, check: Callable[[], None] = lambda: None) -> None:
-        """Begin to answer; health is SERVING until `check` raises `OSError`."""
+        """Start to respond; health is SERVING until `check` raises `OSError`."""
         self._registry = registry
         self._check_store = check
         self.lost.clear()
@@ -209,7 +208,7 @@ class CatalogServer:
         self._notify()
 
     async def stop(self) -> None:
-        """Take no new calls, let running ones end, and end what then still runs."""
+        """Accept no new calls, wait for running ones, and cancel those that still run."""
         self._stopping = True
         self._notify()
         await self._server.stop(_GRACE)
@@ -278,7 +277,7 @@ class CatalogServer:
     def _call(
         self, kind: str, service: str, name: str, *, counted: bool = True
     ) -> Callable[[Callable[..., Any]], Any]:
-        """Return a decorator for the function of a method: it is bounded, and it is observed."""
+        """Return a decorator for a method's function, which limits and observes its calls."""
 
         def decorate(method: Callable[..., Any]) -> Any:
             bounded = self._limit_calls(method) if counted else method
@@ -289,7 +288,7 @@ class CatalogServer:
         return decorate
 
     def _limit_calls(self, method: Callable[..., Awaitable[Any]]) -> Any:
-        """Return the method, refused where one address or all have too many calls open."""
+        """Return the method, which is refused if one address or all have too many open calls."""
 
         @functools.wraps(method)
         async def counted(request: Any, context: Any) -> Any:
@@ -314,7 +313,7 @@ class CatalogServer:
         return enum(1, _SERVING if ready else _NOT_SERVING)
 
     async def _check(self, request: bytes, context: Any) -> bytes:
-        # Any name is answered, like in `opm serve`: OLM requests `Registry`.
+        # Any name is accepted, like in `opm serve`: OLM requests `Registry`.
         try:
             _one(request)
         except ValueError as error:
@@ -332,7 +331,7 @@ class CatalogServer:
             if self._status != sent:
                 sent = self._status
                 await context.write(sent)
-                continue  # it may have changed while that was written
+                continue  # it may have changed while it was written
             if self._stopping:
                 return
             await changed.wait()
@@ -362,7 +361,7 @@ def _observe(
 def _code_name(code: Any) -> str:
     """Return the name of a status as Go writes it: `RESOURCE_EXHAUSTED` → `ResourceExhausted`.
 
-    An exception that is not an abort is answered with UNKNOWN by the library.
+    For an exception that is not an abort, the library returns UNKNOWN.
     """
     known = [one for one in grpc.StatusCode if code in (one, one.value[0])]
     if not known or known[0] is grpc.StatusCode.OK:
@@ -382,11 +381,11 @@ def _credentials(tls: CertificateRenewals) -> Any:
         return grpc.ssl_server_certificate_configuration([(pair.key, pair.certificate)])
 
     def renewed() -> Any:
-        # Called by the library for each new connection, in its own thread.
+        # The library calls this for each new connection, in its own thread.
         try:
             found = tls.renewed()
         except ConfigurationError:
-            return None  # the one in use stays
+            return None  # the current one stays
         return None if found is None else configuration(found)
 
     return grpc.dynamic_ssl_server_credentials(configuration(pair), renewed)
@@ -398,7 +397,7 @@ def _address_of(peer: str) -> str:
 
 
 def address(host: str, port: int) -> str:
-    """`host:port` as people write it."""
+    """Return `host:port` as people write it."""
     if not host:
         return f"0.0.0.0:{port}"
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
@@ -440,7 +439,7 @@ def _stream(method: Callable[[bytes, Any], Awaitable[None]]) -> Any:
 
 
 def _try_address(host: str, port: int) -> None:
-    """Bind and close, since the library does not report why it cannot."""
+    """Bind and close, because the library does not report why it cannot bind."""
     if not 0 <= port <= 65535:
         raise ConfigurationError(f"`{port}` is not a port: ports go from 0 to 65535")
     try:
@@ -451,7 +450,7 @@ def _try_address(host: str, port: int) -> None:
         with socket.socket(family, kind, protocol) as trial:
             trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             trial.bind(target)
-            # Two sockets may bind one address as long as none listens.
+            # Two sockets may bind one address as long as neither listens.
             trial.listen(1)
     except OSError as error:
         where = address(host, port)

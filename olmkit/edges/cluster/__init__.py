@@ -1,4 +1,4 @@
 """The API server over HTTP: kubeconfig, credentials, requests, watches.
 
-The port that this fulfils is `kube.api.Cluster`; what objects mean is in `kube` and `olm`.
+This implements the port `kube.api.Cluster`; the meaning of objects is in `kube` and `olm`.
 """

@@ -1,7 +1,7 @@
 """The API server over HTTP: a thin client on aiohttp and msgspec.
 
-Objects are plain data or the server's own bytes; nothing unknown is lost. Every
-failure becomes a `ClusterError`. How requests travel is the connection's part.
+Objects are plain data or the server's own bytes; nothing unknown is lost. Every failure becomes a
+`ClusterError`. `connection` sends the requests.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from olmkit.kube.api import (
 )
 from olmkit.kube.objects import GVK, Manifest
 
-_LIST_TIMEOUT = 60.0  # ten thousand objects take seconds to come over
-_WATCH_GRACE = 30.0  # the server ends a watch by itself; later than this it never will
-_WATCH_IDLE = 150.0  # bookmarks come about once a minute, where the server has them
+_LIST_TIMEOUT = 60.0  # ten thousand objects take seconds to transfer
+_WATCH_GRACE = 30.0  # the server ends a watch by itself; after this time it never will
+_WATCH_IDLE = 150.0  # bookmarks arrive about once a minute, if the server supports them
 
-_PLAIN = ":@!$&'()*+,;=~"  # next to letters, digits and `_.-`
+_PLAIN = ":@!$&'()*+,;=~"  # in addition to letters, digits and `_.-`
 
 _PARTIAL = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 _PARTIAL_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
@@ -62,7 +62,7 @@ _LIST_DECODER = msgspec.json.Decoder(_List)
 
 
 class HttpCluster:
-    """Fulfils `olmkit.kube.api.Cluster`. Use as an async context manager."""
+    """Implements `olmkit.kube.api.Cluster`. Use it as an async context manager."""
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class HttpCluster:
     def impersonating(self, identity: ImpersonatedUser) -> Self:
         """Return a client for the same connections that impersonates another user.
 
-        Raises `ConfigurationError` for an identity without user.
+        Raises `ConfigurationError` for an identity without a user.
         """
         made = copy.copy(self)
         made.headers = impersonation.headers(identity)
@@ -146,7 +146,7 @@ class HttpCluster:
                 f"the API server's list of `{resource}` cannot be read", temporary=True
             ) from error
         if found.items is None and found.kind in (None, "Status"):
-            # Taken for an empty list, it would say that everything was deleted.
+            # As an empty list, it would mean that everything was deleted.
             raise ClusterError(
                 f"the API server's list of `{resource}` is not a list", temporary=True
             )
@@ -291,7 +291,7 @@ class HttpCluster:
     async def log(
         self, namespace: str, pod: str, *, params: Mapping[str, str], follow: bool = False
     ) -> AsyncGenerator[bytes, None]:
-        """Yield the log of a container in parts, as they come; with `follow` until it ends."""
+        """Yield the log of a container in parts as they arrive; with `follow` until it ends."""
         parts = self._connection.parts(
             f"/api/v1/namespaces/{_one(namespace)}/pods/{_one(pod)}/log",
             params=dict(params) | ({"follow": "true"} if follow else {}),
@@ -318,7 +318,7 @@ class HttpCluster:
         params += [("stdout", "true"), ("stderr", "true")]
         params += [("stdin", "true")] if stdin is not None else []
         params += [("command", word) for word in command]
-        # Only version 5 can end the input; all servers know version 4.
+        # Only version 5 can end the input; all servers support version 4.
         protocols = streams.INPUT_PROTOCOLS if stdin is not None else streams.OUTPUT_PROTOCOLS
         socket = self._connection.socket(
             path, params=params, protocols=protocols, headers=self.headers
@@ -329,7 +329,7 @@ class HttpCluster:
 
     @contextlib.asynccontextmanager
     async def forward(self, namespace: str, pod: str, port: int) -> AsyncIterator[streams.PodPipe]:
-        """A connection to a port of a pod; closed at the end."""
+        """Open a connection to a port of a pod, closed at the end of the block."""
         path = f"/api/v1/namespaces/{_one(namespace)}/pods/{_one(pod)}/portforward"
         socket = self._connection.socket(
             path,
@@ -350,7 +350,7 @@ class HttpCluster:
 
 
 async def _breathe() -> None:
-    """Let others run, also what became due meanwhile: that is done after the first time."""
+    """Let other tasks run, including those that became due meanwhile."""
     await asyncio.sleep(0)
     await asyncio.sleep(0)
 
@@ -404,7 +404,7 @@ def _params(**params: str) -> dict[str, str]:
 
 
 def _path(resource: Resource, namespace: str, name: str = "", subresource: str = "") -> str:
-    # What a name holds must not end the path, nor lead out of it: names may come from users.
+    # A name must not end the path or lead out of it: names may come from users.
     return resource.path(
         namespace=quote(_one(namespace), safe=_PLAIN) if namespace else "",
         name=quote(name, safe=_PLAIN),

@@ -1,10 +1,10 @@
-"""How requests reach an API server: one HTTP session, its credentials and its patience.
+"""Send requests to an API server: one HTTP session, its credentials and its retries.
 
-A request is repeated only where the server allows it (429 and 5xx with
-`Retry-After`) and, once, after a 401 that fresh credentials may fix. Not after a refusal
-for a webhook that does not answer: the server says so with a `Retry-After` of half a minute
-when it cannot convert what it stores, and only the caller knows whether it ever will. What goes
-wrong on the way is `Unreachable`, what the server refuses is what its Status says.
+A request is repeated only if the server allows it (429 and 5xx with `Retry-After`), and once after
+a 401 that fresh credentials may fix. It is not repeated after a refusal because of a webhook that
+does not respond: if the server cannot convert stored objects, it responds with a `Retry-After` of
+half a minute, and only the caller knows whether that will ever work. Network errors are
+`Unreachable`; a refusal of the server is the error in its Status.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ _LOG = logging.getLogger(__name__)
 REQUEST_TIMEOUT = 30.0
 _CONNECT_TIMEOUT = 10.0
 _MAX_BODY = 512 * 1024 * 1024
-_MAX_MESSAGE = 16 * 1024 * 1024  # of a command in a container
+_MAX_MESSAGE = 16 * 1024 * 1024  # for a command in a container
 _MAX_RETRIES = 10
-_MAX_DELAY = 60.0  # of all repetitions of a request
-_MAX_WARNINGS = 1000  # texts that are remembered, so as to be logged once
-_UNFIT = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")  # in a header's value
+_MAX_DELAY = 60.0  # for all retries of a request
+_MAX_WARNINGS = 1000  # messages that are remembered, to log each only once
+_UNFIT = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")  # in the value of a header
 _WARNING = re.compile(r'299 \S+ "(?P<text>(?:[^"\\]|\\.)*)"')
 
 Headers = Sequence[tuple[str, str]]
@@ -52,8 +52,7 @@ Headers = Sequence[tuple[str, str]]
 class Connection:
     """Sends requests as one user; every method raises `ClusterError`.
 
-    Also what the user's credentials raise when there are none: a `ConfigurationError`, or a
-    `RemoteError` of an exec plug-in.
+    The credentials may also raise `ConfigurationError`, or `RemoteError` for an exec plug-in.
     """
 
     def __init__(
@@ -72,8 +71,8 @@ class Connection:
         self._proxy: str | None = None
         self._certificate: tuple[bytes, bytes] | None = None
         self._authority: bytes | None = None
-        self._is_distrusted = False  # the server's certificate did not fit the authority
-        self._retired: aiohttp.ClientSession | None = None  # what runs on it may end
+        self._is_distrusted = False  # the server's certificate did not match the CA
+        self._retired: aiohttp.ClientSession | None = None  # its streams may end
         self._warned: set[str] = set()
 
     async def close(self) -> None:
@@ -126,7 +125,7 @@ class Connection:
     ) -> AsyncGenerator[bytes, None]:
         """Yield the lines of a response until it ends, `seconds` pass, or it is `idle`.
 
-        `opened` is called when the server has answered, before the first line.
+        `opened` is called when the server has responded, before the first line.
         """
         response = await self._open(
             "GET",
@@ -153,7 +152,7 @@ class Connection:
     async def forward(
         self, method: str, target: str, *, headers: Mapping[str, str], body: bytes | None
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        """A request of another program as this user, once; the answer as it comes, errors too.
+        """Forward a request of another program as this user, once; yield the response or error.
 
         `target` is path and query; `headers` have no credentials and no hop-by-hop headers.
         """
@@ -195,7 +194,7 @@ class Connection:
         seconds: float | None,
         headers: Headers = (),
     ) -> AsyncGenerator[bytes, None]:
-        """Yield an answer as it comes, until it ends; `seconds` None: for as long as that takes."""
+        """Yield a response as it arrives, until it ends; `seconds` None: no time limit."""
         response = await self._open(
             "GET",
             path,
@@ -222,7 +221,7 @@ class Connection:
         protocols: Sequence[str],
         headers: Headers = (),
     ) -> AsyncIterator[aiohttp.ClientWebSocketResponse]:
-        """A WebSocket to a subresource that speaks one of the `protocols`, the best first."""
+        """Open a WebSocket to a subresource with one of the `protocols`, the best first."""
         authorization = await self._config.credentials.authorization()
         session = await self._open_session()
         sent = self._sent.begin("GET", path)
@@ -258,10 +257,10 @@ class Connection:
     async def _reason(
         self, path: str, params: Iterable[tuple[str, str]], headers: Headers, code: int
     ) -> ClusterError | None:
-        """Return why the server does not upgrade a connection; None if it does not say.
+        """Return why the server does not upgrade a connection; None if it gives no reason.
 
-        That answer cannot be read, so the same is requested without the upgrade: no command
-        is started by it.
+        That response cannot be read, so the request is repeated without the upgrade, which starts
+        no command.
         """
         limits = aiohttp.ClientTimeout(total=_CONNECT_TIMEOUT)
         target = f"{path}?{urlencode(list(params))}"
@@ -287,10 +286,10 @@ class Connection:
         head_first: bool = False,
         headers: Headers = (),
     ) -> aiohttp.ClientResponse:
-        """Return the response's head, once the server has said yes.
+        """Return the response's head after the server has accepted the request.
 
-        `head_first`: the body takes long, so the head has its own limit, and
-        the body is not compressed.
+        `head_first`: the body takes long, so the head has its own time limit, and the body is not
+        compressed.
         """
         fresh = False
         attempt = 0
@@ -334,7 +333,7 @@ class Connection:
             if refused.retry_after is None or not refused.temporary:
                 raise refused
             if isinstance(refused, TooLargeResourceVersion) or refused.is_of_webhook:
-                raise refused  # the caller can do something else at once
+                raise refused  # the caller can do something else immediately
             delay += refused.retry_after
             if attempt > _MAX_RETRIES or delay > _MAX_DELAY:
                 raise refused
@@ -391,21 +390,21 @@ class Connection:
             )
         self._session = made = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
-                limit=0,  # each watch holds a connection, and workers need theirs
+                limit=0,  # each watch needs a connection, and workers need theirs
                 ssl=context if context is not None else True,
                 socket_factory=_socket,
             ),
             headers={"User-Agent": self._user_agent},
             cookie_jar=aiohttp.DummyCookieJar(),
         )
-        # An exec plug-in gave a new client certificate; requests under way keep the old one.
+        # An exec plug-in returned a new client certificate; running requests keep the old one.
         ended, self._retired = self._retired, old
         if ended is not None:
             await ended.close()
         return made
 
     def _has_new_authority(self) -> bool:
-        """Return whether it was renewed; checked when a certificate did not fit the old one."""
+        """Return whether the CA was renewed; checked if a certificate did not match the old one."""
         asked, self._is_distrusted = self._is_distrusted, False
         return asked and self._config.authority() != self._authority
 
@@ -431,7 +430,7 @@ class Connection:
         return failures.explain(error, host=self.host, authorization=authorization)
 
     def _log_warnings(self, response: aiohttp.ClientResponse) -> None:
-        """Log what the server warns of, each text once."""
+        """Log the server's warnings, each message once."""
         for header in response.headers.getall("Warning", ()):
             found = _WARNING.match(header)
             text = found["text"].replace('\\"', '"') if found else ""
@@ -445,9 +444,9 @@ class Connection:
 
 
 def _cut(response: aiohttp.ClientResponse) -> None:
-    """End a stream that may continue: at once, since the other end need not agree.
+    """End a stream that may continue, without waiting for the other end.
 
-    Closing TLS waits for the server's farewell, and often the loop has ended by then.
+    Closing TLS waits for the server's close notification, and often the loop has ended by then.
     """
     transport = response.connection.transport if response.connection is not None else None
     response.close()
@@ -467,7 +466,7 @@ async def _read(response: aiohttp.ClientResponse, limit: int = _MAX_BODY) -> byt
 
 
 def _check_headers(headers: list[tuple[str, str]]) -> None:
-    """Reject invalid headers here, because the error of the library would show a secret."""
+    """Reject invalid headers here, because the library's error would show a secret."""
     for name, value in headers:
         if _UNFIT.search(value):
             raise ConfigurationError(f"the value of `{name}` cannot be sent in an HTTP header")

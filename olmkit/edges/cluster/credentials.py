@@ -1,8 +1,7 @@
-"""Who to be towards an API server, and how that stays true over time.
+"""Credentials for an API server, and their renewal.
 
-Tokens in files rotate, exec plug-ins answer with an expiry. Each kind of
-credentials answers `authorization()` before a request and is notified by
-`refused()` that the server did not accept them.
+Tokens in files rotate, and exec plug-ins return an expiry time. A client calls `authorization()`
+before a request, and `refused()` if the server did not accept the credentials.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ from olmkit.base.diagnostics import ConfigurationError, OlmkitError, RemoteError
 from olmkit.edges import disk
 from olmkit.edges.programs import processes
 
-# Bound tokens are renewed by the kubelet at 80 % of their life; once a minute is what
-# Kubernetes' own client does.
+# The kubelet renews bound tokens at 80 % of their lifetime; Kubernetes' own client reads them once
+# a minute.
 _TOKEN_REFRESH = 60.0
 _MAX_EXEC_OUTPUT = 4 * 1024 * 1024
 _EXEC_TIMEOUT = 60.0
-_LAST_MOMENT = 1.0  # for what was killed, to be gone
+_LAST_MOMENT = 1.0  # time for killed processes to end
 _EXEC_VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
 
 
@@ -43,14 +42,15 @@ class ClusterCredentials(Protocol):
         """Return a client certificate and key that came with the last answer."""
 
     def refused(self, sent: str | None) -> bool:
-        """Take note of a 401 response to this header; return whether a retry may have another one.
+        """Handle a 401 response to this header; return whether a retry may have another one.
 
-        Many requests may be refused at once, and by then another may have renewed them.
+        Many requests may be refused at once, and another one may already have renewed the
+        credentials.
         """
 
 
 class NoCredentials:
-    """Anonymous, or by client certificate alone."""
+    """Anonymous, or only a client certificate."""
 
     async def authorization(self) -> str | None:
         return None
@@ -83,7 +83,7 @@ class BasicCredentials(NoCredentials):
 
 
 class TokenFileCredentials(NoCredentials):
-    """A bearer token in a file that is renewed; read again once a minute and on 401."""
+    """A bearer token in a renewed file; read again once a minute and on 401."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -101,7 +101,7 @@ class TokenFileCredentials(NoCredentials):
                 token = ""
             if not token and not self._token:
                 raise ConfigurationError(f"there is no token in `{self._path}`")
-            # While it is being written: what was good a minute ago may still be.
+            # The file may be incomplete while it is written: an old token may still be valid.
             self._token = token or self._token
             self._read_at = now
         return f"Bearer {self._token}"
@@ -113,7 +113,7 @@ class TokenFileCredentials(NoCredentials):
 
 
 class ExecCredentials:
-    """A program that prints an ExecCredential; its answer is kept until it expires."""
+    """A program that prints an ExecCredential; its output is cached until it expires."""
 
     def __init__(
         self,
@@ -174,7 +174,7 @@ class ExecCredentials:
                 stdin=sys.stdin if interactive else asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 env=self._environment(),
-                # A program that prompts at the terminal must stay in the foreground.
+                # A program that prompts in the terminal must stay in the foreground.
                 start_new_session=not interactive,
             )
         except (OSError, ValueError) as error:
@@ -195,7 +195,7 @@ class ExecCredentials:
                 f"`{command}` returned no credentials within {_EXEC_TIMEOUT:.0f} s", temporary=True
             ) from None
         finally:
-            if process.returncode is None:  # it took too long, or nothing waits for it
+            if process.returncode is None:  # it took too long, or the caller no longer waits
                 await _end(process, group=not interactive)
         if process.returncode:
             raise RemoteError(
@@ -278,7 +278,7 @@ class ExecCredentials:
 
 
 async def _start(*words: str, **options: Any) -> asyncio.subprocess.Process:
-    """Return the process; one whose caller no longer waits is ended once it has begun."""
+    """Return the process; if the caller no longer waits, it is ended after it has started."""
     starting = asyncio.ensure_future(asyncio.create_subprocess_exec(*words, **options))
     try:
         return await asyncio.shield(starting)
@@ -289,9 +289,9 @@ async def _start(*words: str, **options: Any) -> asyncio.subprocess.Process:
 
 
 async def _end(process: asyncio.subprocess.Process, *, group: bool) -> None:
-    """End a plug-in, with what it started itself when it has its own group.
+    """End a plug-in, and its child processes if it has its own group.
 
-    It is waited for a moment only: a child of it that lives on may keep its pipe open.
+    The wait is short: a surviving child process may keep the pipe open.
     """
     with contextlib.suppress(ProcessLookupError, PermissionError):
         if group:

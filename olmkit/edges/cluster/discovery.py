@@ -1,7 +1,7 @@
-"""Which kinds an API server has, and where it keeps them.
+"""Find the kinds of an API server, and their paths.
 
-Asked in the aggregated form, which is one request for all groups, or from
-servers before 1.26 one version of a group at a time.
+Discovery uses the aggregated form, with one request for all groups; servers before 1.26 need a
+request for each version of a group.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from olmkit.kube.api import NoSuchKind, NotFound, NotKubernetes, Resource
 from olmkit.kube.objects import GVK
 
 Ask = Callable[[str, str], Awaitable[Mapping[str, Any]]]
-"""GET of a path, with the media types that are accepted."""
+"""GET of a path, with the accepted media types."""
 
 _MISS_MEMORY = 5.0  # seconds for which the same unknown kind is not requested again
-# Servers of 1.26 to 1.29 know the beta form, older ones neither.
+# Servers from 1.26 to 1.29 support the beta form, older ones neither.
 _AGGREGATED = ",".join(
     (
         "application/json;v=v2;g=apidiscovery.k8s.io;as=APIGroupDiscoveryList",
@@ -31,7 +31,7 @@ _AGGREGATED = ",".join(
 
 
 class Discovery:
-    """Which kinds the server has; requested once, and again after a miss."""
+    """The kinds of the server; requested once, and again after a miss."""
 
     def __init__(self, ask: Ask, host: str = "") -> None:
         self._get = ask
@@ -89,7 +89,7 @@ class Discovery:
         self._take_list(gvk, answer)
 
     async def _require_kubernetes(self, path: str) -> None:
-        """A server without discovery has at least a version, or is not a Kubernetes API."""
+        """Check that a server without discovery has a version, else it is not a Kubernetes API."""
         with contextlib.suppress(NotFound, NotKubernetes):
             if "gitVersion" in await self._get("/version", "application/json"):
                 return

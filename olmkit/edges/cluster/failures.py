@@ -1,7 +1,7 @@
 """Why an API server cannot be reached or refuses a request, and what to do about it.
 
-Network libraries report the same fault in many forms; here each has one message and one hint.
-A hint names the field of the kubeconfig that is wrong, as far as that can be known.
+Network libraries report the same error in many forms; here each has one message and one hint. A
+hint names the wrong field of the kubeconfig, if it is known.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from olmkit.edges.network.http_library import aiohttp
 from olmkit.kube.api import ClusterError, Forbidden, NotKubernetes, Unauthorized, Unreachable
 
 _PLAIN_TO_TLS: Final = "Client sent an HTTP request to an HTTPS server"
-# What OpenSSL reports when the first bytes of an answer are not TLS.
+# OpenSSL's error if the first bytes of a response are not TLS.
 _NOT_TLS: Final = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST",
                    "UNKNOWN_PROTOCOL")  # fmt: skip
 _NO_NAME: Final = re.compile(r"Hostname mismatch|IP address mismatch|doesn't match")
@@ -35,7 +35,7 @@ _SERVER: Final = "correct `server` in the kubeconfig"
 
 
 def unreachable(error: BaseException, host: str) -> Unreachable:
-    """No answer came, because of `error`; `host` is the host and port of the server."""
+    """Return the error for a missing response; `host` is the host and port of the server."""
     reason, hint, temporary = _reason(error)
     return Unreachable(
         f"cannot reach the API server at `{host}`: {reason}", hint=hint, temporary=temporary
@@ -43,7 +43,7 @@ def unreachable(error: BaseException, host: str) -> Unreachable:
 
 
 def is_distrust(error: BaseException) -> bool:
-    """Return whether the certificate of the server does not fit the authority that is trusted."""
+    """Return whether the certificate of the server does not match the trusted CA."""
     return isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.ClientSSLError)
 
 
@@ -74,7 +74,7 @@ def explain(error: ClusterError, *, host: str, authorization: str | None) -> Clu
 
 
 def _reason(error: BaseException) -> tuple[str, str, bool]:
-    """Message, hint, and whether the fault may pass by itself."""
+    """Return message, hint, and whether the problem may be temporary."""
     match error:
         case _ if is_distrust(error):
             return (*_tls_reason(error), False)
@@ -88,7 +88,7 @@ def _reason(error: BaseException) -> tuple[str, str, bool]:
             return reason, f"start the cluster, or {_SERVER}" if refused else "", True
         case aiohttp.ClientResponseError() if "Bad status line" in error.message:
             return "its answer is not HTTP", f"{_SERVER}: another service has that port", False
-        case aiohttp.ClientResponseError():  # its own words hold the proxy's URL and password
+        case aiohttp.ClientResponseError():  # its message contains the proxy's URL and password
             return f"{error.message} (status {error.status})", "", True
         case _:
             return str(error) or type(error).__name__, "", True
@@ -152,7 +152,7 @@ def _explain_unauthorized(message: str, authorization: str | None) -> tuple[str,
 
 
 def _expiry(authorization: str) -> datetime.datetime | None:
-    """When a token ends, if it is a JSON Web Token that reports it (RFC 7519, `exp`)."""
+    """Return the expiry time of a token if it is a JSON Web Token (RFC 7519, `exp`)."""
     parts = authorization.removeprefix("Bearer ").split(".")
     if len(parts) != 3:
         return None

@@ -1,4 +1,4 @@
-"""The headers of a request that is made as another user.
+"""The headers of a request on behalf of another user.
 
 Source: the authentication reference of Kubernetes, "User impersonation".
 """
@@ -19,7 +19,7 @@ def headers(identity: ImpersonatedUser) -> tuple[tuple[str, str], ...]:
     found += [("Impersonate-Group", group) for group in identity.groups]
     if identity.uid:
         found.append(("Impersonate-Uid", identity.uid))
-    # Names of headers are ASCII and have no case: other characters are percent-encoded.
+    # Names of headers are ASCII and case-insensitive: other characters are percent-encoded.
     found += [
         (f"Impersonate-Extra-{quote(key.lower(), safe='')}", value)
         for key, values in identity.extra.items()

@@ -1,9 +1,8 @@
-"""How to reach a cluster and who to be there.
+"""Read the address of a cluster and the user's credentials.
 
-Reads kubeconfig files as kubectl does (several merged, the first value wins,
-relative paths relative to their file) or, inside a pod, the service account.
-Credentials are a small separate object, since tokens rotate and exec
-plug-ins expire. No secret reaches a message.
+Reads kubeconfig files as kubectl does (several merged, the first value wins, relative paths
+relative to their file) or, inside a pod, the service account. Credentials are a small separate
+object, because tokens rotate and credentials of exec plug-ins expire. Messages contain no secrets.
 """
 
 from __future__ import annotations
@@ -38,13 +37,13 @@ SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterConfig:
-    """Where the API server is, how to trust it, and the user's credentials."""
+    """The address of the API server, the trusted CA, and the user's credentials."""
 
     server: str
     credentials: ClusterCredentials = field(default_factory=NoCredentials)
     namespace: str = "default"
     ca: bytes | None = None
-    ca_file: Path | None = None  # where `ca` is from, when it may be renewed there
+    ca_file: Path | None = None  # the origin of `ca`, if it may be renewed there
     insecure: bool = False
     server_name: str | None = None
     client_certificate: bytes | None = None
@@ -63,9 +62,9 @@ class ClusterConfig:
             return self.ca
 
     def ssl_context(self, certificate: tuple[bytes, bytes] | None = None) -> ssl.SSLContext | None:
-        """TLS as configured; None for a plain HTTP server.
+        """Return the TLS configuration; None for a plain HTTP server.
 
-        Raises `ConfigurationError` when a certificate or key cannot be used.
+        Raises `ConfigurationError` if a certificate or key cannot be used.
         """
         if not self.server.startswith("https:"):
             return None
@@ -102,9 +101,8 @@ def load(
 ) -> ClusterConfig:
     """Return the configuration that kubectl would use.
 
-    `paths`, else `KUBECONFIG`, else the service account of the pod, else
-    `~/.kube/config`. Raises `NoClusterError` when there is none, and `ConfigurationError` when it
-    is broken.
+    `paths`, else `KUBECONFIG`, else the service account of the pod, else `~/.kube/config`. Raises
+    `NoClusterError` if there is none, and `ConfigurationError` if it is invalid.
     """
     environment = os.environ if environment is None else environment
     if not paths and environment.get("KUBECONFIG"):
@@ -131,7 +129,7 @@ def load(
 
 
 def with_context(context: str, folder: Path, environment: Mapping[str, str]) -> str:
-    """`KUBECONFIG` with a file in front that only names the context; it is written in `folder`."""
+    """Return `KUBECONFIG` with a first file that only names the context, written to `folder`."""
     file = folder / "context"
     file.write_text(json.dumps({"apiVersion": "v1", "kind": "Config", "current-context": context}))
     home = Path(environment.get("HOME") or "/") / ".kube" / "config"
@@ -141,7 +139,7 @@ def with_context(context: str, folder: Path, environment: Mapping[str, str]) -> 
 def load_in_cluster(
     environment: Mapping[str, str], service_account: Path = SERVICE_ACCOUNT
 ) -> ClusterConfig:
-    """Return the API server and service account of the pod this runs in."""
+    """Return the API server and service account of the current pod."""
     host = environment["KUBERNETES_SERVICE_HOST"]
     port = environment.get("KUBERNETES_SERVICE_PORT", "443")
     namespace = "default"
@@ -200,7 +198,7 @@ def _content(path: Path) -> Any:
     if data.lstrip().startswith(b"{"):
         with contextlib.suppress(ValueError, RecursionError):  # flow style of YAML begins so, too
             return json.loads(data)
-    # Here, since a pod has no such file and should not pay for the YAML libraries.
+    # Imported here, because a pod has no such file and does not need the YAML libraries.
     from olmkit.base import documents
 
     return documents.load(data, str(path)).value
@@ -256,7 +254,7 @@ def _credentials(
         return ExecCredentials(
             user["exec"], folder=file.parent, cluster=_cluster_info(cluster, file), user=name
         )
-    if user.get("tokenFile"):  # it is renewed, so it goes before a token that is not
+    if user.get("tokenFile"):  # it is renewed, so it takes precedence over a static token
         return TokenFileCredentials(_beside(str(user["tokenFile"]), file))
     if user.get("token"):
         return TokenCredentials(str(user["token"]))
@@ -290,7 +288,7 @@ def _cluster_info(cluster: Mapping[str, Any], file: Path) -> dict[str, Any]:
 
 
 def _data(source: Mapping[str, Any], key: str, file: Path) -> bytes | None:
-    """`KEY-data` in base64, else the file that `KEY` names."""
+    """Return `KEY-data` from base64, else the content of the file in `KEY`."""
     if source.get(f"{key}-data"):
         try:
             return base64.b64decode("".join(str(source[f"{key}-data"]).split()), validate=True)
@@ -328,7 +326,7 @@ def _impersonation(user: Mapping[str, Any]) -> list[tuple[str, str]]:
     found = user.get("as-user-extra")
     extra: dict[Any, Any] = found if isinstance(found, dict) else {}
     for key in extra:
-        # Keys may have characters that a header's name cannot, such as `/`.
+        # Keys may have characters that are not allowed in header names, such as `/`.
         name = f"Impersonate-Extra-{quote(str(key), safe=_IN_HEADER_NAMES)}"
         headers += [(name, value) for value in _texts(extra, key)]
     return headers
@@ -342,14 +340,14 @@ def _texts(source: Mapping[Any, Any], key: Any) -> list[str]:
 
 
 def _load_pair(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
-    # The ssl module reads files only; they live as long as the call, readable by us alone.
+    # The ssl module only reads files; they exist during the call, readable only for this user.
     with tempfile.TemporaryDirectory(prefix="olmkit-") as folder:
         paths = [Path(folder, "tls.crt"), Path(folder, "tls.key")]
         for path, data in zip(paths, (certificate, key), strict=True):
             path.touch(mode=0o600)
             path.write_bytes(data)
         try:
-            # With a password, or the library would prompt for one at the terminal.
+            # With a password, because otherwise the library prompts for one in the terminal.
             context.load_cert_chain(str(paths[0]), str(paths[1]), password="")
         except (ssl.SSLError, OSError) as error:
             raise ConfigurationError(

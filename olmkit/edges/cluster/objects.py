@@ -1,7 +1,7 @@
-"""Objects of a cluster by kind and name: what jobs need, over the client's requests.
+"""Access objects of a cluster by kind and name, for jobs.
 
 Kinds are pairs of API version and kind; their resource is requested from the server once.
-What does not exist is None or empty, since jobs mostly check whether something exists.
+A missing object is None or empty, because jobs mostly check whether it exists.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from olmkit.kube.objects import Manifest
 
 Kind = tuple[str, str]
 MANAGER = "olmkit"
-# What a kubelet answers, with status 200, when it has no log of a container.
+# The kubelet's response, with status 200, if it has no log of a container.
 _NO_LOG = b"unable to retrieve container logs for "
 
 
 class ClusterObjects:
-    """Reads and writes objects; every method raises `ClusterError` or one of its children."""
+    """Reads and writes objects; every method raises `ClusterError` or a subclass."""
 
     def __init__(self, cluster: HttpCluster) -> None:
         self.cluster = cluster
@@ -38,7 +38,7 @@ class ClusterObjects:
         return True
 
     async def find(self, kind: Kind, name: str, namespace: str = "") -> Manifest | None:
-        """Return the object, or None when there is none, or no such kind."""
+        """Return the object, or None if it or its kind does not exist."""
         try:
             resource = await self.cluster.resource(*kind)
             return await self.cluster.get(resource, name, namespace=namespace)
@@ -46,7 +46,7 @@ class ClusterObjects:
             return None
 
     async def current(self, manifest: Manifest) -> Manifest | None:
-        """Return the object that a manifest names, as it is; None if there is none."""
+        """Return the current object of a manifest; None if there is none."""
         return await self.find(_kind(manifest), objects.name(manifest), objects.namespace(manifest))
 
     async def list(
@@ -60,7 +60,7 @@ class ClusterObjects:
             )
         except NoSuchKind:
             return ()
-        # Items of built-in kinds do not say what they are.
+        # Items of built-in kinds do not have their kind.
         head = {"apiVersion": kind[0], "kind": kind[1]}
         return tuple(head | json.loads(item) for item in page.items)
 
@@ -69,7 +69,7 @@ class ClusterObjects:
         return await self.cluster.create(resource, manifest, field_manager=MANAGER, dry_run=dry_run)
 
     async def apply(self, manifest: Manifest, *, dry_run: bool = False) -> Manifest:
-        """Server-side apply; fields that others own become ours."""
+        """Apply with server-side apply; take over fields of other managers."""
         resource = await self.cluster.resource(*_kind(manifest))
         return await self.cluster.patch(
             resource,
@@ -90,7 +90,7 @@ class ClusterObjects:
         subresource: str = "",
         dry_run: bool = False,
     ) -> Manifest:
-        """Merge `patch` into an object that is there, or into one of its subresources."""
+        """Merge `patch` into an existing object, or into one of its subresources."""
         resource = await self.cluster.resource(*_kind(manifest))
         return await self.cluster.patch(
             resource,
@@ -106,7 +106,7 @@ class ClusterObjects:
     async def delete(
         self, manifest: Manifest, *, propagation: Propagation = Propagation.BACKGROUND
     ) -> bool:
-        """Delete an object; whether it was there."""
+        """Delete an object; return whether it existed."""
         try:
             resource = await self.cluster.resource(*_kind(manifest))
             await self.cluster.delete(
@@ -136,7 +136,7 @@ class ClusterObjects:
         return body.decode("utf-8", "replace")
 
     async def whole_log(self, namespace: str, pod: str, container: str, *, limit: int) -> bytes:
-        """Return the log of a container, at most `limit` bytes."""
+        """Return the whole log of a container, at most `limit` bytes."""
         params = {"container": container, "limitBytes": str(limit)}
         path = f"/api/v1/namespaces/{namespace}/pods/{pod}/log"
         return await self.cluster.request("GET", path, params=params, accept="*/*")
@@ -153,7 +153,7 @@ class ClusterObjects:
     ) -> tuple[bytes, bytes]:
         """Run a command in a container; return its standard output and standard error.
 
-        Raises `ClusterError` when it cannot run, or writes more than `limit` bytes.
+        Raises `ClusterError` if it cannot run, or writes more than `limit` bytes.
         """
         written = {1: bytearray(), 2: bytearray()}
         messages = self.cluster.execute(namespace, pod, container, command)

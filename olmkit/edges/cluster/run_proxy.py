@@ -1,9 +1,9 @@
 """A proxy of the API server on loopback, with a separate path for each process.
 
-Each grant has a random token in its path; other paths are refused, and it is revoked when
-the grant ends. Credentials that a request brings are dropped, the operator's are used: nothing here
-gives more rights than the operator has. A path in the URL and no header or user, since that is what
-all clients send over plain HTTP.
+Each grant has a random token in its path; other paths are refused, and the token is revoked when
+the grant ends. Credentials in a request are dropped, and the operator's are used: a process never
+gets more permissions than the operator has. The token is in the URL path, because not all clients
+send headers or users over plain HTTP.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _RETURNED = ("content-type", "content-encoding", "retry-after", "warning", "etag
 _PLACES = re.compile(r"/(api|apis|openapi|version|healthz|livez|readyz)(/|$)")
 _STEP_UP = re.compile(r"(?:\.|%2[eE]){1,2}")
 _BODY = 32 << 20  # bytes of a request
-_KEPT = 16 << 20  # bytes of an answer that is looked at
+_KEPT = 16 << 20  # bytes of a response that are inspected
 _CHUNK = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrantedRequest:
-    """A request of a process: `path` and `query` as they were sent."""
+    """A request of a process: `path` and `query` as received."""
 
     method: str
     path: str
@@ -46,7 +46,7 @@ class GrantedRequest:
 
     @property
     def is_watch(self) -> bool:
-        """Whether the request is a watch, whose response does not end by itself."""
+        """Return whether the request is a watch, whose response does not end by itself."""
         return bool(re.search(r"(^|&)(watch|follow)=(true|1)(&|$)", self.query))
 
 
@@ -58,13 +58,13 @@ class RefusedRequestError(Exception):
 
 
 class GrantPolicy(Protocol):
-    """Decides about the requests of one grant."""
+    """Checks the requests of one grant."""
 
     async def prepared(self, request: GrantedRequest) -> GrantedRequest:
-        """Return the request as it is sent on; raise `RefusedRequestError`."""
+        """Return the request to forward; raise `RefusedRequestError`."""
 
     async def answered(self, request: GrantedRequest, status: int, body: bytes) -> None:
-        """The JSON that the server answered, unless it is a stream or very large."""
+        """Process the JSON of a response, unless it is a stream or very large."""
 
 
 class RunProxy:
@@ -90,7 +90,7 @@ class RunProxy:
 
     @contextlib.contextmanager
     def grant(self, access: GrantPolicy) -> Iterator[str]:
-        """The URL of the API server for this access, until the end of the block."""
+        """Return the URL of the API server for this access, until the end of the block."""
         token = secrets.token_urlsafe(32)
         self._grants[token] = access
         try:
@@ -131,7 +131,7 @@ class RunProxy:
         headers = {name: request.headers[name] for name in _SENT if name in request.headers}
         if sent.content_type:
             headers["content-type"] = sent.content_type
-        # What is looked at is not compressed.
+        # Inspected responses are not compressed.
         headers["accept-encoding"] = "identity"
         target = sent.path + (f"?{sent.query}" if sent.query else "")
         async with self._connection.forward(
@@ -144,7 +144,8 @@ class RunProxy:
             await made.prepare(request)
             stream = answer.content.iter_chunked(_CHUNK)
             if _is_kept(sent, found):
-                # Looked at before the run sees it: what is secret is known before it can be said.
+                # Inspected before the run sees it: secrets must be known before they can be
+                # printed.
                 kept = bytearray()
                 async for chunk in stream:
                     kept += chunk
@@ -170,7 +171,7 @@ def _is_kept(request: GrantedRequest, headers: Mapping[str, str]) -> bool:
 
 
 def _is_plain(path: str) -> bool:
-    """Return whether the path is one of the API, and says where it leads."""
+    """Return whether the path is an API path without segments such as `..`."""
     steps = path.split("/")
     return bool(_PLACES.match(path)) and not any(_STEP_UP.fullmatch(one) for one in steps)
 

@@ -1,7 +1,7 @@
-"""What is seen of each request: a count, a log line at debug level, a span of a trace.
+"""Observe each request: a metric, a log line at debug level, a trace span.
 
-A request ends here with the head of its answer. The path is shown without its query, which may
-carry the command of an `exec`; headers and bodies are never shown.
+A request ends with the head of its response. The path is shown without its query, which may contain
+the command of an `exec`; headers and bodies are never shown.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from typing import Protocol
 _LOG = logging.getLogger(__name__)
 
 FAILED = "<error>"
-"""The code of a request that got no answer."""
+"""The code of a request without a response."""
 
 Observer = Callable[[str, str, str], None]
-"""Told of each request: method, host, and the code (`<error>` when no answer came)."""
+"""Receives each request: method, host, and the code (`<error>` without a response)."""
 
 
 class RequestSpan(Protocol):
-    """One request as a part of a trace."""
+    """One request in a trace."""
 
     @property
     def headers(self) -> Sequence[tuple[str, str]]:
-        """What tells the server which trace the request is part of."""
+        """Return the headers that tell the server the trace of the request."""
 
     def ended(self, code: str) -> None:
-        """The answer's head has come, or `<error>`."""
+        """The response's head was received, or `<error>`."""
 
 
 Tracer = Callable[[str, str, str], RequestSpan | None]
-"""Begins a span for a request: method, host and path; None where nothing is traced."""
+"""Starts a span for a request: method, host and path; None without tracing."""
 
 
 class SentRequests:
@@ -44,14 +44,14 @@ class SentRequests:
         self.tracer = tracer
 
     def begin(self, method: str, path: str) -> SentRequest:
-        """Note that a request is about to be sent, and return its span; `path` may have a query."""
+        """Record that a request is being sent, and return its span; `path` may have a query."""
         path = path.partition("?")[0]
         span = self.tracer(method, self.host, path) if self.tracer is not None else None
         return SentRequest(self, method, path, span)
 
 
 class SentRequest:
-    """A request that is under way."""
+    """A running request."""
 
     __slots__ = ("_all", "_begun", "_method", "_path", "_span")
 
@@ -64,11 +64,11 @@ class SentRequest:
 
     @property
     def headers(self) -> Sequence[tuple[str, str]]:
-        """What the request must carry."""
+        """Return the headers that the request must have."""
         return self._span.headers if self._span is not None else ()
 
     def ended(self, code: str) -> None:
-        """The answer's head has come; `code` is its status, or `FAILED`."""
+        """The response's head was received; `code` is its status, or `FAILED`."""
         if self._all.observer is not None:
             self._all.observer(self._method, self._all.host, code)
         if _LOG.isEnabledFor(logging.DEBUG):
@@ -80,7 +80,7 @@ class SentRequest:
             self._span = None
 
     def given_up(self) -> None:
-        """It was cancelled: no answer counts, and its span must end all the same."""
+        """The request was cancelled: there is no response, but its span must end."""
         if self._span is not None:
             self._span.ended(FAILED)
             self._span = None

@@ -1,10 +1,10 @@
 """Commands in containers and ports of pods, over a WebSocket with channels.
 
-The first byte of each message is its channel. Commands: 0 is the input, 1 the output, 2 the
-errors, 3 the Status with which the command ended; version 5 of the protocol can also end the
-input, with channel 255. Ports: each has a channel for data and one for errors, and the first
-message of each holds the number of the port.
-Source: `remotecommand` and `portforward` of Kubernetes (`v5.channel.k8s.io`, `v4.channel.k8s.io`).
+The first byte of each message is its channel. Commands: 0 is the input, 1 the output, 2 the errors,
+3 the Status with which the command ended; version 5 of the protocol can also end the input, with
+channel 255. Ports: each has a channel for data and one for errors, and the first message of each
+has the number of the port. Source: `remotecommand` and `portforward` of Kubernetes
+(`v5.channel.k8s.io`, `v4.channel.k8s.io`).
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _STDIN, _CLOSE = b"\x00", b"\xff"
 async def execute(
     socket: aiohttp.ClientWebSocketResponse, stdin: bytes | None
 ) -> AsyncGenerator[tuple[int, bytes], None]:
-    """Yield the messages of a command, each with its channel; `stdin` is sent meanwhile, and ended.
+    """Yield the messages of a command with their channels; `stdin` is sent meanwhile, and ended.
 
-    Raises `ClusterError` when the server cannot end the input of a command.
+    Raises `ClusterError` if the server cannot end the input of a command.
     """
     if stdin is not None and socket.protocol not in INPUT_PROTOCOLS:
         raise ClusterError("the API server cannot end the input of a command: it is too old")
@@ -53,7 +53,7 @@ async def _send(socket: aiohttp.ClientWebSocketResponse, data: bytes) -> None:
 
 
 class PodPipe:
-    """Fulfils `olmkit.kube.api.Pipe` over one port of a pod."""
+    """Implements `olmkit.kube.api.Pipe` over one port of a pod."""
 
     def __init__(self, socket: aiohttp.ClientWebSocketResponse, name: str) -> None:
         self._socket = socket
@@ -76,7 +76,7 @@ class PodPipe:
         return b""
 
     async def write(self, data: bytes) -> None:
-        """Send; raises `ClusterError` when the connection has ended."""
+        """Send data; raises `ClusterError` if the connection has ended."""
         try:
             for start in range(0, len(data), _PART):
                 await self._socket.send_bytes(_STDIN + data[start : start + _PART])

@@ -1,4 +1,4 @@
-"""The body of a watch: lines of JSON, each an event, for as long as the server likes."""
+"""The body of a watch: lines of JSON, one for each event, until the server ends it."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _LINE_DECODER = msgspec.json.Decoder(_Line)
 
 
 async def lines(read: Callable[[], Awaitable[bytes]], idle_timeout: float) -> AsyncIterator[bytes]:
-    """Yield the lines of a body, however long (a watch event may be as large as an object).
+    """Yield the lines of a body of any length (a watch event may be as large as an object).
 
-    `read` gives the next bytes, none at the end; `TimeoutError` when it takes longer than
+    `read` returns the next bytes, none at the end; raises `TimeoutError` if that takes longer than
     `idle_timeout` seconds. Raises `ClusterError` for a line of more than 64 MiB.
     """
     parts: list[bytes] = []
@@ -33,7 +33,7 @@ async def lines(read: Callable[[], Awaitable[bytes]], idle_timeout: float) -> As
         async with asyncio.timeout(idle_timeout):
             chunk = await read()
         if not chunk:
-            return  # what comes after the last newline was cut off
+            return  # data after the last newline was truncated
         start = 0
         while (end := chunk.find(b"\n", start)) >= 0:
             if parts:
@@ -53,7 +53,7 @@ async def lines(read: Callable[[], Awaitable[bytes]], idle_timeout: float) -> As
 def event(line: bytes) -> WatchEvent:
     """Return the event of a line; an `ERROR` is raised as the error of its Status.
 
-    Raises `ClusterError`, a temporary one when the line is not an event.
+    Raises `ClusterError`, a temporary one if the line is not an event.
     """
     try:
         decoded = _LINE_DECODER.decode(line)

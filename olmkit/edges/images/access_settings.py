@@ -1,4 +1,4 @@
-"""How registries are reached: a value apart, so that naming it loads none of what uses it."""
+"""The settings for registries, in a separate module, so that using them loads no other code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """How registries are reached; the same options on every command that pulls or pushes."""
+    """The settings for registries; all commands that pull or push have the same options."""
 
     plain_http: bool = False
     ca_file: str | None = None
@@ -21,9 +21,9 @@ class Access:
     authfile: str | None = None
     platform: Platform | None = None
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
-    option_prefix: str = ""  # of the names of these options in hints, such as `target-`
+    option_prefix: str = ""  # a prefix of these options in hints, such as `target-`
 
 
 def of_process() -> Access:
-    """Registries as the user of this process reaches them: credentials, proxies, mirrors."""
+    """Return the settings of this process's user: credentials, proxies, mirrors."""
     return Access(environment=os.environ)

@@ -1,7 +1,7 @@
-"""Signatures, attestations and bills of materials of an image: found, and carried with it.
+"""Find and copy the signatures, attestations and SBOMs of an image.
 
-They are looked for on an image, on the image for each of its platforms, and on what was
-found. A store that cannot know them, such as a Docker archive, has none and gets none.
+They are found for an image, for the image of each platform, and for found attachments. A store that
+does not support them, such as a Docker archive, has none and gets none.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from olmkit.oci.content import Descriptor, Digest
 from olmkit.oci.referrers import COSIGN_SUFFIXES, MAX_REFERRERS, Referrer, Referring
 from olmkit.oci.store import ImageStore
 
-# A signature of a signature of an attestation is deeper than anything in use.
+# A signature of a signature of an attestation is deeper than in practice.
 _MAX_DEPTH: Final = 4
-_AT_ONCE: Final = 5  # as many requests as a transfer makes
+_AT_ONCE: Final = 5  # as many requests as in a transfer
 
 
 async def find(source: ImageStore, root: Descriptor) -> tuple[Referrer, ...]:
-    """Return all that refers to `root`, in an order in which it may be stored.
+    """Return all manifests that refer to `root`, in an order in which they can be stored.
 
-    Raises `InputError` when there are more than a thousand.
+    Raises `InputError` if there are more than a thousand.
     """
     if not isinstance(source, Referring):
         return ()
@@ -55,7 +55,7 @@ async def find(source: ImageStore, root: Descriptor) -> tuple[Referrer, ...]:
 async def copy(
     source: ImageStore, target: ImageStore, root: Descriptor, *, report: Report = silent
 ) -> tuple[Referrer, ...]:
-    """Bring all that refers to `root`, which is in `target` already; what was found."""
+    """Copy all manifests that refer to `root`, which is already in `target`; return them."""
     if not isinstance(target, Referring):
         return ()
     found = await find(source, root)
@@ -67,7 +67,7 @@ async def copy(
 
 
 async def _read_attachments(source: Referring, subjects: list[Digest]) -> list[list[Referrer]]:
-    """Return the referrers of each of `subjects`, in their order."""
+    """Return the referrers of each of `subjects`, in order."""
     limit = asyncio.Semaphore(_AT_ONCE)
     found: dict[Digest, list[Referrer]] = {}
 
@@ -86,12 +86,12 @@ async def _read_attached(source: Referring, subject: Digest) -> list[Referrer]:
     listed = await source.referrers(subject)
     return [
         *(Referrer(descriptor, tag) for descriptor, tag in named if descriptor is not None),
-        # Types that are not image manifests are of drafts of the specification.
+        # Types that are not image manifests are from drafts of the specification.
         *(Referrer(descriptor) for descriptor in listed if descriptor.is_manifest),
     ]
 
 
 async def _manifests(source: ImageStore, roots: Iterable[Descriptor]) -> list[Digest]:
-    """Return the digests of all manifests that `roots` consist of, each once."""
+    """Return the digests of all manifests in `roots`, each once."""
     levels = await store.levels(source, *roots)
     return [part.digest for level in reversed(levels) for part in level if part.is_manifest]

@@ -1,9 +1,8 @@
 """Archives of `docker save`: read as a store, and written for `docker load`.
 
-Such an archive has no image manifest, only a list of files; we make the image
-manifest that corresponds to these files, in the OCI form, with the layers as they are
-in the archive. Newer engines write an OCI layout into the archive as well, which
-is taken then, since its digests are the registry's.
+Such an archive has no image manifest, only a list of files. The corresponding image manifest is
+created, in the OCI form, with the unchanged layers of the archive. Newer engines also write an OCI
+layout into the archive; it is preferred, because its digests are those of the registry.
 """
 
 from __future__ import annotations
@@ -62,14 +61,14 @@ class _NamedEntry(LayoutReader):
 
 
 class DockerArchive:
-    """A `ImageStore` that is only read, over the older form of the archive."""
+    """A read-only `ImageStore` over the older form of the archive."""
 
     def __init__(self, archive: Archive, shown: str) -> None:
         self._archive = archive
         self._shown = shown
         self._small: dict[Digest, bytes] = {}
         self._layers: dict[Digest, str] = {}
-        self._hashed: dict[tuple[int, int], Descriptor] = {}  # by place: names may repeat
+        self._hashed: dict[tuple[int, int], Descriptor] = {}  # by position: names may repeat
         self._listed = [(_names(entry), entry) for entry in self._read_list()]
 
     async def exists(self, descriptor: Descriptor) -> bool:
@@ -99,7 +98,7 @@ class DockerArchive:
         for names, entry in self._listed:
             if wanted in map(_normalize, names):
                 return self._read_image(entry)
-        if ":" in selector:  # a digest is known when an image has been read
+        if ":" in selector:  # a digest is known after an image was read
             for _, entry in self._listed:
                 self._small.clear()
                 found = self._read_image(entry)

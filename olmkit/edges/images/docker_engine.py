@@ -1,8 +1,7 @@
 """Images of a Docker engine, through its archives.
 
-The engine has no API for single layers, so an image travels as a whole: saved
-into a temporary file and read from there, or written there and loaded. Needs the
-extra `docker`.
+The engine has no API for individual layers, so an image is transferred as a whole: saved to a
+temporary file and read from there, or written there and loaded. Needs the extra `docker`.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from olmkit.oci.store import ImageStore, RegistryError
 
 @contextlib.asynccontextmanager
 async def open_image(name: Reference) -> AsyncIterator[ImageStore]:
-    """A store with the one image `name` of the engine."""
+    """Open a store with the single image `name` of the engine."""
     with tempfile.TemporaryDirectory(prefix="olmkit-") as folder:
         path = Path(folder, "image.tar")
         await asyncio.to_thread(_save, name, path)
@@ -33,7 +32,7 @@ async def open_image(name: Reference) -> AsyncIterator[ImageStore]:
 
 
 async def load(source: ImageStore, image: Image, name: Reference) -> None:
-    """Put `image`, whose layers are in `source`, into the engine under `name`."""
+    """Load `image`, whose layers are in `source`, into the engine as `name`."""
     with tempfile.TemporaryDirectory(prefix="olmkit-") as folder:
         path = Path(folder, "image.tar")
         await docker_archive.write(source, image, [name], path)
@@ -83,7 +82,7 @@ def _engine() -> Any:
 
 
 def _knock(host: str) -> None:
-    """Find out whether an engine listens, since the package leaks its socket otherwise."""
+    """Check whether an engine listens, because the library otherwise leaks its socket."""
     scheme, _, path = host.partition("://")
     if scheme not in ("unix", "http+unix"):
         return

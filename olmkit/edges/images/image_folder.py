@@ -1,8 +1,8 @@
 """A layout folder with the images of many repositories, for mirroring on disk.
 
-Each image has the name that it has in its registry, so that the folder alone says where
-everything belongs: `quay.io/example/cog@sha256:…`, or with its tag. Other programs that read
-layouts find the images under these names, too.
+Each image has its name in its registry, so that the folder contains all information:
+`quay.io/example/cog@sha256:…`, or with its tag. Other programs that read layouts also find the
+images under these names.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from olmkit.oci.content import Descriptor, Digest
 from olmkit.oci.reference import Reference
 from olmkit.oci.store import Opener, read_manifest
 
-# Names that are not in the index yet: entering them one by one would write it thousands of times.
+# Names that are not yet in the index: adding them one by one would write it thousands of times.
 _PENDING: Final = 64
 
 
 class ImageFolder:
-    """The images of a folder by repository; `close` enters the last names."""
+    """The images of a folder by repository; `close` adds the last names."""
 
     def __init__(self, folder: Path) -> None:
         self.layout = Layout(folder)
@@ -37,7 +37,7 @@ class ImageFolder:
 
     @property
     def images(self) -> tuple[Reference, ...]:
-        """What has the name of an image in a registry, and is not a tag of a signature."""
+        """Return the names of images in registries, without signature tags."""
         found = (mirroring.parse_layout_name(name) for name in sorted(self._names))
         return tuple(
             one
@@ -53,7 +53,7 @@ class ImageFolder:
         return self._names.get(name)
 
     async def add(self, name: str, descriptor: Descriptor) -> None:
-        """Give a name to what is here."""
+        """Give a name to an existing image."""
         known = self._names.get(name)
         if known is not None and known.digest == descriptor.digest:
             return
@@ -63,7 +63,7 @@ class ImageFolder:
             await self.close()
 
     async def close(self) -> None:
-        """Enter all names that were given into the index."""
+        """Write all added names to the index."""
         pending, self._pending = self._pending, {}
         if pending:
             await self.layout.tag_all(pending)
@@ -111,7 +111,7 @@ class ImageFolder:
 
 
 class FolderRepository:
-    """A `Store` over one repository of a folder."""
+    """A `Store` for one repository of a folder."""
 
     def __init__(self, folder: ImageFolder, name: str) -> None:
         self._folder = folder
@@ -130,7 +130,7 @@ class FolderRepository:
         separator = "@" if ":" in selector else ":"
         found = self._folder.get(f"{self._name}{separator}{selector}")
         if found is None and separator == "@":
-            # A part of an index has no name, and names may not be entered yet.
+            # A part of an index has no name, and names may not have been written yet.
             found = self._folder.layout.by_digest(selector)
         return found if found is not None else await self._folder.layout.resolve(selector)
 

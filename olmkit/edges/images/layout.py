@@ -1,8 +1,8 @@
 """OCI layouts on disk: a folder to read and write, or one tar file to read.
 
-Every file is complete from the moment it has its name: content goes to a
-temporary neighbour first, `index.json` is replaced as a whole and under a lock,
-and names are entered last. An interrupted command leaves a layout that is good.
+Every file is complete as soon as it has its name: content is first written to a temporary file next
+to it, `index.json` is replaced as a whole and under a lock, and names are added last. An
+interrupted command leaves a valid layout.
 """
 
 from __future__ import annotations
@@ -40,25 +40,25 @@ _MARKER = "oci-layout"
 _INDEX = "index.json"
 _VERSION = b'{"imageLayoutVersion":"1.0.0"}'
 _CHUNK = 1024 * 1024
-# Names of files that are not complete yet.
+# Names of incomplete files.
 _LEFTOVERS = (".olmkit-", ".part-", f".{_MARKER}.", f".{_INDEX}.")
-_OLD = 3600.0  # seconds; no single blob takes an hour to write
+_OLD = 3600.0  # seconds; writing a single blob never takes an hour
 
 
 class _Files(Protocol):
-    """The files of a layout, wherever they lie."""
+    """The files of a layout in a folder or an archive."""
 
     def open(self, name: str) -> BinaryIO | None: ...
 
 
 class LayoutReader:
-    """A `Store` that is only read; `shown` is how messages describe it."""
+    """A read-only `Store`; `shown` is its name in messages."""
 
     def __init__(self, files: _Files, shown: str) -> None:
         self._files = files
         self._shown = shown
-        # What the index says: a mirror of a catalog has thousands of entries, and is asked for
-        # what refers to each of them.
+        # A cache of the index: a mirror of a catalog has thousands of entries, and the referrers of
+        # each of them are requested.
         self._entries: tuple[tuple[str, Descriptor], ...] | None = None
         self._names: dict[str, Descriptor] = {}
         self._subjects: dict[Digest, dict[Digest, Descriptor]] | None = None
@@ -91,7 +91,7 @@ class LayoutReader:
         return tuple(sorted({name for name, _ in self.entries() if name}))
 
     async def resolve(self, selector: str) -> Descriptor:
-        """Return the image under a tag or digest; without either, the only one there is."""
+        """Return the image with a tag or digest; without either, the only one."""
         entries = self.entries()
         if not selector:
             images = {entry.digest: entry for _, entry in entries}
@@ -119,7 +119,7 @@ class LayoutReader:
         return tuple(self._subjects.get(subject, {}).values())
 
     async def _read_subjects(self) -> dict[Digest, dict[Digest, Descriptor]]:
-        """Subjects, each with the listed manifests that name it."""
+        """Return subjects, each with the listed manifests that name it."""
         found: dict[Digest, dict[Digest, Descriptor]] = {}
         for entry in {entry.digest: entry for _, entry in self.entries()}.values():
             if not entry.is_manifest:
@@ -134,7 +134,7 @@ class LayoutReader:
         raise self._read_only()
 
     def entries(self) -> tuple[tuple[str, Descriptor], ...]:
-        """Return names and images as they are in the layout's index, which is read once."""
+        """Return names and images in the layout's index, which is read once."""
         if self._entries is None:
             self._entries = self.read_entries()
         return self._entries
@@ -158,7 +158,7 @@ class LayoutReader:
         return tuple((entry.annotations.get(REF_NAME, ""), entry) for entry in index.manifests)
 
     def by_digest(self, selector: str) -> Descriptor | None:
-        """Return the manifest of a digest, which need not have a name."""
+        """Return the manifest with a digest, which need not have a name."""
         try:
             digest = Digest.parse(selector)
         except InputError:
@@ -190,12 +190,12 @@ class LayoutReader:
 
 
 class Layout(LayoutReader):
-    """A `Store` over an OCI layout folder, which is made when something is pushed."""
+    """A `Store` for an OCI layout folder, which is created by the first push."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(_Folder(folder), str(folder))
         self.folder = folder
-        # Written and perhaps not on the disk yet: that is waited for once, before a name is given.
+        # Written but perhaps not yet on disk: this is ensured once, before a name is added.
         self._pending: list[Path] = []
 
     async def push(self, descriptor: Descriptor, content: Opener) -> None:
@@ -245,7 +245,7 @@ class Layout(LayoutReader):
             raise disk_error(path, error) from error
 
     def is_there(self) -> bool:
-        """Return whether the folder is a layout already."""
+        """Return whether the folder is already a layout."""
         return (self.folder / _INDEX).exists()
 
     async def attach(self, descriptor: Descriptor) -> None:
@@ -254,7 +254,7 @@ class Layout(LayoutReader):
             await self.tag(descriptor, "")
 
     def _settle(self) -> None:
-        """Wait until all that was pushed is on the disk; one after the other costs little."""
+        """Wait until all pushed files are on disk."""
         while self._pending:
             with self._pending[-1].open("rb") as stream:
                 os.fsync(stream.fileno())
@@ -313,7 +313,7 @@ class _Folder:
 
 
 class _Window:
-    """A part of a file as if it were a whole one; only what readers of layouts need."""
+    """A part of a file as a separate file, with only the methods that readers of layouts need."""
 
     def __init__(self, path: Path, start: int, size: int) -> None:
         self._stream = open_regular(path)
@@ -370,7 +370,7 @@ def _archive_members(path: Path) -> dict[str, tuple[int, int]]:
 
 
 def _add_link(members: dict[str, tuple[int, int]], entry: tarfile.TarInfo) -> None:
-    """Older `docker save` links equal layers; only what is already in the archive is followed."""
+    """Add a link: older `docker save` links equal layers; only links to earlier files count."""
     folder = os.path.dirname(entry.name)  # noqa: PTH120 - a name in an archive, not on the disk
     target = os.path.normpath(os.path.join(folder, entry.linkname))  # noqa: PTH118 - as above
     if target in members:
@@ -392,7 +392,7 @@ def _is_other_folder(folder: Path) -> bool:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove what killed commands left, once it is so old that no process writes it."""
+    """Remove files of killed commands that are so old that no process writes them."""
     now = time.time()
     for place in (folder, folder / "blobs" / "sha256"):
         for path in place.iterdir():
@@ -413,7 +413,7 @@ def _chunks(stream: BinaryIO, offset: int) -> Iterator[bytes]:
 
 @contextlib.contextmanager
 def temporary(path: Path, *, durable: bool = True) -> Iterator[BinaryIO]:
-    """A file that has its name only when it is complete and, if `durable`, on the disk."""
+    """Create a file that gets its name when it is complete and, with `durable`, on disk."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=".part-")
     try:
@@ -432,7 +432,7 @@ def temporary(path: Path, *, durable: bool = True) -> Iterator[BinaryIO]:
 
 @contextlib.contextmanager
 def _lock(folder: Path) -> Iterator[None]:
-    """Only one process at a time; the lock ends with the process, however it ends."""
+    """Allow only one process at a time; the lock ends with the process."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)

@@ -1,8 +1,8 @@
 """Keys that sign images: ECDSA on P-256, in the files of OpenSSL and of cosign.
 
-cosign encrypts a private key with a password: scrypt makes the key of an XSalsa20-Poly1305 box
-(NaCl's secretbox) that holds PKCS #8. Files are read here and nowhere else, and nothing of
-a private key reaches a message. The libraries belong to the extra `sign`.
+cosign encrypts a private key with a password: scrypt derives the key of an XSalsa20-Poly1305 box
+(NaCl's secretbox) with PKCS #8 data. Key files are read only in this module, and messages contain
+no part of a private key. The libraries belong to the extra `sign`.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric import ec
 
 Password = Callable[[], str]
-"""Gets the password of a key; called only when the key has one."""
+"""Returns the password of a key; called only if the key has one."""
 
 _MAX_FILE: Final = 64 * 1024
 _COSIGN: Final = re.compile(
     rb"-----BEGIN ENCRYPTED (?:SIGSTORE|COSIGN) PRIVATE KEY-----"
     rb"([A-Za-z0-9+/=\s]+)-----END ENCRYPTED"
 )
-# 128 * N * r bytes: cosign uses 64 MB of memory, and a file must not be able to use much more.
+# 128 * N * r bytes: cosign uses 64 MB of memory, and a file must not require much more.
 _MAX_SCRYPT: Final = 256 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class PublicKey:
-    """A key that checks signatures."""
+    """A key that verifies signatures."""
 
     _key: ec.EllipticCurvePublicKey = field(repr=False)
 
     def verifies(self, signature: bytes, signed: bytes) -> bool:
-        """Return whether `signature` is of the bytes `signed` and was made with the private key."""
+        """Return whether `signature` was created for the bytes `signed` with the private key."""
         from cryptography.exceptions import InvalidSignature
         from cryptography.hazmat.primitives import hashes
         from cryptography.hazmat.primitives.asymmetric import ec
@@ -111,8 +111,8 @@ def read_private(path: Path, password: Password) -> PrivateKey:
     except (InputError, ConfigurationError):
         raise
     except ValueError:
-        # With a wrong password, about one key in 200 still has padding that looks right,
-        # and OpenSSL then reports bytes that are not a key. Both mean the same to the user.
+        # With a wrong password, about one key in 200 still has valid padding, and OpenSSL then
+        # reports invalid key data. Both mean the same to the user.
         if found is None and b"ENCRYPTED" in data:
             raise _wrong_password(path) from None
         raise _not_a_key(path, "private") from None
@@ -172,7 +172,7 @@ def _require_p256(key: object, path: Path) -> Any:
 
 
 def _library() -> tuple[Any, type[Exception]]:
-    """Return the reader of keys, and the error that it raises for those it does not know."""
+    """Return the key parser, and its error for unknown keys."""
     try:
         from cryptography.exceptions import UnsupportedAlgorithm
         from cryptography.hazmat.primitives import serialization

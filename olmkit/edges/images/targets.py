@@ -1,8 +1,8 @@
-"""Where an image can be sent: every kind of reference that a user may name.
+"""Targets of images: every kind of reference that a user may name.
 
-Registries and layout folders take piece by piece; archives and engines take a
-whole file, which is made next to its place and appears there complete. What knows
-only one platform gets the one that is requested.
+Registries and layout folders receive pieces; archives and engines receive a whole file, which is
+built next to its final path and then renamed. A target with only one platform gets the requested
+one.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """An image as it is in the target, and what came along that refers to it."""
+    """An image in the target, and the copied manifests that refer to it."""
 
     root: Descriptor
     referrers: tuple[Referrer, ...] = ()
@@ -55,9 +55,9 @@ async def send(
     *,
     web: Web | None = None,
 ) -> Descriptor:
-    """Bring the image `root` of `source` to `target`; what it is there.
+    """Copy the image `root` of `source` to `target`; return the copied image.
 
-    Several may share one `web`.
+    Several calls may share one `web`.
     """
     return (await _send(source, root, target, access, _Carrier(report), web=web)).root
 
@@ -71,14 +71,14 @@ async def send_with_referrers(
 ) -> Sent:
     """Like `send`, with the signatures and other manifests that refer to the image.
 
-    Archives of Docker and engines cannot hold them.
+    Docker archives and engines cannot store them.
     """
     return await _send(source, root, target, access, _Carrier(report, with_referrers=True))
 
 
 @dataclass(frozen=True, slots=True)
 class _Carrier:
-    """How images are carried into a store."""
+    """Copies images into a store."""
 
     report: Report
     with_referrers: bool = False
@@ -128,7 +128,7 @@ async def _send(
 
 @contextmanager
 def _resumable(folder: str, carrier: _Carrier) -> Iterator[_Carrier]:
-    """Say of an error that what has arrived in a layout is kept: no content is copied twice."""
+    """Add to an error that received content is kept in a layout, so it is not copied twice."""
     sent = False
 
     def report(step: TransferStep) -> None:
@@ -163,7 +163,7 @@ async def _send_archive(
 
 
 def _pack(folder: Path, stream: BinaryIO) -> None:
-    """The files of a layout as an archive that is the same on every run."""
+    """Pack the files of a layout into an archive that is the same on every run."""
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         size = path.stat().st_size
         stream.write(layer.header(path.relative_to(folder).as_posix(), size=size))

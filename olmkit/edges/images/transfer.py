@@ -1,8 +1,8 @@
-"""Carrying images from one store to another, several pieces at once.
+"""Copy images from one store to another, with several pieces at once.
 
-What the target has is not sent again, what a neighbour in the same registry has
-is mounted, and the rest flows through in chunks. Parts go before what names
-them, so that a target never holds an image that is not whole.
+Pieces that the target already has are not sent again, pieces in another repository of the same
+registry are mounted, and the rest is streamed in chunks. Parts are copied before the manifests that
+name them, so that a target never has an incomplete image.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from olmkit.oci.store import ImageStore, Mounting
 
 
 class TransferOutcome(StrEnum):
-    """How a piece came to be in the target, or that it need not be there: an external layer."""
+    """How a piece arrived in the target, or that it is not needed there: an external layer."""
 
     SENT = "sent"
     MOUNTED = "mounted"
@@ -30,7 +30,7 @@ class TransferOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TransferStep:
-    """One piece, and how it came to be in the target."""
+    """One piece, and how it arrived in the target."""
 
     descriptor: Descriptor
     outcome: TransferOutcome
@@ -38,7 +38,7 @@ class TransferStep:
 
 Report = Callable[[TransferStep], None]
 
-# As many as Docker uploads at once; more only makes registries say 429.
+# As many as Docker uploads at once; with more, registries only respond with 429.
 _JOBS = 5
 
 
@@ -55,9 +55,9 @@ async def copy(
     jobs: int = _JOBS,
     report: Report = silent,
 ) -> None:
-    """Bring `root` and all it consists of into `target`, and name it `tag` there.
+    """Copy `root` and all its parts to `target`, with the name `tag`.
 
-    Raises `InputError` when `root` is not an image.
+    Raises `InputError` if `root` is not an image.
     """
     if not root.is_manifest:
         raise InputError(f"`{root.digest}` is not an image: its media type is `{root.media_type}`")
@@ -83,7 +83,7 @@ async def copy(
 async def _carry(
     source: ImageStore, target: ImageStore, descriptor: Descriptor, arrived: Set[Digest]
 ) -> TransferOutcome:
-    # What names something that came just now cannot have been there before it: no check is needed.
+    # A manifest that names a new piece cannot exist in the target: no check is needed.
     if arrived.isdisjoint(await _parts(source, descriptor)) and await target.exists(descriptor):
         return TransferOutcome.PRESENT
     if descriptor.is_external and not await source.exists(descriptor):
@@ -104,7 +104,7 @@ async def _parts(source: ImageStore, descriptor: Descriptor) -> list[Digest]:
 
 
 async def run_all(work: Iterable[Coroutine[Any, Any, None]]) -> None:
-    """Everything in `work` at once; the first error ends the others and is reported."""
+    """Run everything in `work` concurrently; the first error cancels the others and is raised."""
     try:
         async with asyncio.TaskGroup() as group:
             for item in work:
@@ -115,7 +115,7 @@ async def run_all(work: Iterable[Coroutine[Any, Any, None]]) -> None:
 
 
 def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
-    """Return the error to report: ours first, since it has a message."""
+    """Return the error to report: our own errors first, because they have messages."""
     flat = list(_flatten(errors))
     return next((error for error in flat if isinstance(error, OlmkitError)), flat[0])
 

@@ -1,8 +1,7 @@
-"""What a user typed, opened: a reference becomes a store, an image becomes files.
+"""Open user input: a reference becomes a store, an image becomes files.
 
-Jobs come here with a text and get a `ImageStore`, or the `Tree` of a bundle or a
-catalog with the labels and the pinned name of the image it came from. Folders
-are distinguished from references by looking at the disk.
+For a string, jobs get an `ImageStore`, or the `Tree` of a bundle or a catalog with the labels and
+the pinned reference of its image. A string is a folder if that folder exists, else a reference.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ TESTS_LABEL = "operators.operatorframework.io.test.config.v1"
 CONFIGS_LABEL = "operators.operatorframework.io.index.configs.v1"
 DATABASE_LABEL = "operators.operatorframework.io.index.database.v1"
 
-# What Go calls the machines that Python names by the kernel's words.
+# Go's names of machines for which Python uses the names of the kernel.
 _ARCHITECTURES = {
     "x86_64": "amd64",
     "aarch64": "arm64",
@@ -61,15 +60,15 @@ _ARCHITECTURES = {
 }
 _DATABASE_LIMITS = Limits(file_size=index_database.MAX_DATABASE)
 _MAX_RELOCATIONS = 8
-# Images up to this size, as they are stored, stay in memory while they are unpacked.
+# Images up to this compressed size stay in memory while they are unpacked.
 _SPOOL = 32 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageFiles:
-    """What was read from an image or a folder.
+    """The files of an image or a folder.
 
-    `pinned` names an image by its digest and is empty for a folder; `labels` are the
+    `pinned` is the reference of an image with its digest, empty for a folder; `labels` are the
     image's.
     """
 
@@ -95,10 +94,10 @@ class ImageFiles:
 
 
 class Connections:
-    """The HTTP client that images read together share, made when the first of them needs it.
+    """The shared HTTP client for several images, created on first use.
 
-    An asynchronous context manager. A connection to a registry then serves for several images,
-    and with TLS each costs as much as a small pull.
+    An asynchronous context manager. Several images then share a connection to a registry; with TLS,
+    each connection costs as much as a small pull.
     """
 
     def __init__(self, access: Access) -> None:
@@ -122,7 +121,7 @@ class Connections:
 
 
 def parse(text: str) -> AnyReference:
-    """`text` as a folder that exists, or as what it says."""
+    """Parse `text` as an existing folder, or as a reference."""
     with contextlib.suppress(OSError, ValueError):
         if text and Path(text).is_dir():
             return FolderReference(text)
@@ -130,7 +129,7 @@ def parse(text: str) -> AnyReference:
 
 
 def own_platform() -> Platform:
-    """Linux on this machine's processor, as OLM's nodes would be."""
+    """Return Linux on this machine's processor, like OLM's nodes."""
     name = machine.machine().lower()
     return Platform(os="linux", architecture=_ARCHITECTURES.get(name, name))
 
@@ -139,9 +138,9 @@ def own_platform() -> Platform:
 async def open_store(
     reference: ImageReference, access: Access, *, web: Web | None = None, write: bool = False
 ) -> AsyncIterator[ImageStore]:
-    """The store that `reference` is in, or with `write` will be in; several may share one `web`.
+    """Open the store of `reference`, with `write` for writing; several calls may share one `web`.
 
-    What is only read from a registry may come from its mirrors.
+    Reads from a registry may use its mirrors.
     """
     match reference:
         case LayoutReference():
@@ -164,7 +163,7 @@ async def open_store(
 async def _open_registry(
     reference: Reference, access: Access, web: Web | None, *, write: bool
 ) -> AsyncIterator[ImageStore]:
-    """The registry that `reference` names, or the places that `registries.conf` has for it."""
+    """Open the registry of `reference`, or its mirrors in `registries.conf`."""
     from olmkit.edges.images.registries import mirrors
     from olmkit.edges.network.web import Web
 
@@ -220,7 +219,7 @@ def web_options(access: Access) -> WebOptions:
 
 
 def selector(reference: ImageReference) -> str:
-    """Return the tag or digest that the store looks up; empty for the only image there is."""
+    """Return the tag or digest to look up in the store; empty for its only image."""
     match reference:
         case Reference():
             return reference.selector
@@ -229,11 +228,11 @@ def selector(reference: ImageReference) -> str:
         case DockerArchiveReference():
             return str(reference.name or "")
         case EngineReference():
-            return ""  # its store has the one image that was requested
+            return ""  # its store has the single requested image
 
 
 def pin(reference: ImageReference, descriptor: Descriptor) -> str:
-    """`reference` by digest, as it can be typed again."""
+    """Return `reference` with the digest, in a form that users can type."""
     match reference:
         case Reference() | LayoutReference() | ArchiveReference():
             return str(reference.pinned(descriptor.digest))
@@ -252,7 +251,7 @@ async def read_bundle_tree(text: str, access: Access) -> ImageFiles:
 async def read_catalog_tree(text: str, access: Access) -> ImageFiles:
     """Return the files of a catalog, relative to its folder in the image.
 
-    An index database becomes the file of the catalog that it holds.
+    An index database becomes the file of its catalog.
     """
     source = parse(text)
     if isinstance(source, FolderReference):
@@ -337,11 +336,11 @@ def _describe_layer(layer: Descriptor) -> str:
 async def unpack(
     store: ImageStore, image: Image, wanted: Sequence[str] = ("",), limits: Limits | None = None
 ) -> Tree:
-    """Return the files of `image` below the `wanted` folders, under the names that were requested.
+    """Return the files of `image` below the `wanted` folders, with the requested names.
 
-    Raises `InputError` when it exceeds `limits`, which hold for the image as a whole, and when a
-    layer is not the one that the image config names (`rootfs.diff_ids`, OCI image specification).
-    A config without any, as some artifacts have, is accepted.
+    Raises `InputError` if it exceeds `limits`, which apply to the whole image, and if a layer is
+    not the one that the image config names (`rootfs.diff_ids`, OCI image specification). A config
+    without any, as some artifacts have, is accepted.
     """
     kept = tuple(wanted)
     also: frozenset[str] = frozenset()
@@ -362,7 +361,7 @@ async def unpack(
             f"{budget.limits.stored_size / 1e9:.1f} GB"
         )
     await stores.require_layers(store, image)
-    # Zero means no limit to what stays in memory, hence one byte.
+    # Zero means no limit for data in memory, hence one byte.
     spool_size = _SPOOL if size <= _SPOOL else 1
     async with contextlib.AsyncExitStack() as stack:
         layers = []
@@ -438,5 +437,5 @@ def _clean(folder: str) -> str:
 
 
 def local_path(text: str) -> Path:
-    """Return a path as a user types it, with `~` for the home folder."""
+    """Return a path as typed by the user, with `~` for the home folder."""
     return Path(text).expanduser()

@@ -17,7 +17,7 @@ from olmkit.base.diagnostics import ConfigurationError
 
 _LOG = logging.getLogger(__name__)
 _LOOK = 10.0
-_NONE = ""  # without a password, the library would prompt for one at the terminal
+_NONE = ""  # without a password, the library would prompt for one in the terminal
 
 
 class Pair(NamedTuple):
@@ -47,9 +47,9 @@ class CertificateRenewals:
             return None
 
     def renewed(self) -> Pair | None:
-        """Return the content when it differs from the last one that was seen, and fits together.
+        """Return the content if it differs from the last one and is valid.
 
-        Raises `ConfigurationError` for one that does not; it is not returned again.
+        Raises `ConfigurationError` for an invalid pair, only once.
         """
         pair = self.read()
         if pair is None or _digest(pair) == self._seen:
@@ -62,7 +62,7 @@ class CertificateRenewals:
 def tls_context(certificate: Path, key: Path) -> ssl.SSLContext:
     """Return the TLS context of a server from files in PEM form.
 
-    Raises `ConfigurationError` when they are not a certificate and its key.
+    Raises `ConfigurationError` if they are not a certificate and its key.
     """
     made = fresh_tls_context()
     try:
@@ -75,17 +75,17 @@ def tls_context(certificate: Path, key: Path) -> ssl.SSLContext:
 
 
 def fresh_tls_context() -> ssl.SSLContext:
-    """Return a server's context that has no certificate yet."""
+    """Return a server's TLS context that has no certificate yet."""
     made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     made.minimum_version = ssl.TLSVersion.TLSv1_2
     return made
 
 
 def load(tls: ssl.SSLContext, pair: Pair) -> None:
-    """Put the pair into a context; new connections get it.
+    """Load the pair into a context; new connections get it.
 
-    Raises `ConfigurationError` for a pair that does not fit together. Try it on a fresh context
-    first: one that is in use would take half of it.
+    Raises `ConfigurationError` for a pair that does not match. Try it on a fresh context first: a
+    context in use would keep one half of it.
     """
     try:
         with _as_files(pair) as files:
@@ -95,9 +95,9 @@ def load(tls: ssl.SSLContext, pair: Pair) -> None:
 
 
 async def keep_current(tls: ssl.SSLContext, files: CertificateRenewals) -> None:
-    """Put renewed files into a context that is in use, until cancelled.
+    """Load renewed files into a context that is in use, until cancelled.
 
-    A pair that does not fit together leaves the old one in place, and is logged.
+    A pair that does not match is logged, and the old one stays in use.
     """
     while True:
         await asyncio.sleep(_LOOK)
@@ -111,7 +111,7 @@ async def keep_current(tls: ssl.SSLContext, files: CertificateRenewals) -> None:
 
 @contextlib.contextmanager
 def _as_files(pair: Pair) -> Iterator[tuple[str, str]]:
-    """Paths for a moment: in memory where that can be, since a pod's disk may be read-only."""
+    """Write the pair to temporary files: in memory if possible, as a disk may be read-only."""
     if not hasattr(os, "memfd_create"):
         with tempfile.TemporaryDirectory() as folder:
             paths = Path(folder, "tls.crt"), Path(folder, "tls.key")

@@ -12,12 +12,12 @@ _NEXT = re.compile(r';\s*rel\s*=\s*(?:next\s*(?:;|$)|"\s*(?:[^"]*\s)?next(?:\s[^
 
 
 def split_list(text: str) -> list[str]:
-    """Return the elements of a list, which commas separate, but for those in quoted strings."""
+    """Return the elements of a list, separated by commas outside quoted strings."""
     return [part for found in _ELEMENT.findall(text) if (part := found.strip())]
 
 
 def next_link(text: str) -> str:
-    """Return the target of the link to the next page in `Link` headers (RFC 8288), or nothing."""
+    """Return the target of the link to the next page in `Link` headers (RFC 8288), or None."""
     for element in _split_links(text):
         link = _LINK.fullmatch(element)
         if link is not None and _NEXT.search(link[2]):
@@ -26,7 +26,7 @@ def next_link(text: str) -> str:
 
 
 def _split_links(text: str) -> list[str]:
-    """Like `split_list`; commas in targets separate nothing either."""
+    """Split links like `split_list`; commas in targets are not separators either."""
     joined: list[str] = []
     for part in split_list(text):
         if joined and joined[-1].startswith("<") and ">" not in joined[-1]:
@@ -51,5 +51,5 @@ def parse_retry_after(text: str, now: float) -> float:
 
 
 def parse_count(text: str) -> int | None:
-    """Return the number of bytes or seconds in a header; None if `text` is not one of 18 digits."""
+    """Return the number of bytes or seconds in a header; None if `text` is not a number."""
     return int(text) if len(text) <= 18 and text.isascii() and text.isdecimal() else None

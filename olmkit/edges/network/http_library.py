@@ -1,10 +1,10 @@
 """Import the HTTP library without loading the CA certificates of the system.
 
-aiohttp makes two TLS contexts when it is imported, and reads all the system's authorities for each:
-a fifth of the time of its import, and 2 MB. Most processes need none of them: their registry is on
-loopback, their API server has its own authority, or they only serve. So the contexts read the
-authorities when they make their first connection; code that uses aiohttp's defaults in the same
-process has the same trust as before.
+aiohttp creates two TLS contexts when it is imported, and reads all CA certificates of the system
+for each: a fifth of its import time, and 2 MB. Most processes do not need them: their registry is
+on loopback, their API server has its own CA, or they only serve. So the contexts read the CA
+certificates at their first connection; code that uses aiohttp's defaults in the same process has
+the same trust as before.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ def _read(context: ssl.SSLContext) -> None:
 
 @contextlib.contextmanager
 def _later() -> Iterator[None]:
-    """While this is open, contexts that read the system's authorities do so later."""
+    """While this is open, contexts load the system's CA certificates later."""
     load = ssl.SSLContext.load_default_certs
 
     def defer(context: ssl.SSLContext, _purpose: object = None) -> None:
         if type(context) is ssl.SSLContext:
             context.__class__ = _Later
 
-    # One of the two is inherited from a class in C, so it is covered, and uncovered again.
+    # One of the two is inherited from a C class, so it is covered and later restored.
     ssl.SSLContext.load_default_certs = defer  # type: ignore[method-assign, assignment]
     ssl.SSLContext.set_default_verify_paths = defer  # type: ignore[method-assign, assignment]
     try:
@@ -62,6 +62,6 @@ def _later() -> Iterator[None]:
         del ssl.SSLContext.set_default_verify_paths
 
 
-# Where another library has put its own class there, such as truststore, that class decides.
+# If another library, such as truststore, has set its own class there, that class decides.
 with _later() if ssl.SSLContext.__module__ == "ssl" else contextlib.nullcontext():
     import aiohttp

@@ -1,8 +1,8 @@
 """HTTP servers that run in the background: probes, metrics, webhooks, catalogs.
 
-An address is written as everywhere in the field: `:8081` listens on all
+An address has the usual form: `:8081` listens on all
 interfaces, `127.0.0.1:8081` on one, `[::1]:8081` on an IPv6 one, port 0 picks a
-free one, and `0` alone means that nothing is served.
+free one, and `0` alone turns the server off.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ from olmkit.edges.network.server_library import http_exceptions, web
 
 _LOG = logging.getLogger(__name__)
 _MAX_HEADER = 1 << 20
-# Go's client lets go of an idle connection after 90 s: were we first, a request that is just
-# being sent on it would fail.
+# Go's client closes an idle connection after 90 s: if the server closed it first, a request that is
+# just being sent would fail.
 _IDLE = 95.0
-_CLOSING = 5.0  # for requests under way
-# A new connection must send a whole head in this time; controller-runtime's servers wait as long.
+_CLOSING = 5.0  # for running requests
+# A new connection must send a whole head within this time; controller-runtime's servers have the
+# same limit.
 _HEAD = 32.0
 _SWEEP = 4.0
-_MAX_LOGGED = 120  # characters of what a client sent
+_MAX_LOGGED = 120  # characters of client input
 
 
 class _FaultsOfClients(logging.Filter):
@@ -40,7 +41,7 @@ class _FaultsOfClients(logging.Filter):
             case http_exceptions.HttpProcessingError():
                 text = " ".join(error.message.split())[:_MAX_LOGGED]
                 _LOG.debug("refused a malformed request: %s", text)
-            case web.RequestPayloadError():  # read to its end after the answer
+            case web.RequestPayloadError():  # read to its end after the response
                 text = " ".join(str(error).split())[:_MAX_LOGGED]
                 _LOG.debug("refused a malformed request: %s", text)
             case ConnectionError():
@@ -55,9 +56,9 @@ _REQUESTS.addFilter(_FaultsOfClients())
 
 
 def parse_address(text: str) -> tuple[str | None, int] | None:
-    """Host (None: all interfaces) and port; None when the address switches serving off.
+    """Return host (None: all interfaces) and port; None if the address turns serving off.
 
-    Raises `ConfigurationError` for anything but `HOST:PORT`, `:PORT`, `0` and an empty text.
+    Raises `ConfigurationError` for anything except `HOST:PORT`, `:PORT`, `0` and an empty string.
     """
     if text in ("0", ""):
         return None
@@ -88,7 +89,7 @@ class HttpServer:
         self._address = address
         self._tls = tls
         self._ready = asyncio.Event()
-        self._heard: set[Any] = set()  # connections on which a request has come
+        self._heard: set[Any] = set()  # connections that have received a request
         application.middlewares.append(self._hear)
 
     @web.middleware
@@ -124,13 +125,13 @@ class HttpServer:
             _LOG.info("serves", extra={"server": self.name, "address": where})
             await self._close_stalled(runner)
         finally:
-            self._ready.set()  # who waits sees the error of `run`
+            self._ready.set()  # the waiting task gets the error of `run`
             await runner.cleanup()
 
     async def _close_stalled(self, runner: web.AppRunner) -> None:
         """Close connections that send no request, until cancelled.
 
-        The library closes idle connections after a request, but none before the first.
+        The library closes idle connections after a request, but not before the first one.
         """
         since: dict[Any, float] = {}
         while True:

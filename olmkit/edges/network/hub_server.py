@@ -1,8 +1,8 @@
 """Serves the pages of a hub over HTTP.
 
-A path is looked up among the pages: none becomes the name of a file. Pages are made at their first
-request, one at a time, and the last ones are kept. Answers carry a strong `ETag` of their bytes, a
-content security policy, and for icons one that lets nothing of an image run.
+A path is looked up among the pages, and never used as a file name. Pages are rendered at their
+first request, one at a time, and the last ones are cached. Responses have a strong `ETag` of their
+bytes and a content security policy; the policy of icons blocks all active content.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Find = Callable[[str], Render | None]
 
 _MAX_TARGET: Final = 4096  # characters of path and query
 _SMALLEST_PACKED: Final = 1400
-_KEPT: Final = 1000  # answers, which bounds the memory
+_KEPT: Final = 1000  # number of responses, which limits the memory
 _TYPES: Final = {
     ".html": "text/html; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
@@ -73,12 +73,12 @@ class HubApi:
         self.application.router.add_route("*", "/{path:.*}", self._answer)
 
     def answer_from(self, find: Find) -> None:
-        """Answer from now on with the files of `find`: path → what makes the bytes, or None."""
+        """Serve the files of `find` from now on: path → function that returns bytes, or None."""
         self._find = find
         self._kept = {}
 
     async def _find_answer(self, path: str) -> _Answer | None:
-        """Return the answer at a path, made in a thread unless it is kept."""
+        """Return the response for a path, rendered in a thread unless it is cached."""
         if path in self._kept:
             return self._kept[path]
         async with self._one:
@@ -89,7 +89,7 @@ class HubApi:
             if found is not None:
                 if len(kept) >= _KEPT:
                     del kept[next(iter(kept))]
-                kept[path] = found  # not `self._kept`: what is served may have changed meanwhile
+                kept[path] = found  # not `self._kept`: the content may have changed meanwhile
             return found
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
@@ -99,7 +99,7 @@ class HubApi:
             return self._text(414, "the address is too long")
         if self.is_local and not _is_local(request.headers.get("Host", "")):
             return self._text(403, "this server answers only under the names of this machine")
-        # The path as sent: the library has decoded it once, and a name may hold a `%`.
+        # The path as sent: the library has decoded it once, and a name may contain a `%`.
         path = unquote(request.raw_path.partition("?")[0].removeprefix("/"))
         if not path or path.endswith("/"):
             path += "index.html"
@@ -144,7 +144,7 @@ class HubApi:
         return f"{self.policy}; frame-ancestors 'none'"
 
     def _redirect(self, path: str) -> web.Response:
-        # The leading slash is one: two would name a host.
+        # Only one leading slash: two would name a host.
         address, mark, query = path.lstrip("/").partition("?")
         where = f"/{quote(address)}{mark}{quote(query, safe='=&%')}"
         return web.Response(status=301, headers={**_HEADERS, "Location": where})
@@ -185,7 +185,7 @@ def _takes_gzip(sent: str) -> bool:
 
 
 def _is_local(host: str) -> bool:
-    """Return whether the name is of this machine. Another name may be that of a hostile site."""
+    """Return whether the name is of this machine. Another name may be of a malicious site."""
     name = host.rpartition(":")[0] if not host.endswith("]") and ":" in host else host
     name = name.removeprefix("[").removesuffix("]").rstrip(".").lower()
     if name == "localhost" or name.endswith(".localhost"):

@@ -18,8 +18,8 @@ _LARGEST = 64 * 1024  # bytes of a value
 class JsonInbox:
     """A runnable that calls `take` with the value of each `POST` to `path`.
 
-    A `ValueError` of `take` is the answer 400 with its message. A port that another process uses is
-    a warning: nothing is taken then.
+    For a `ValueError` of `take`, the response is 400 with its message. If another process uses the
+    port, a warning is logged and nothing is received.
     """
 
     def __init__(self, name: str, port: int, path: str, take: Callable[[Any], None]) -> None:
@@ -30,7 +30,7 @@ class JsonInbox:
 
     @property
     def port(self) -> int:
-        """Where it listens; 0 before it does, or when it cannot."""
+        """Return the port; 0 before it listens, or if it cannot."""
         return self._server.port
 
     async def run(self) -> None:
@@ -41,7 +41,7 @@ class JsonInbox:
             _LOG.warning("nothing is taken", extra={"error": error.message})
 
     async def wait_until_ready(self) -> None:
-        """Return when it listens, or cannot."""
+        """Return when it listens, or cannot listen."""
         await self._server.wait_until_ready()
 
     async def _answer(self, request: web.Request) -> web.Response:

@@ -12,7 +12,7 @@ Expose = Callable[[str], tuple[bytes, str]]
 """`Accept` header → body and content type."""
 
 PATH: Final = "/metrics"
-_COMPRESSED = 1400  # bytes; below one packet, compressing gains nothing
+_COMPRESSED = 1400  # bytes; within one packet, compression has no benefit
 
 
 def add(application: web.Application, expose: Expose) -> None:
@@ -30,7 +30,7 @@ def add(application: web.Application, expose: Expose) -> None:
 
 
 def application(expose: Expose) -> web.Application:
-    """Return an application that has nothing else."""
+    """Return an application with only this page."""
     made = web.Application()
     add(made, expose)
     return made

@@ -1,7 +1,7 @@
 """The minimum transfer rates of responses and requests.
 
-The time-out between two bytes does not end an exchange with a server that sends one
-byte now and then, or that stops to read. No line in use is as slow as these limits.
+The timeout between two bytes does not end a connection to a server that sends a byte from time to
+time, or that stops reading. No connection in use is as slow as these limits.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Awaitable
 
 from olmkit.base.streams import closing
 
-LEAST_RATE = 1000  # bytes per second; modems of the nineties had some thousands
+LEAST_RATE = 1000  # bytes per second; modems of the 1990s had some thousands
 
 
 class TooSlow(Exception):  # noqa: N818 - a signal between these modules, never shown
@@ -31,7 +31,7 @@ class Pace:
         self._came = 0
 
     async def take(self, reading: Awaitable[bytes]) -> bytes:
-        """Return the next piece. Raises `TooSlow`, or `TimeoutError` when nothing comes."""
+        """Return the next piece. Raises `TooSlow`, or `TimeoutError` if nothing arrives."""
         clock = asyncio.get_running_loop().time
         began = clock()
         async with asyncio.timeout(self._window):
@@ -54,13 +54,13 @@ class Deadline:
 
     @contextlib.asynccontextmanager
     async def watch(self, body: bytes | AsyncIterator[bytes] | None) -> AsyncIterator[None]:
-        """Raises `TimeoutError` inside when the server has all of `body` for too long."""
+        """Raise `TimeoutError` inside if the server has had all of `body` for too long."""
         async with self._timeout:
             self._extend(len(body) if isinstance(body, bytes) else 0)
             yield
 
     async def pieces(self, body: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-        """`body` as the server takes it; the time in which `body` is made does not count."""
+        """Yield `body` as the server reads it; the time to produce `body` does not count."""
         async with closing(body):
             self._suspend()
             async for piece in body:
@@ -77,5 +77,5 @@ class Deadline:
         self._reschedule(None)
 
     def _reschedule(self, when: float | None) -> None:
-        with contextlib.suppress(RuntimeError):  # the answer has begun before the end of `body`
+        with contextlib.suppress(RuntimeError):  # the response has started before the end of `body`
             self._timeout.reschedule(when)

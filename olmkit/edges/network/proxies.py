@@ -1,8 +1,8 @@
 """Choose the proxy for a host by the environment variables of curl and Go.
 
-The rules are Go's, since the lists of a cluster are written for programs in Go: OLM puts
-the cluster's own into every operator, with whole networks in `NO_PROXY` such as the one
-that contain the API server's address. What is on this machine needs no proxy.
+The rules are those of Go, because a cluster's settings are written for Go programs: OLM adds the
+cluster's settings to every operator, with whole networks in `NO_PROXY`, such as the one that
+contains the API server's address. Connections to this machine use no proxy.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ _PORTS = {"http": 80, "https": 443}
 def proxy_for(url: str, environment: Mapping[str, str]) -> str | None:
     """Return the proxy's URL for `url`; None if there is none, or `NO_PROXY` excepts the host.
 
-    `NO_PROXY` lists `*`, addresses, networks as CIDR, and domains: `example.com` holds for
-    it and all below it, `.example.com` and `*.example.com` for what is below. A port, if
-    one is written, must be the same. Raises `ConfigurationError`, which does not show it, for
-    what is not a URL.
+    `NO_PROXY` lists `*`, addresses, networks as CIDR, and domains: `example.com` matches the domain
+    and its subdomains, `.example.com` and `*.example.com` only the subdomains. A port, if given,
+    must be the same. Raises `ConfigurationError` for an invalid URL, without showing it.
     """
     parts = urlsplit(url)
     host = (parts.hostname or "").rstrip(".")
@@ -88,7 +87,7 @@ def _excepts(
 
 
 def _split_port(entry: str) -> tuple[str, str]:
-    """Return a name or an address, and the port behind it if there is one."""
+    """Return a name or an address, and its port if there is one."""
     if entry.startswith("["):
         name, _, rest = entry[1:].partition("]")
         return name, rest.removeprefix(":")

@@ -1,8 +1,7 @@
-"""URLs that come from outside: parsed once, shown without secrets, compared by origin.
+"""External URLs: parsed once, shown without secrets, compared by origin.
 
-A registry's answers name where to go next. A text that is not a URL of `http` or
-`https` is a `RemoteError` here, so that no other module handles broken ports,
-brackets or bytes.
+A registry's responses contain further URLs. A string that is not an `http` or `https` URL raises
+`RemoteError` here, so that no other module handles invalid ports, brackets or bytes.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ def join(base: URL, text: str) -> URL:
 
 
 def redact(url: str) -> str:
-    """`url` without user, password, and the values of its query."""
+    """Return `url` without user, password, and the values of its query."""
     try:
         parsed = URL(url, encoded=True)
         if parsed.host is None:
@@ -68,7 +67,7 @@ def same_origin(one: str, other: str) -> bool:
 
 
 def is_downgrade(source: str, target: str) -> bool:
-    """Return whether the way from `source` to `target` leaves encryption."""
+    """Return whether `target` is unencrypted, although `source` is encrypted."""
     return source.lower().startswith("https:") and not target.lower().startswith("https:")
 
 
@@ -77,7 +76,7 @@ def _parse(text: str) -> URL | None:
         url = URL(text, encoded=True) if _is_plain(text) else None
         if url is None or url.scheme not in _SCHEMES or not url.host or not url.port:
             return None
-    except ValueError:  # ports, brackets and international names are read late
+    except ValueError:  # ports, brackets and international names are checked late
         return None
     return url
 

@@ -1,9 +1,8 @@
-"""The HTTP client, with time-outs, retries, TLS and proxies.
+"""The HTTP client, with timeouts, retries, TLS and proxies.
 
-Requests and answers are plain values and chunks; the HTTP library's types stay
-here. Secrets never reach a message: URLs are redacted once, here, and headers
-are never shown. Redirects are followed by hand, so that credentials stay with
-the host they are for.
+Requests and responses are plain values and chunks; the HTTP library's types are used only here.
+Messages never contain secrets: URLs are redacted once, here, and headers are never shown. Redirects
+are followed in this module, so that credentials are sent only to their host.
 """
 
 from __future__ import annotations
@@ -36,10 +35,10 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _READING = frozenset({"GET", "HEAD"})
 _MAX_REDIRECTS = 5
 _CHUNK = 256 * 1024
-# For a body that is read as a whole: a server that sends a byte now and then must not hold us.
+# For a body that is read as a whole: a server that sends a byte from time to time must not block.
 _WHOLE_BODY = 300.0
 _DAY = 86_400.0
-# Answers that say "not now": request timeout, too early, too many requests, and the server's own.
+# Statuses for temporary errors: request timeout, too early, too many requests, and server errors.
 TEMPORARY_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
@@ -50,18 +49,18 @@ class WebOptions:
     plain_http: bool = False
     ca_file: str | None = None
     skip_tls_verify: bool = False
-    connect_timeout: float = 15.0  # a registry behind a slow VPN still answers in this time
-    # Between two pieces of an answer, and between the request and the head of its answer;
-    # registries hash whole layers before they answer a push.
+    connect_timeout: float = 15.0  # a registry behind a slow VPN still responds within this time
+    # Between two pieces of a response, and between the request and the head of its response;
+    # registries hash whole layers before they respond to a push.
     read_timeout: float = 120.0
-    attempts: int = 6  # with the waits below: some seconds for an outage to pass
-    connect_attempts: int = 3  # nothing there: more often a wrong port than a restart
-    slow_attempts: int = 2  # each takes a whole time-out, in which nothing is seen to happen
+    attempts: int = 6  # with the waits below: some seconds for an outage to end
+    connect_attempts: int = 3  # no server: more often a wrong port than a restart
+    slow_attempts: int = 2  # each needs a whole timeout, without visible progress
     first_wait: float = 0.2
     longest_wait: float = 15.0
     longest_retry_after: float = 60.0  # a server that wants more than this is reported, not obeyed
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
-    option_prefix: str = ""  # of the names of options in hints, such as `target-`
+    option_prefix: str = ""  # a prefix of option names in hints, such as `target-`
 
 
 @dataclass(eq=False)
@@ -80,7 +79,7 @@ class SlowError(RemoteError):
 
 
 class Reply:
-    """A response whose body was not read; `window` is the time limit without data."""
+    """A response whose body has not been read; `window` is the time limit without data."""
 
     def __init__(self, response: aiohttp.ClientResponse, url: URL, window: float) -> None:
         self._response = response
@@ -91,39 +90,39 @@ class Reply:
 
     @property
     def url(self) -> str:
-        """Where the answer came from, redacted."""
+        """Return the URL of the response, redacted."""
         return urls.redact(str(self._url))
 
     @property
     def full_url(self) -> str:
-        """The URL that answered. It may contain secrets."""
+        """Return the URL of the response. It may contain secrets."""
         return str(self._url)
 
     @property
     def location(self) -> str:
-        """The absolute URL of the `Location` header, or nothing. It may carry secrets.
+        """Return the absolute URL of the `Location` header, or None. It may contain secrets.
 
-        Raises `RemoteError` when the header is not a URL.
+        Raises `RemoteError` if the header is not a URL.
         """
         return self.resolve(self.headers.get("Location", ""))
 
     def resolve(self, text: str) -> str:
-        """`text` of this answer as an absolute URL, empty when it is empty.
+        """Return `text` of this response as an absolute URL, empty if it is empty.
 
-        Raises `RemoteError` when it is not a URL.
+        Raises `RemoteError` if it is not a URL.
         """
         return str(urls.join(self._url, text)) if text else ""
 
     def listed(self, name: str) -> str:
-        """Return the value of a header that may be there several times, as one list."""
+        """Return the values of a header that may be repeated, as one list."""
         return ", ".join(self._response.headers.getall(name, ()))
 
     def is_from(self, origin: str) -> bool:
-        """Return whether the host of `origin` gave this answer, and not one it redirects to."""
+        """Return whether the host of `origin` sent this response, not one that it redirects to."""
         return urls.same_origin(str(self._url), origin)
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """Yield the body as it comes; raise `SlowError` if no line is as slow as this."""
+        """Yield the body as it arrives; raise `SlowError` if it is too slow."""
         pace = Pace(self._window)
         try:
             while chunk := await pace.take(self._response.content.read(_CHUNK)):
@@ -152,7 +151,7 @@ class Reply:
 
     @property
     def retry_after(self) -> float:
-        """For how many seconds the server wants no request; 0 when it does not say."""
+        """Return for how many seconds the server accepts no request; 0 if unknown."""
         return parse_retry_after(self.headers.get("Retry-After", ""), time.time())
 
 
@@ -161,7 +160,7 @@ class Web:
 
     def __init__(self, options: WebOptions, *, source: random.Random | None = None) -> None:
         self.options = options
-        # Only spreads retries out; guessing it gains nothing.
+        # Only spreads retries; predicting it has no benefit.
         self._random = source or random.Random()  # noqa: S311
         self._session: aiohttp.ClientSession | None = None
         self._tls: ssl.SSLContext | bool | None = None
@@ -189,11 +188,10 @@ class Web:
         body: bytes | AsyncIterator[bytes] | None = None,
         follow: bool = True,
     ) -> AsyncIterator[Reply]:
-        """Send one request; the answer is open inside the `with`. Any status is an answer.
+        """Send one request; the response is open inside the `with`. Any status is a response.
 
-        Raises `RemoteError` when none comes. Redirects are followed for what has no body,
-        without `Authorization` when they lead to another host; there they are followed for
-        what only reads.
+        Raises `RemoteError` without a response. Redirects are followed for requests without a body,
+        and without `Authorization` to another host, where only reading requests are redirected.
         """
         target = urls.parse(url)
         sent = dict(headers or {})
@@ -219,7 +217,7 @@ class Web:
         raise RemoteError(f"`{urls.redact(url)}` redirects more than {_MAX_REDIRECTS} times")
 
     async def retry(self, work: Callable[[], Awaitable[T]]) -> T:
-        """Return the outcome of `work`, which is tried again while its errors are temporary."""
+        """Return the result of `work`, which is retried while its errors are temporary."""
         for attempt in range(1, self.options.attempts + 1):
             try:
                 return await work()
@@ -241,7 +239,7 @@ class Web:
     async def pause(self, failures: int, error: OlmkitError) -> None:
         """Wait after so many failures, at least as long as the server of `error` requests.
 
-        Raises `error` when that is longer than anyone should wait.
+        Raises `error` if that is too long.
         """
         asked = float(getattr(error, "retry_after", 0.0))
         if asked > self.options.longest_retry_after:
@@ -250,7 +248,7 @@ class Web:
             raise error
         _log.debug("waiting before another attempt: %s", error.message)
         wait = min(self.options.first_wait * 2 ** (failures - 1), self.options.longest_wait)
-        # Jitter: clients that failed together do not come back together.
+        # Jitter: clients that failed together must not retry together.
         await asyncio.sleep(max(asked, wait * (0.5 + self._random.random() / 2)))
 
     @contextlib.asynccontextmanager
@@ -288,10 +286,10 @@ class Web:
     def _client(self) -> aiohttp.ClientSession:
         if self._session is None:
             self._session = aiohttp.ClientSession(
-                # Who makes requests bounds how many; none waits for a free connection.
+                # Callers limit the number of requests; none waits for a free connection.
                 connector=aiohttp.TCPConnector(limit=0),
                 timeout=aiohttp.ClientTimeout(
-                    total=None,  # a large layer over a slow line takes what it takes
+                    total=None,  # a large layer on a slow connection takes a long time
                     connect=2 * self.options.connect_timeout,  # with several addresses and TLS
                     sock_connect=self.options.connect_timeout,
                     sock_read=self.options.read_timeout,
@@ -310,11 +308,11 @@ class Web:
 
 
 def trusted(options: WebOptions) -> ssl.SSLContext | bool:
-    """Whom to trust: the system's authorities and those of `--ca-file`.
+    """Return the trusted CAs: those of the system and of `--ca-file`.
 
-    True means only the system's, which the HTTP library has read at its import: reading them
-    takes as long as a small push. Raises `ConfigurationError` when that file cannot be read or
-    holds no certificate.
+    True means only the system's, which the HTTP library has already read: reading them takes as
+    long as a small push. Raises `ConfigurationError` if that file cannot be read or has no
+    certificate.
     """
     if options.ca_file is None and not options.skip_tls_verify:
         return True
@@ -337,12 +335,12 @@ def trusted(options: WebOptions) -> ssl.SSLContext | bool:
 
 
 def shown_error(error: BaseException) -> BaseException | None:
-    """Return the cause that a traceback may show; some say whole URLs, the secrets in them too."""
+    """Return the cause that a traceback may show; some causes contain whole URLs with secrets."""
     return None if isinstance(error, aiohttp.ClientResponseError | aiohttp.InvalidURL) else error
 
 
 def _translate(error: BaseException, url: URL, prefix: str = "") -> RemoteError:
-    """Return an error of the HTTP library as ours, with a fix where one is known."""
+    """Return an error of the HTTP library as our own, with a fix if one is known."""
     if (ours := _find_own_error(error)) is not None:
         return ours
     host = _shown_host(url)
@@ -390,8 +388,8 @@ def _translate(error: BaseException, url: URL, prefix: str = "") -> RemoteError:
 
 
 async def _end(content: AsyncIterator[bytes]) -> None:
-    """End a body that the server did not take whole, unless the library is about to."""
-    with contextlib.suppress(RuntimeError):  # it runs: its task has been cancelled
+    """End a body that the server did not read completely, unless the library is about to."""
+    with contextlib.suppress(RuntimeError):  # it is running: its task has been cancelled
         async with closing(content):
             pass
 
@@ -401,7 +399,7 @@ def _shown_host(url: URL) -> str:
 
 
 def _find_own_error(error: BaseException | None) -> RemoteError | None:
-    """Our own error, when the content that was being sent is what failed."""
+    """Return our own error if the sent content has failed."""
     for _ in range(5):
         if error is None or isinstance(error, RemoteError):
             return error

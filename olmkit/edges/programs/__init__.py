@@ -1,4 +1,4 @@
-"""Other programs that olmkit runs, and how a process is run and stopped.
+"""Programs that olmkit runs, and starting and stopping processes.
 
 Container engines are in `edges.build`.
 """

@@ -13,16 +13,16 @@ _TIMEOUT: Final = 120.0  # seconds; a diff of the largest public repository take
 
 
 def merge_base(repository: Path, base: str) -> str:
-    """Return the commit from which `HEAD` and `base` went apart.
+    """Return the commit at which `HEAD` and `base` diverged.
 
-    Raises `ConfigurationError` when `repository` is not a checkout, or has no such commit.
+    Raises `ConfigurationError` if `repository` is not a checkout, or has no such commit.
     """
     words = ["merge-base", "--end-of-options", base, "HEAD"]
     return _git(repository, words, f"git does not know `{base}`").decode().strip()
 
 
 def changed_files(repository: Path, commit: str) -> tuple[tuple[str, str], ...]:
-    """Status (`A`, `M`, `D`) and path of what differs from a commit to `HEAD`."""
+    """Yield status (`A`, `M`, `D`) and path of each difference between a commit and `HEAD`."""
     words = ["diff", "--name-status", "--no-renames", "--no-ext-diff", "--relative", "-z"]
     data = _git(repository, [*words, commit, "HEAD", "--"], "git cannot compare the commits")
     parts = data.decode("utf-8", "surrogateescape").split("\0")
@@ -31,7 +31,7 @@ def changed_files(repository: Path, commit: str) -> tuple[tuple[str, str], ...]:
 
 
 def folders(repository: Path, commit: str, folder: str) -> tuple[str, ...]:
-    """Return the folders directly below a folder at a commit; none when there is no such folder."""
+    """Return the folders directly below a folder at a commit; none if there is no such folder."""
     words = ["ls-tree", "-d", "--name-only", "-z", commit, "--", f"{folder}/"]
     data = _git(repository, words, f"git cannot list `{folder}`")
     names = data.decode("utf-8", "surrogateescape").split("\0")

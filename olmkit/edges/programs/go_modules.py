@@ -1,9 +1,9 @@
 """Find the packages that a Go project imports: in `vendor`, folders, the module cache.
 
-Folders are those of a workspace (`go.work`) and those that `go.mod` puts in a module's place.
+Folders are those of a workspace (`go.work`) and those that replace a module in `go.mod`.
 
-Only files are read: no Go toolchain is run and nothing is downloaded. What the cache
-does not hold is answered with None.
+Only files are read: no Go toolchain is run and nothing is downloaded. The result is None for
+modules that are not in the cache.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ WORK_FILE = "go.work"
 _LIMIT = 16 * 1024 * 1024
 _SUM = re.compile(r"^(\S+) (v[^\s/]+) h1:", re.MULTILINE)
 _NUMBER = re.compile(r"[0-9]+")
-# Folders that the go command never looks into, and those whose name begins so.
+# Folders that the go command ignores, and prefixes of such names.
 _SKIPPED = frozenset({"vendor", "testdata", "node_modules"})
 
 
 class ModuleFolders:
-    """The port `olmkit.apis.go.packages.Modules` over the disk.
+    """Implements the port `olmkit.apis.go.packages.Modules` on disk.
 
-    `environment` says where the cache is: GOMODCACHE, GOPATH or HOME.
-    Raises `ConfigurationError` when the project has no `go.mod`.
+    `environment` locates the cache: GOMODCACHE, GOPATH or HOME. Raises `ConfigurationError` if the
+    project has no `go.mod`.
     """
 
     def __init__(self, project: Path, environment: Mapping[str, str]) -> None:
@@ -50,16 +50,16 @@ class ModuleFolders:
 
     @property
     def module(self) -> str:
-        """The module path of the project."""
+        """Return the module path of the project."""
         return self._modfile.module
 
     def version(self, module: str) -> str:
-        """Return the version of a module that the project depends on, or an empty text."""
+        """Return the version of a module that the project depends on, or an empty string."""
         found = self._modfile.resolve(module)
         return found.version if found else self._from_sums().get(module, "")
 
     def files(self, package: str) -> Mapping[str, bytes] | None:
-        """Return the Go files of an import path by their paths; None if it is not here."""
+        """Return the Go files of an import path by their paths; None if it is not found."""
         for folder in self._folders(package):
             found = _go_files(folder)
             if found:
@@ -103,7 +103,7 @@ class ModuleFolders:
 
 
 def _workspace(project: Path, environment: Mapping[str, str]) -> dict[str, Path]:
-    """Module path → folder, of the modules that a `go.work` above the project puts together."""
+    """Return module path → folder, for the modules of a `go.work` above the project."""
     if environment.get("GOWORK") == "off":
         return {}
     folder = project.resolve()
@@ -164,6 +164,6 @@ def _text(path: Path) -> str:
 
 
 def _order(version: str) -> tuple[tuple[int, ...], bool]:
-    """Good enough for two versions of one module: numbers, and a release after its previews."""
+    """Return a sort key for versions of one module: numbers, and a release after its previews."""
     head, _, preview = version.partition("-")
     return tuple(int(number) for number in _NUMBER.findall(head)), not preview

@@ -1,8 +1,8 @@
 """Run the helm program, versions 3 and 4: one process for each action on a release.
 
-Values go through a file that only this user can read, never through the command line. A process
-that takes too long, or whose caller is cancelled, gets SIGTERM, on which Helm writes the state of
-the release, and SIGKILL after some seconds; it has its own session, so its children end with it.
+Values are passed in a file that only this user can read, never on the command line. A process that
+takes too long, or whose caller is cancelled, gets SIGTERM, so that Helm writes the state of the
+release, and SIGKILL after some seconds. It has its own session, so its children end with it.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from olmkit.edges.network import urls
 from olmkit.edges.programs.keeper import marks
 
 _CHUNK = 64 * 1024
-_OUTPUT = 64 << 20  # bytes; what a dry run prints is a whole release
-_MESSAGE = 4000  # characters of what helm says about an error
+_OUTPUT = 64 << 20  # bytes; the output of a dry run is a whole release
+_MESSAGE = 4000  # characters of helm's output in an error
 _GRACE = 10.0  # seconds between the two signals
 _PULL = 300.0  # seconds for fetching a chart
 MAX_PACKED = 32 << 20  # bytes of a packed chart
@@ -64,7 +64,7 @@ class Inputs:
 class Helm:
     """The helm program, its cluster credentials, and the time limit of a call in seconds.
 
-    `environment` is that of the process; `home` is a folder for values, and for what helm caches.
+    `environment` is that of the process; `home` is a folder for values, and for helm's cache.
     """
 
     program: str
@@ -75,11 +75,11 @@ class Helm:
 
     @property
     def is_3(self) -> bool:
-        """Whether flags are those of Helm 3."""
+        """Return whether the flags are those of Helm 3."""
         return self.version.removeprefix("v").startswith("3.")
 
     async def install(self, release: str, namespace: str, inputs: Inputs) -> None:
-        """Make the release; raises `HelmError`."""
+        """Install the release; raises `HelmError`."""
         async with self._value_flags(inputs) as flags:
             await self._run("install", release, str(inputs.chart.path), "-n", namespace, *flags)
 
@@ -96,7 +96,7 @@ class Helm:
     async def render(
         self, release: str, namespace: str, inputs: Inputs, *, is_there: bool, on_server: bool
     ) -> str:
-        """Return the manifest that an install, or an upgrade where it `is_there`, would have.
+        """Return the manifest of an install, or of an upgrade if the release `is_there`.
 
         `on_server` lets the function `lookup` of templates read the cluster.
         """
@@ -123,7 +123,7 @@ class Helm:
     async def filled(self, templates: Mapping[str, str]) -> dict[str, str]:
         """Return the rendered templates by key, with Helm's functions and without data.
 
-        Raises `HelmError` for what is not a template.
+        Raises `HelmError` for an invalid template.
         """
         from olmkit.base import documents
 
@@ -134,7 +134,7 @@ class Helm:
             listed = sorted(templates)
             lines = []
             for number, key in enumerate(listed):
-                # One file each: an error does not show the text of another one.
+                # One file for each: an error must not show the text of another one.
                 file = place / f"_{number}.tpl"
                 text = f'{{{{ define "{number}" }}}}{templates[key]}{{{{ end }}}}'
                 file.write_text(text, encoding="utf-8")
@@ -145,12 +145,12 @@ class Helm:
         return {key: str(found.get(str(number))) for number, key in enumerate(listed)}
 
     async def rollback(self, release: str, namespace: str, revision: int, *, force: bool) -> None:
-        """Bring back an earlier revision."""
+        """Restore an earlier revision."""
         more = [self._force] if force else []
         await self._run("rollback", release, str(revision), "-n", namespace, *more)
 
     async def uninstall(self, release: str, namespace: str, *, wait: bool = False) -> None:
-        """Delete the objects and the history; with `wait`, return when the objects are gone."""
+        """Delete the objects and the history; with `wait`, return when the objects are deleted."""
         more = ["--wait"] if wait else []
         await self._run("uninstall", release, "-n", namespace, *more)
 
@@ -160,7 +160,7 @@ class Helm:
 
     @contextlib.asynccontextmanager
     async def _value_flags(self, inputs: Inputs) -> AsyncIterator[list[str]]:
-        """The flags for values, overrides and label; the file of values lives as long."""
+        """Yield the flags for values, overrides and label; the file of values exists meanwhile."""
         with contextlib.ExitStack() as stack:
             try:
                 folder = stack.enter_context(paths.temporary_folder(self.home))
@@ -188,7 +188,7 @@ class Helm:
             f"HELM_{name}_HOME": str(self.home / name.lower())
             for name in ("CACHE", "CONFIG", "DATA")
         }
-        # What stores releases elsewhere, or as another user, is not ours to take over.
+        # Variables for another storage of releases, or another user, must not be inherited.
         kept = {key: value for key, value in self.environment.items() if key[:5] != "HELM_"}
         return kept | folders | {marks.VARIABLE: marks.new()}
 
@@ -196,7 +196,7 @@ class Helm:
 async def helm(
     program: str, *, environment: Mapping[str, str], home: Path, kubeconfig: Path | None = None
 ) -> Helm:
-    """Return the program of this name or path; raise `ConfigurationError` when it is none."""
+    """Return the program with this name or path; raise `ConfigurationError` if there is none."""
     found = dict(environment)
     if kubeconfig is not None:
         found["KUBECONFIG"] = str(kubeconfig)
@@ -214,14 +214,14 @@ async def helm(
 
 
 def chart(path: Path) -> ChartSource:
-    """Return a chart of the disk; raise `ConfigurationError` when there is none."""
+    """Return a chart on disk; raise `ConfigurationError` if there is none."""
     from olmkit.base import documents
 
     digest = hashlib.sha256()
     if paths.is_file(path):
         data = path.read_bytes()
         digest.update(data)
-        # A packed chart is named `NAME-VERSION.tgz`; its own file is the authority.
+        # A packed chart is named `NAME-VERSION.tgz`; its own file is authoritative.
         described = _packed_description(data)
     else:
         described = disk.read_if_there(path / "Chart.yaml")
@@ -257,7 +257,7 @@ def _packed_description(data: bytes) -> bytes | None:
 async def _call(
     command: Sequence[str], environment: Mapping[str, str], seconds: float
 ) -> tuple[int, bytes, str]:
-    """Exit code, output and error output of a process that ends in time."""
+    """Return exit code, output and error output of a process with a time limit."""
     try:
         process = await asyncio.create_subprocess_exec(
             *command,
@@ -320,7 +320,7 @@ def _error(verb: str, code: int, said: str) -> HelmError:
 
 
 def find_program(environment: Mapping[str, str]) -> Path | None:
-    """Return the program helm on the path of this machine, if there is one."""
+    """Return the program helm in `PATH`, if there is one."""
     found = shutil.which("helm", path=environment.get("PATH", os.defpath))
     return Path(found) if found else None
 
@@ -328,10 +328,10 @@ def find_program(environment: Mapping[str, str]) -> Path | None:
 async def pull(
     chart: str, environment: Mapping[str, str], *, repository: str = "", version: str = ""
 ) -> bytes:
-    """Return the packed chart that a chart repository has under this name, or that a URL names.
+    """Return the packed chart with this name in a chart repository, or at a URL.
 
-    Repositories that the user has added to Helm are known, with their passwords; so are its
-    proxies. Raises `HelmError`, or `ConfigurationError` if `helm` is not installed.
+    The repositories that the user has added to Helm are used, with their passwords and proxies.
+    Raises `HelmError`, or `ConfigurationError` if `helm` is not installed.
     """
     program = find_program(environment)
     if program is None:

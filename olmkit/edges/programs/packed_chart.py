@@ -1,4 +1,4 @@
-"""A packed chart as a tree of files, read within the limits of image layers."""
+"""Read a packed chart as a tree of files, within the limits of image layers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from olmkit.oci import archives, limits
 
 
 def read(data: bytes, name: str) -> Tree:
-    """Return the files of the archive without the folder that holds them; raise `InputError`."""
+    """Return the files of the archive without the top folder; raise `InputError`."""
     files: dict[str, File | bytes] = {}
     budget = limits.ReadBudget()
     for entry, content in archives.entries(io.BytesIO(data), name, budget):

@@ -22,8 +22,8 @@ _SECONDS = 60.0
 async def from_svg(svg: bytes, environment: Mapping[str, str]) -> bytes:
     """Return the picture in PNG, at twice its natural size.
 
-    Raises `ConfigurationError` when this machine has no converter, `RemoteError` when the
-    converter fails or does not end.
+    Raises `ConfigurationError` if this machine has no converter, and `RemoteError` if the converter
+    fails or does not end.
     """
     path = environment.get("PATH")
     found = next((one for one in _CONVERTERS if shutil.which(one[0], path=path)), None)

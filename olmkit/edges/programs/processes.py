@@ -1,8 +1,7 @@
 """Run a process in the foreground with olmkit's output and signals.
 
-The process gets its own group, so that an interrupt from the terminal reaches
-it once, through us, and not a second time behind our back: many programs take a
-second interrupt as a request to end at once.
+The process gets its own group, so that an interrupt from the terminal reaches it only once, through
+olmkit: many programs treat a second interrupt as a request to end immediately.
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ _PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, sign
 
 
 def run(command: Sequence[str], *, folder: Path, environment: Mapping[str, str]) -> int:
-    """Run a command in `folder` to its end; its exit code, or 128 and its signal's number.
+    """Run a command in `folder`; return its exit code, or 128 plus its signal's number.
 
-    Raises `ConfigurationError` when there is no such program.
+    Raises `ConfigurationError` if there is no such program.
     """
     with _Signals() as signals:
         try:
@@ -53,13 +52,13 @@ class TooMuchOutputError(Exception):
 
 
 async def converse(process: asyncio.subprocess.Process, sent: bytes = b"", *, limit: int) -> bytes:
-    """Send a process its input and wait for its end; what it wrote.
+    """Send a process its input and wait for its end; return its output.
 
-    Raises `TooMuchOutputError` above `limit` bytes; the process may still run then, and
-    the caller ends it.
+    Raises `TooMuchOutputError` above `limit` bytes; the process may still be running then, and the
+    caller must end it.
     """
     if process.stdin is not None:
-        # One that does not read what it gets closes its end.
+        # A process that does not read its input closes the pipe.
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             process.stdin.write(sent)
             await process.stdin.drain()
@@ -75,9 +74,9 @@ async def converse(process: asyncio.subprocess.Process, sent: bytes = b"", *, li
 
 
 async def wait_for_end(process: asyncio.subprocess.Process) -> None:
-    """Wait for a process that was killed, and drop what it has written.
+    """Wait for a killed process, and discard its output.
 
-    On Python 3.11, waiting alone never ends while the pipe of the output is full.
+    On Python 3.11, waiting never ends while the output pipe is full.
     """
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(_ENDING):
@@ -116,7 +115,7 @@ class _Signals:
 @contextlib.contextmanager
 def _handle_signals(handler: object) -> Iterator[None]:
     before = {number: signal.getsignal(number) for number in _PASSED_ON}
-    # One that is ignored, as SIGHUP is behind nohup, stays so, for us and for the process.
+    # An ignored signal, as SIGHUP with nohup, stays ignored, for olmkit and for the process.
     taken = [number for number in _PASSED_ON if before[number] is not signal.SIG_IGN]
     for number in taken:
         signal.signal(number, handler)  # type: ignore[arg-type]
@@ -129,7 +128,7 @@ def _handle_signals(handler: object) -> Iterator[None]:
 
 def memory_limit(control_groups: Path = Path("/sys/fs/cgroup")) -> int | None:
     """Return the bytes of memory that the container may use; None without a limit."""
-    # Version 2, and version 1, in which no limit is a very large number.
+    # Version 2, and version 1, in which a very large number means no limit.
     for name in ("memory.max", "memory/memory.limit_in_bytes"):
         try:
             text = (control_groups / name).read_text().strip()
@@ -148,13 +147,13 @@ def processors() -> int:
 
 
 def path_with(folder: Path, environment: Mapping[str, str]) -> str:
-    """`PYTHONPATH` with a folder in front of what it has."""
+    """Return `PYTHONPATH` with a folder prepended."""
     found = environment.get("PYTHONPATH")
     return os.pathsep.join([str(folder), found]) if found else str(folder)
 
 
 def current_python() -> str:
-    """Return the Python that runs this."""
+    """Return the Python that runs this process."""
     return sys.executable
 
 

@@ -13,8 +13,8 @@ from olmkit.edges.programs import processes
 async def read(command: Sequence[str], environment: Mapping[str, str], *, limit: int) -> bytes:
     """Run a program in the current folder and return its standard output.
 
-    What it writes to the standard error is seen as it comes. Raises `ConfigurationError` when
-    there is no such program, `RemoteError` when it fails or prints more than `limit` bytes.
+    Its standard error is shown immediately. Raises `ConfigurationError` if there is no such
+    program, and `RemoteError` if it fails or prints more than `limit` bytes.
     """
     shown = shlex.join(command)[:200]
     try:

@@ -1,4 +1,4 @@
 """Registries over HTTP: requests, credentials, uploads, lists and mirrors.
 
-Where an image is at all is decided in `edges.images.transports`; HTTP itself is in `edges.network`.
+`edges.images.transports` selects the store of an image; HTTP itself is in `edges.network`.
 """

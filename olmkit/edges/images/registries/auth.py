@@ -1,8 +1,8 @@
-"""How a registry lets us in: its challenge, basic credentials, tokens for a scope.
+"""Authentication in a registry: its challenge, basic credentials, tokens for a scope.
 
-Tokens are kept for one registry and scope, requested again when the registry no
-longer accepts them, and sent to no other host. Only a challenge that the registry's
-own host gives counts: callers must check that before they pass one on.
+Tokens are cached for one registry and scope, requested again when the registry no longer accepts
+them, and never sent to another host. Only a challenge of the registry's own host counts: callers
+must check that before they pass one on.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ _MAX_TOKEN_ANSWER = 1024 * 1024
 _WORD = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _SCHEME = re.compile(rf"({_WORD})(?:\s+(?!\s*=)(.*))?", re.DOTALL)
 _PARAMETER = re.compile(rf'({_WORD})\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s"=][^\s"]*))', re.DOTALL)
-_SCHEMES = ("bearer", "basic")  # those that we can meet, the better one first
+_SCHEMES = ("bearer", "basic")  # the supported schemes, the best first
 _CLIENT = "olmkit"
-_MAX_NAMED_SCOPES = 8  # of a challenge; registries name one, two when they mount
-_MAX_TOKEN = 64 * 1024  # with all claims of a large company tokens reach 8 KB
+_MAX_NAMED_SCOPES = 8  # in a challenge; registries name one scope, or two for a mount
+_MAX_TOKEN = 64 * 1024  # with all claims of a large company, tokens have up to 8 KB
 
 
 @dataclass(frozen=True, slots=True)
 class Challenge:
-    """What a registry requests before it answers: `Basic`, or `Bearer` with where to get it."""
+    """The authentication that a registry requires: `Basic`, or `Bearer` with its token server."""
 
     scheme: str
     parameters: Mapping[str, str] = field(default_factory=dict, hash=False)
@@ -46,8 +46,8 @@ class Challenge:
 def parse_challenges(text: str) -> tuple[Challenge, ...]:
     """Parse the challenges of `WWW-Authenticate` headers (RFC 9110, section 11.6.1).
 
-    Each begins with its scheme and may have parameters, all separated by commas. What is
-    not of this form is left out.
+    Each starts with its scheme and may have parameters, all separated by commas. Anything else is
+    left out.
     """
     found: list[tuple[str, dict[str, str]]] = []
     for element in header_values.split_list(text):
@@ -66,7 +66,7 @@ def parse_challenges(text: str) -> tuple[Challenge, ...]:
 
 
 class Authenticator:
-    """The `Authorization` header for one registry; several requests may need it at once."""
+    """The `Authorization` header for one registry; concurrent requests may need it."""
 
     def __init__(
         self, web: Web, reference: Reference, credentials: RegistryCredentials | None
@@ -76,17 +76,17 @@ class Authenticator:
         self._host = reference.registry
         self._credentials = credentials
         self._challenge: Challenge | None = None
-        self._unmet = ""  # the schemes of a challenge that we cannot meet
+        self._unmet = ""  # the unsupported schemes of a challenge
         self._tokens: dict[str, str] = {}
-        self._named: dict[str, str] = {}  # scope: what the registry names in its challenges
+        self._named: dict[str, str] = {}  # scope: the scopes in the registry's challenges
         self._lock = asyncio.Lock()
 
     def challenged(self, reply: Reply, scope: str = "") -> None:
-        """Learn from a 401 of the registry itself what it wants, for a request with `scope`.
+        """Process a 401 of the registry itself, for a request with `scope`.
 
-        The scope that it names is requested as well, since some registries have scopes
-        of another form (https://github.com/oras-project/oras-dotnet/issues/395). Without
-        `scope` the one it names is not used: answers to `/v2/` often carry an example.
+        The scope in the challenge is also requested, because some registries have scopes of another
+        form (https://github.com/oras-project/oras-dotnet/issues/395). Without `scope`, the one in
+        the challenge is not used: responses to `/v2/` often contain an example.
         """
         challenges = parse_challenges(reply.listed("WWW-Authenticate"))
         known = [
@@ -103,7 +103,7 @@ class Authenticator:
                 self._named[scope] = _missing_scopes(named, scope)
 
     async def header(self, scope: str, *, refused: str | None = None) -> str | None:
-        """Return the header for `scope`; `refused` is one that no longer helps."""
+        """Return the header for `scope`; `refused` is a header that is no longer valid."""
         challenge = self._challenge
         if challenge is None:
             return None
@@ -123,7 +123,7 @@ class Authenticator:
         return f"Bearer {token}"
 
     def denied(self, status: int, codes: tuple[str, ...] = (), url: str = "") -> RegistryError:
-        """Return the error for a registry that does not let us in."""
+        """Return the error for a registry that denies access."""
         if status == 401 and self._challenge is None:
             ways = f"accepts only {self._unmet}" if self._unmet else "names no way to log in"
             message = f"registry `{self._host}` refuses access and {ways}"
@@ -142,7 +142,7 @@ class Authenticator:
         return RegistryError(message, hint=hint, status=status, codes=codes, url=url)
 
     def without_secrets(self, text: str) -> str:
-        """`text` of an answer without what was sent to log in: some servers repeat it."""
+        """Return `text` of a response without the sent credentials: some servers repeat them."""
         secrets = list(self._tokens.values())
         if (known := self._credentials) is not None:
             basic = known.basic.removeprefix("Basic ")
@@ -182,7 +182,8 @@ class Authenticator:
                 body=urllib.parse.urlencode(form).encode(),
             )
         else:
-            # Each scope apart: token servers take what is in one as one, spaces and all.
+            # A parameter for each scope: token servers treat one parameter as one scope, including
+            # spaces.
             scopes = [("scope", one) for one in scope.split()]
             query = [*urllib.parse.parse_qsl(parsed.query), ("service", service), *scopes]
             if credentials is not None:
@@ -204,10 +205,10 @@ class Authenticator:
             return _token(await reply.read(_MAX_TOKEN_ANSWER), redact(realm))
 
     def _may_be_plain(self, realm: urllib.parse.SplitResult) -> bool:
-        """Return whether secrets may go there unencrypted.
+        """Return whether secrets may be sent there unencrypted.
 
-        To this machine they may, and to the host of a registry that `--plain-http` is for;
-        that option is not for other hosts that the registry names.
+        This is allowed for this machine, and for the host of a registry with `--plain-http`; that
+        option does not apply to other hosts that the registry names.
         """
         host = realm.hostname or ""
         own = self._web.options.plain_http and host == self._reference.host.lower()
@@ -239,6 +240,6 @@ def _missing_scopes(named: str, scope: str) -> str:
 
 
 def _split_scope(scope: str) -> tuple[str, frozenset[str]]:
-    """Return a scope of the form `type:name:actions` as what it is for and its actions."""
+    """Split a scope of the form `type:name:actions` into its subject and its actions."""
     resource, colon, actions = scope.rpartition(":")
     return (resource, frozenset(actions.split(","))) if colon else (scope, frozenset())

@@ -1,8 +1,8 @@
 """A repository in a registry, over the OCI distribution API 1.1 (and Docker's before it).
 
-Every request is tried again while its error is temporary; downloads and uploads
-continue where they stopped. Content is checked by us on the way in and by the
-registry on the way out, whose digest we compare.
+Every request is retried while its error is temporary; downloads and uploads continue where they
+stopped. Downloaded content is verified here; uploaded content is verified by the registry, and its
+digest is compared here.
 """
 
 from __future__ import annotations
@@ -40,26 +40,26 @@ from olmkit.oci.store import ImageStore, Opener, RegistryError, check_content, r
 _ACCEPT = ", ".join([*sorted(INDEX_TYPES), *sorted(MANIFEST_TYPES)])
 _MAX_TAG = 128  # characters of a tag: the OCI distribution specification
 _MAX_TAGS = 500_000
-# One request up to here, several above: small enough to lose little to a cut connection, large
-# enough that the registry's work per request does not show.
+# One request up to this size, several above it: small enough to lose little if a connection is
+# lost, large enough that the registry's work per request does not matter.
 _CHUNK_SIZE = 64 * 1024 * 1024
 _PAGE = re.compile(r"text/[a-z0-9.+-]{1,40}")
 _KEPT_MANIFESTS = 64
-# How registries answer that do not know the referrers API: it is younger than most of them.
+# The responses of registries without the referrers API, which is newer than most of them.
 _WITHOUT_REFERRERS = frozenset({400, 403, 404, 405, 406, 415, 501})
-# What a download must bring before it is interrupted for its attempts to begin again: otherwise
-# a server that sends one byte each time gets as many requests as the content has bytes.
+# The progress of a download after which its attempts start again: otherwise a server that sends one
+# byte each time would get as many requests as the content has bytes.
 _PROGRESS = 64 * 1024
 
 
 class _Tags(msgspec.Struct):
-    """A page of the list of tags; Docker's registry gives null when there are none."""
+    """A page of the list of tags; Docker's registry returns null if there are none."""
 
     tags: list[str] | None = None
 
 
 class RegistryStore:
-    """A `ImageStore` over one repository of a registry."""
+    """An `ImageStore` for one repository of a registry."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class RegistryStore:
             async with self._head(f"{kind}/{descriptor.digest}", headers) as reply:
                 if reply.status == 404:
                     return False
-                if reply.status not in (200, 206, 416):  # 416: it is there, and it is empty
+                if reply.status not in (200, 206, 416):  # 416: it exists, and it is empty
                     raise await self._endpoint.refusal(reply, "look for content in")
                 return True
 
@@ -97,7 +97,7 @@ class RegistryStore:
 
     @property
     def place(self) -> str:
-        """Registry and repository, for messages about their content."""
+        """Return registry and repository, for messages about their content."""
         return f"{self.reference.registry}/{self.reference.repository}"
 
     async def fetch(self, descriptor: Descriptor, offset: int = 0) -> AsyncIterator[bytes]:
@@ -129,7 +129,7 @@ class RegistryStore:
         await Upload(self._endpoint, descriptor, content, self._chunk_size).run()
 
     async def mount(self, descriptor: Descriptor, source: ImageStore) -> bool:
-        """Take a blob from another repository of the same registry, if it lets us."""
+        """Mount a blob from another repository of the same registry, if the registry allows it."""
         if (
             not isinstance(source, RegistryStore)
             or source.reference.registry != self._endpoint.host
@@ -148,7 +148,7 @@ class RegistryStore:
             async with self._endpoint.send(request, mounting=origin) as reply:
                 if reply.status == 201:
                     return True
-                if reply.status == 202:  # an upload has begun instead, which is not needed
+                if reply.status == 202:  # an upload has started instead, which is not needed
                     await self._endpoint.cancel(reply.location)
                     return False
                 return False
@@ -201,7 +201,7 @@ class RegistryStore:
     def _media_type(self, reply: Reply, data: bytes, selector: str) -> str:
         """Return the media type of a manifest, from the header or its content.
 
-        Raises `RegistryError` or `InputError` when that is not an image.
+        Raises `RegistryError` or `InputError` if that is not an image.
         """
         served = reply.headers.get("Content-Type", "").partition(";")[0].strip()
         if served in INDEX_TYPES | MANIFEST_TYPES:
@@ -220,7 +220,7 @@ class RegistryStore:
 
     async def tag(self, descriptor: Descriptor, tag: str) -> None:
         self._endpoint.pushing = True
-        # What came just now has no name yet; otherwise the tag may refer to it already.
+        # A new manifest has no name yet; for an existing one, the tag may already refer to it.
         if descriptor.digest not in self._pushed and await self._is_tagged(descriptor, tag):
             return
         await self._put_manifest(descriptor, await read(self, descriptor), tag)
@@ -244,7 +244,7 @@ class RegistryStore:
         return listed
 
     async def attach(self, descriptor: Descriptor) -> None:
-        """Enter a manifest under the tag that lists referrers, if the registry has no such API."""
+        """Add a manifest to the tag that lists referrers, if the registry has no such API."""
         manifest = await read_manifest(self, descriptor)
         if manifest.subject is None or descriptor.digest in self._attached:
             return
@@ -285,7 +285,7 @@ class RegistryStore:
                 following = self._endpoint.next_page(reply)
                 kind = reply.headers.get("Content-Type", "").partition(";")[0].strip()
                 data = await reply.read(MAX_MANIFEST_SIZE)
-            if kind != MediaType.OCI_INDEX:  # a page for people, from a proxy in front of it
+            if kind != MediaType.OCI_INDEX:  # an HTML page, from a proxy in front of it
                 return None, ""
             page = parse_manifest(data, kind)
             return (page.manifests if isinstance(page, ImageIndex) else None), following
@@ -301,7 +301,7 @@ class RegistryStore:
         return found if isinstance(found, ImageIndex) else None
 
     async def _is_tagged(self, descriptor: Descriptor, tag: str) -> bool:
-        """Return whether the registry says that the tag refers to this already."""
+        """Return whether the tag already refers to this in the registry."""
 
         async def ask() -> bool:
             headers = {"Accept": descriptor.media_type}
@@ -313,7 +313,7 @@ class RegistryStore:
 
     @contextlib.asynccontextmanager
     async def _head(self, rest: str, headers: Mapping[str, str]) -> AsyncIterator[Reply]:
-        """The answer to HEAD, or to GET where the registry does not know HEAD.
+        """Return the response to HEAD, or to GET if the registry does not support HEAD.
 
         See https://github.com/containerd/containerd/pull/6684.
         """
@@ -326,7 +326,7 @@ class RegistryStore:
                     yield reply
                     return
             self._knows_head = False
-        # One byte is enough to see that a blob is there; the rest is not read.
+        # One byte shows that a blob exists; the rest is not read.
         part = {} if rest.startswith("manifests/") else {"Range": "bytes=0-0"}
         request = RegistryRequest(method="GET", url=url, headers={**headers, **part})
         async with self._endpoint.send(request) as reply:

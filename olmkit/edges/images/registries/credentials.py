@@ -1,9 +1,8 @@
-"""Credentials for registries, from where Docker and Podman keep them.
+"""Registry credentials from the files of Docker and Podman.
 
-Files and their order: the one the user names; else the one `REGISTRY_AUTH_FILE`
-names; else Docker's, then Podman's, the first that knows the registry. Credential
-helpers are run as Docker runs them. Secrets stay in values that do not show them
-and are never written anywhere.
+Files and their order: the one that the user names; else the one in `REGISTRY_AUTH_FILE`; else
+Docker's, then Podman's, the first that has the registry. Credential helpers are run like in Docker.
+Secrets are in values that do not show them, and are never written anywhere.
 """
 
 from __future__ import annotations
@@ -26,16 +25,16 @@ from olmkit.edges.programs import processes
 
 _MAX_FILE = 4 * 1024 * 1024
 _MAX_HELPER_OUTPUT = 1024 * 1024
-_HELPER_TIMEOUT = 60.0  # some prompt the user to unlock a keyring
+_HELPER_TIMEOUT = 60.0  # some ask the user to unlock a keyring
 _HELPER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _DOCKER_HUB_KEY = "https://index.docker.io/v1/"
-# The user name by which helpers say that the secret is a token for the token server.
+# The user name with which helpers mark the secret as a token for the token server.
 _TOKEN_USER = "<token>"  # noqa: S105
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegistryCredentials:
-    """A user with a password, or a token that the token server takes for both."""
+    """A user with a password, or a token that the token server accepts instead."""
 
     username: str = ""
     password: str = field(default="", repr=False)
@@ -44,7 +43,7 @@ class RegistryCredentials:
 
     @property
     def basic(self) -> str:
-        """The value of a basic `Authorization` header."""
+        """Return the value of a basic `Authorization` header."""
         pair = f"{self.username}:{self.password}".encode()
         return f"Basic {base64.b64encode(pair).decode()}"
 
@@ -52,7 +51,7 @@ class RegistryCredentials:
 async def find(
     name: str, *, environment: Mapping[str, str], authfile: str | None = None
 ) -> RegistryCredentials | None:
-    """Return the credentials for `name` (registry and repository), if there are some."""
+    """Return the credentials for `name` (registry and repository), if there are any."""
     for path in _files(environment, authfile):
         found = await _find_in(path, name, environment)
         if found is not None:
@@ -65,7 +64,7 @@ def list_registries(
 ) -> Iterator[tuple[Path, tuple[str, ...]]]:
     """Return the credential files, each with the registries in it.
 
-    A program that keeps the credentials of all registries is named as `*`. Raises
+    A program with the credentials of all registries is listed as `*`. Raises
     `ConfigurationError` for a file that cannot be read.
     """
     for path in _files(environment, authfile):
@@ -138,7 +137,7 @@ def _load(path: Path) -> dict[str, Any]:
     try:
         value = msgspec.json.decode(read_file(path, limit=_MAX_FILE))
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        # The reason would quote the text, and the text holds secrets.
+        # The reason would quote the text, which contains secrets.
         raise ConfigurationError(f"the file with credentials `{path}` is not JSON") from None
     if not isinstance(value, dict):
         raise ConfigurationError(f"the file with credentials `{path}` is not a JSON object")
@@ -146,14 +145,14 @@ def _load(path: Path) -> dict[str, Any]:
 
 
 def _keys(name: str) -> Iterator[str]:
-    """Yield the keys under which `name` may be kept, the narrowest first."""
+    """Yield the keys for `name` in credential files, the most specific first."""
     parts = name.split("/")
     for end in range(len(parts), 0, -1):
         yield "/".join(parts[:end])
 
 
 def _normalise(key: str) -> str:
-    """Return a key as `registry[/path]`: older files have URLs there."""
+    """Return a key as `registry[/path]`: older files have URLs."""
     text = key.removeprefix("https://").removeprefix("http://").rstrip("/")
     host, slash, rest = text.partition("/")
     if rest in ("v1", "v2"):

@@ -1,12 +1,11 @@
 """One repository of a registry as an HTTP endpoint.
 
-Finds out the registry's protocol (encrypted, unless requested otherwise or it is
-on this machine), adds credentials to what goes to the registry itself and to no
-other host, and turns its refusals into errors with a fix.
+Determines the registry's protocol (encrypted, unless requested otherwise or on this machine), adds
+credentials to requests to the registry itself and to no other host, and converts its refusals to
+errors with a fix.
 
-A registry may send us to other hosts: by redirects, for uploads, for tokens. What
-such a host answers decides nothing about what the registry gets or about where
-credentials go.
+A registry may refer to other hosts: by redirects, for uploads, for tokens. Responses of such a host
+have no influence on requests to the registry or on where credentials are sent.
 """
 
 from __future__ import annotations
@@ -40,13 +39,13 @@ _MAX_ERROR = 64 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegistryRequest:
-    """A request, so that it can be repeated."""
+    """A request that can be repeated."""
 
     method: str
     url: str
     headers: Mapping[str, str]
     body: bytes | None = None
-    content: tuple[Opener, Descriptor, int, int] | None = None  # from, to: a part of content
+    content: tuple[Opener, Descriptor, int, int] | None = None  # from, to: a range of content
     follow: bool = True
 
     def opened(self) -> bytes | AsyncIterator[bytes] | None:
@@ -59,7 +58,7 @@ class RegistryRequest:
 
 
 class RegistryEndpoint:
-    """A repository, with the credentials for it; requests must end before the client closes."""
+    """A repository, with its credentials; requests must end before the client is closed."""
 
     def __init__(
         self,
@@ -70,10 +69,10 @@ class RegistryEndpoint:
         insecure: bool = False,
     ) -> None:
         self.web = web
-        self._insecure = insecure  # may speak without encryption, where it knows no better
+        self._insecure = insecure  # may use HTTP without encryption, if it does not support TLS
         self.reference = reference
         self.host = reference.registry
-        self.pushing = False  # requests a token that may write, from the first push on
+        self.pushing = False  # requests a token with write access, from the first push on
         self._authenticator = Authenticator(web, reference, credentials)
         self._base = ""
         self._connecting = asyncio.Lock()
@@ -81,7 +80,7 @@ class RegistryEndpoint:
     async def url(self, rest: str) -> str:
         if not self._base:
             async with self._connecting:
-                if not self._base:  # others may have connected while we waited
+                if not self._base:  # another request may have connected meanwhile
                     self._base = await self._connect()
         return f"{self._base}/v2/{self.reference.repository}/{rest}"
 
@@ -98,7 +97,7 @@ class RegistryEndpoint:
                 if not self._insecure:
                     raise
                 return await self._ping(plain)
-        # Only on this machine: no other host receives this request, and it carries no secrets.
+        # Only on this machine: no other host receives this request, which contains no secrets.
         try:
             return await self._ping(plain)
         except UnreachableError:
@@ -106,7 +105,7 @@ class RegistryEndpoint:
         except RemoteError as error:
             if getattr(error, "status", 400) != 400:
                 raise
-            # A registry that uses TLS says 400 to this, or nothing at all.
+            # A registry with TLS responds with 400, or does not respond.
             try:
                 return await self._ping(secure)
             except NotEncryptedError:
@@ -134,7 +133,7 @@ class RegistryEndpoint:
 
     @contextlib.asynccontextmanager
     async def send(self, request: RegistryRequest, *, mounting: str = "") -> AsyncIterator[Reply]:
-        """One request with credentials, and once more with fresh ones when these are stale."""
+        """Send a request with credentials, and again with fresh ones if these have expired."""
         scope = self._scope(mounting)
         url = _with_base_scheme(request.url, self._base)
         ours = same_origin(url, self._base)
@@ -144,7 +143,7 @@ class RegistryEndpoint:
             async with self.web.send(
                 request.method, url, headers=headers, body=request.opened(), follow=request.follow
             ) as reply:
-                # A host that the registry redirects to has no say in where credentials go.
+                # A host that the registry redirects to must not control where credentials are sent.
                 if reply.status != 401 or not ours or not reply.is_from(self._base):
                     yield reply
                     return
@@ -159,7 +158,7 @@ class RegistryEndpoint:
         return f"{scope} repository:{mounting}:pull" if mounting else scope
 
     async def cancel(self, location: str) -> None:
-        """Let go of an upload in the registry; an upload that stays does no harm."""
+        """Cancel an upload in the registry; an upload that remains does no harm."""
         if not same_origin(_with_base_scheme(location, self._base), self._base):
             return
         request = RegistryRequest(method="DELETE", url=location, headers={}, follow=False)
@@ -170,9 +169,9 @@ class RegistryEndpoint:
     def upload_url(self, reply: Reply) -> str:
         """Return the URL at which an upload continues; empty if the response has none.
 
-        That may be another host, which gets the content and no credentials. It must not
-        be unencrypted when the registry is not, and another host must not lead back:
-        otherwise it could choose where in the registry we write.
+        That may be another host, which gets the content but no credentials. It must be encrypted if
+        the registry is, and another host must not refer back to the registry: otherwise it could
+        choose the target in the registry.
         """
         url = _with_base_scheme(reply.location, self._base)
         if not url:
@@ -193,7 +192,7 @@ class RegistryEndpoint:
     def next_page(self, reply: Reply) -> str:
         """Return the URL of the next page of a list by its `Link` header; empty for the last one.
 
-        Raises `RegistryError` when another host is named: the list would end there unseen.
+        Raises `RegistryError` if it names another host: the list would silently end there.
         """
         target = next_link(reply.listed("Link"))
         if not target:
@@ -207,7 +206,7 @@ class RegistryEndpoint:
         return url
 
     async def refusal(self, reply: Reply, doing: str) -> RegistryError:
-        """Return the error for an answer that is not what was hoped for."""
+        """Return the error for an unexpected response."""
         codes, words = _parse_errors(await _read_error(reply))
         words = _printable(self._authenticator.without_secrets(words))
         own = not self._base or reply.is_from(self._base)
@@ -238,7 +237,7 @@ class RegistryEndpoint:
 
 
 def _with_base_scheme(url: str, base: str) -> str:
-    """`url` with the scheme of the registry: behind a proxy many forget that they are encrypted."""
+    """Return `url` with the scheme of the registry: behind a proxy, many return the wrong one."""
     if base.startswith("https://") and url.startswith("http://"):
         secure = f"https://{url.removeprefix('http://')}"
         return secure if same_origin(secure, base) else url

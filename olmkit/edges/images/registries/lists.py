@@ -1,7 +1,7 @@
-"""Lists that a registry gives page by page: tags, and what refers to an image.
+"""Read lists that a registry returns in pages: tags and referrers.
 
-A registry says where the next page is. One that never ends its list, repeats its pages or needs
-too long for them is given up.
+A registry returns the URL of the next page. Reading fails if the list never ends, repeats its pages
+or takes too long.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MAX_PAGES: Final = 1000
 WHOLE_LIST: Final = 300.0
 """Seconds for all pages together."""
 
-_IDLE: Final = 16  # pages in a row without anything new; registries that filter have some
+_IDLE: Final = 16  # consecutive pages without new entries; registries with filters have some
 
 
 async def read_all(
@@ -30,10 +30,10 @@ async def read_all(
     most: int,
     seconds: float = WHOLE_LIST,
 ) -> list[T] | None:
-    """Return all entries, in the order of the pages; None if a page is not one of such a list.
+    """Return all entries, in the order of the pages; None if a page is not part of such a list.
 
-    `page` gives the entries at a URL and the URL of the next page, empty at the end. `what` names
-    the entries in messages. Raises `RegistryError` when the list takes longer than `seconds`, has
+    `page` returns the entries at a URL and the URL of the next page, empty at the end. `what` names
+    the entries in messages. Raises `RegistryError` if the list takes longer than `seconds`, has
     more than `most` entries, or does not end.
     """
     found: dict[T, None] = {}

@@ -1,7 +1,7 @@
-"""The files of `registries.conf`, and a store over all places that may have an image.
+"""The files of `registries.conf`, and a store for all mirrors of an image.
 
-Read where Podman reads them: one main file, the user's before the machine's, and
-the drop-in folders next to both. `CONTAINERS_REGISTRIES_CONF` names another one.
+The files are the same as for Podman: one main file, the user's or else the machine's, and the
+drop-in folders next to both. `CONTAINERS_REGISTRIES_CONF` names another one.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LIMIT = 1024 * 1024
 
 
 def read(environment: Mapping[str, str]) -> Rules | None:
-    """Return the rules of this machine and user; None if there are none, which costs nothing."""
+    """Return the rules of this machine and user; None without any, which costs no time."""
     found: Rules | None = None
     for path in _files(environment):
         from olmkit.oci import mirrors
@@ -56,7 +56,7 @@ def _files(environment: Mapping[str, str]) -> Iterator[Path]:
 
 
 class MirroredStore:
-    """A `ImageStore` that is only read; the first place that has an image serves all of it."""
+    """A read-only `ImageStore`; the first mirror with an image serves all of it."""
 
     def __init__(self, stores: Sequence[ImageStore], shown: str) -> None:
         self._stores = list(stores)
@@ -124,7 +124,7 @@ class MirroredStore:
         return [store for store in self._stores if isinstance(store, Referring)]
 
     def _prefer(self, store: ImageStore) -> None:
-        """Ask `store` first from now on; the place that the name says stays the last."""
+        """Use `store` first from now on; the registry in the name remains the last."""
         if store is not self._stores[0]:
             self._stores.remove(store)
             self._stores.insert(0, store)

@@ -1,10 +1,9 @@
-"""A blob on its way into a registry, across as many attempts as it takes.
+"""Upload a blob to a registry, with as many attempts as needed.
 
-Small blobs go in one request after the upload has begun; large ones in chunks, so
-that a fault costs one chunk where the registry remembers what came before it, and
-the whole blob where it does not. On a quick line chunks grow, since each costs the
-registry some work. Registries that know no chunks get everything in one
-request.
+Small blobs are sent in one request after the upload has started; large ones in chunks. After an
+error, one chunk is sent again if the registry keeps earlier ones, else the whole blob. On a fast
+connection, chunks grow, because each causes some work in the registry. Registries that do not
+support chunks get everything in one request.
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ from olmkit.edges.network.web import TEMPORARY_STATUS
 from olmkit.oci.content import Descriptor
 from olmkit.oci.store import Opener, RegistryError
 
-# A chunk that took less than these seconds may be followed by a larger one: sending it
-# again would take a few seconds more. Where small chunks were requested, they stay small.
+# After a chunk that took less than these seconds, a larger one may follow: sending it again would
+# take a few seconds more. Small chunks that were requested stay small.
 _QUICK = 2.0
 _GROWTH = 4
 _GROWS_FROM = 16 * 1024 * 1024
@@ -27,7 +26,7 @@ _GROWS_TO = 512 * 1024 * 1024
 
 
 class Upload:
-    """One blob on its way into a registry, across as many attempts as it takes."""
+    """The upload of one blob to a registry, with as many attempts as needed."""
 
     def __init__(
         self,
@@ -48,7 +47,7 @@ class Upload:
         await self._endpoint.web.retry(self._attempt)
 
     async def _attempt(self) -> None:
-        """Begin, or continue where the registry says that it is."""
+        """Start the upload, or continue at the registry's position."""
         if self._location and not await self._resume():
             self._location, self._sent = "", 0
         if not self._location:
@@ -59,11 +58,11 @@ class Upload:
             await self._finish()
         except RegistryError as error:
             if not self._whole and error.status in (400, 404, 405, 411, 415, 416, 501):
-                # Some registries know no chunks, or forget what came before a fault.
+                # Some registries do not support chunks, or lose earlier chunks after an error.
                 self._whole = self._sent == 0
                 self._location = ""
                 error.temporary = True
-            elif error.status == 404:  # the upload was forgotten
+            elif error.status == 404:  # the registry has lost the upload
                 self._location = ""
                 error.temporary = True
             raise
@@ -88,7 +87,7 @@ class Upload:
             self._chunk_size = max(self._chunk_size, least or 0)
 
     async def _resume(self) -> bool:
-        """Return whether the registry still has the upload; learns how far it is."""
+        """Return whether the registry still has the upload; updates the position."""
         request = RegistryRequest(method="GET", url=self._location, headers={}, follow=False)
         async with self._endpoint.send(request) as reply:
             if reply.status in TEMPORARY_STATUS:
@@ -96,7 +95,8 @@ class Upload:
             if reply.status not in (202, 204):
                 return False
             end = parse_count(reply.headers.get("Range", "").rpartition("-")[2])
-            # `0-0` is how old registries say that nothing has come yet; one byte is sent again.
+            # Old registries respond with `0-0` if they have received nothing; one byte is sent
+            # again.
             self._sent = end + 1 if end else 0
             self._location = self._endpoint.upload_url(reply) or self._location
         self._whole = self._whole and self._sent == 0
@@ -127,7 +127,7 @@ class Upload:
                 self._chunk_size *= _GROWTH
 
     async def _finish(self) -> None:
-        """The request that names the digest; it carries all content that did not go before."""
+        """Send the request with the digest, and with all remaining content."""
         separator = "&" if "?" in self._location else "?"
         digest = urllib.parse.quote(str(self._descriptor.digest), safe="")
         size = self._descriptor.size

@@ -1,5 +1,5 @@
-"""Ansible: what is installed, and the processes of runs.
+"""Ansible: the installation, and the processes of runs.
 
-Only `forked_play` and `callbacks` import Ansible; they work in separate processes. What an operator
-does with a run is in `hybrid.ansible`.
+Only `forked_play` and `callbacks` import Ansible, in separate processes. `hybrid.ansible` uses the
+runs in an operator.
 """

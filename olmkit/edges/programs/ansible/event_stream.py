@@ -8,7 +8,7 @@ import os
 from datetime import UTC, datetime
 from typing import Any
 
-_MOST = 64 * 1024  # characters of output that wait for an event
+_MOST = 64 * 1024  # characters of output before an event
 _LONGEST = 700_000  # characters of an event
 
 
@@ -22,7 +22,7 @@ class EventStream(io.TextIOBase):
         self._size = 0
 
     def writable(self) -> bool:
-        """As Python's own streams."""
+        """Return true, like Python's own streams."""
         return True
 
     def write(self, text: str) -> int:
@@ -46,7 +46,7 @@ class EventStream(io.TextIOBase):
         self._send(line)
 
     def end(self) -> None:
-        """Write what was printed after the last event, as it is."""
+        """Write the text that was printed after the last event, unchanged."""
         if self._printed:
             self._send("".join(self._printed))
             self._printed.clear()

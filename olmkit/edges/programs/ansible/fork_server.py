@@ -1,14 +1,15 @@
-"""A process that forks a child for each run, with its own variables and output.
+"""Fork a child process for each run, with its own variables and output.
 
-What is imported before is there at once in all of them. Both sides send lines of JSON over a
-socket. A request has a file descriptor with it, which becomes the output:
+The children start with all modules that are already imported. Both sides send lines of JSON over a
+socket. A request includes a file descriptor, which becomes the output:
 
     {"run": "1", "words": [...], "environment": {...}, "folder": "/..."}
     {"end": "1"}
 
-Answers are `{"ready": true}`, `{"run": "1", "pid": 5}`, `{"run": "1", "code": 0}` with a
-negative code for a signal, and `{"run": "1", "error": "..."}` if no process could be started.
-When the other side goes away, all work ends. This imports little, since all work has it in memory.
+Responses are `{"ready": true}`, `{"run": "1", "pid": 5}`, `{"run": "1", "code": 0}` with a negative
+code for a signal, and `{"run": "1", "error": "..."}` if no process could be started. If the other
+side closes the socket, all runs end. This module imports little, because all runs have it in
+memory.
 """
 
 from __future__ import annotations
@@ -34,26 +35,26 @@ from olmkit.edges.programs.keeper.program import VARIABLE
 GRACE = 5.0
 """Seconds from SIGTERM to SIGKILL."""
 _CHUNK = 64 * 1024
-_DESCRIPTORS = 16  # of one read
+_DESCRIPTORS = 16  # for one read
 _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of <linux/prctl.h>
 _FAULT = 70  # EX_SOFTWARE of <sysexits.h>
 
 Work = Callable[[Sequence[str]], int]
-"""Gets the words of a request, and gives the exit code."""
+"""Receives the words of a request, and returns the exit code."""
 
 
 def serve(channel: socket.socket, work: Work) -> None:
-    """Fork on request until the other side goes away."""
+    """Fork on request until the other side closes the socket."""
     waking, waker = socket.socketpair()
     waker.setblocking(False)
     waking.setblocking(False)
     signal.signal(signal.SIGCHLD, _nothing)
     signal.set_wakeup_fd(waker.fileno(), warn_on_full_buffer=False)
     if sys.platform == "linux":
-        # What a run leaves behind would become a zombie of the operator, the first process.
+        # Orphaned processes of a run would become zombies of the operator, the first process.
         ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
     gc.collect()
-    # No page with these objects is copied because the collector looked at them.
+    # Prevents copies of pages with these objects by the garbage collector.
     gc.freeze()
     _Server(channel, waking, work).run()
 
@@ -89,7 +90,7 @@ class _Server:
                 self.reap()
                 self.kill_late()
         except OSError:
-            # Nothing can be reported.
+            # The error cannot be reported.
             traceback.print_exc()
         for pid, child in self.children.items():
             process_tree.kill(pid, mark=child.mark)
@@ -102,7 +103,7 @@ class _Server:
         return max(0.0, min(times) - time.monotonic()) if times else None
 
     def receive(self) -> bool:
-        """Do what is requested; whether the other side is there."""
+        """Handle a request; return whether the other side is still connected."""
         data, outputs, _, _ = socket.recv_fds(self.channel, _CHUNK, _DESCRIPTORS)
         self.outputs += outputs
         *lines, self.pending = (self.pending + data).split(b"\n")
@@ -130,7 +131,7 @@ class _Server:
         self.say(run=request["run"], pid=pid)
 
     def end(self, ident: str) -> None:
-        """Request the end of a run; what does not follow is killed after a while."""
+        """Request the end of a run; processes that do not end are killed later."""
         for pid, child in self.children.items():
             if child.ident == ident and child.ending is None:
                 child.ending = time.monotonic() + GRACE
@@ -154,7 +155,7 @@ class _Server:
                 return
             child = self.children.pop(found.si_pid, None)
             if child is not None:
-                # Before its number is free: what it left in its session ends with it.
+                # Before its process ID is free: the remaining processes of its session end with it.
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.killpg(found.si_pid, signal.SIGKILL)
                 if child.ending is not None:
@@ -165,7 +166,7 @@ class _Server:
 
 
 def _work(work: Work, request: Mapping[str, Any], output: int, others: Sequence[int]) -> NoReturn:
-    """In the new process: take on what belongs to the run, do it, and end."""
+    """In the new process: set up the run, run it, and exit."""
     code = _FAULT
     try:
         os.setsid()
@@ -190,4 +191,4 @@ def _work(work: Work, request: Mapping[str, Any], output: int, others: Sequence[
 
 
 def _nothing(*_: object) -> None:
-    """With a handler, the end of a child wakes the server."""
+    """Do nothing; with a handler, the end of a child wakes the server."""

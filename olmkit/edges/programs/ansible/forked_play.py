@@ -18,7 +18,7 @@ from ansible.cli.playbook import PlaybookCLI
 from olmkit.edges.programs.ansible import fork_server
 from olmkit.edges.programs.ansible.event_stream import STREAM
 
-# What each play imports, whatever its tasks are.
+# Modules that each play imports, regardless of its tasks.
 _EARLY = (
     "ansible.executor.module_common",
     "ansible.executor.playbook_executor",
@@ -32,7 +32,7 @@ _EARLY = (
 
 
 def play(words: Sequence[str]) -> int:
-    """Run `ansible-playbook` with these arguments in this process; its exit code."""
+    """Run `ansible-playbook` with these arguments in this process; return its exit code."""
     # Python and Ansible have read the variables of the server, not those of the run.
     tempfile.tempdir = None
     constants.DEFAULT_LOCAL_TMP = os.environ["ANSIBLE_LOCAL_TEMP"]

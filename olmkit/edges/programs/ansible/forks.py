@@ -1,6 +1,7 @@
-"""Runs that are forked from a process with Ansible imported, so that they start quickly.
+"""Fork runs from a process that has imported Ansible, so that they start quickly.
 
-That process starts with the first run, and again after it has ended. What ran then has failed.
+That process starts with the first run, and is started again after it has ended; its running runs
+have then failed.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from olmkit.edges.programs.keeper import marks
 
 _CALLBACKS = Path(__file__).parent / "callbacks"
 _CHUNK = 64 * 1024
-_FULL = 0.02  # seconds until a full socket is tried again
-_LATE = 2.0  # seconds that output may come after the end of a run
+_FULL = 0.02  # seconds until a write to a full socket is retried
+_LATE = 2.0  # seconds for remaining output after the end of a run
 _TAIL = 400  # characters
 _LOG = "fork-server.log"
 
@@ -35,7 +36,7 @@ _LOG = "fork-server.log"
 class ForkRunner:
     """Forks runs; `command` starts the fork server, with the number of its socket added.
 
-    `folder` is private; what it prints is there. `inventory` and `skips_facts` are as in
+    `folder` is private and has its output. `inventory` and `skips_facts` are as in
     `AnsibleRunner`.
     """
 
@@ -47,7 +48,7 @@ class ForkRunner:
     _server: _Server | None = field(default=None, init=False)
 
     async def run(self, run: Run, take: Take) -> None:
-        """As `Runner` says."""
+        """See `Runner`."""
         await asyncio.to_thread(self._prepare, run)
         request = {
             "words": self._arguments(run),
@@ -68,12 +69,12 @@ class ForkRunner:
         runs.check_end(code)
 
     def close(self) -> None:
-        """As `Runner` says."""
+        """See `Runner`."""
         if self._server is not None:
             self._server.kill()
 
     def _start_server(self) -> _Server:
-        """Return the process that forks; a new one where there is none."""
+        """Return the process that forks; start a new one if there is none."""
         if self._server is None or self._server.is_gone:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             environment = runs.variables(self.environment, self.command[0])
@@ -165,7 +166,7 @@ class _Server:
         self._loop.add_reader(self._channel, self._read)
 
     async def run(self, request: Mapping[str, Any], take: Take) -> int:
-        """Fork, and give `take` each line until the run has ended; its exit code."""
+        """Fork, and call `take` with each line until the run has ended; return its exit code."""
         await asyncio.shield(self._ready)
         ident = str(next(self._idents))
         forked = _Forked(self._loop.create_future(), request["environment"].get(marks.VARIABLE, ""))
@@ -195,7 +196,7 @@ class _Server:
             if reading.done():
                 reading.result()
             code = await asyncio.shield(ended)
-            # What the run left behind may keep the output open.
+            # Remaining processes of the run may keep the output open.
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_LATE):
                     await reading
@@ -205,7 +206,7 @@ class _Server:
             transport.close()
 
     async def _end(self, ident: str, ended: asyncio.Future[int]) -> None:
-        """End a run; the server kills what does not follow."""
+        """End a run; the server kills processes that do not end."""
         with contextlib.suppress(RunError):
             await self._send({"end": ident})
             await asyncio.shield(ended)
@@ -273,7 +274,7 @@ class _Server:
         for future in (self._ready, *(one.ended for one in self._runs.values())):
             if not future.done():
                 future.set_exception(self._lost_server_error())
-                future.exception()  # where nothing waits for it, nothing is lost
+                future.exception()  # if no caller waits for it, nothing is lost
 
     def _lost_server_error(self) -> RunError:
         said = ""

@@ -1,4 +1,4 @@
-"""What is installed: Ansible, ansible-runner, and the roles and playbooks that entries name."""
+"""Find installed parts: Ansible, ansible-runner, and the roles and playbooks of entries."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ROLES = os.pathsep.join(
 
 
 async def runner(environment: Mapping[str, str], name: RunnerName, folder: Path) -> Runner:
-    """That of this Python; raises `ConfigurationError` where it is not installed.
+    """Return the runner for this Python; raise `ConfigurationError` if it is not installed.
 
     `folder` is private to the process.
     """
@@ -60,9 +60,9 @@ async def runner(environment: Mapping[str, str], name: RunnerName, folder: Path)
 
 
 def roles_path(folder: Path, environment: Mapping[str, str]) -> str:
-    """`ANSIBLE_ROLES_PATH` of runs: what it is, else the project's `roles` before Ansible's own.
+    """Return `ANSIBLE_ROLES_PATH` of runs: the current value, else the project's `roles` first.
 
-    `folder` is that of the file of watches.
+    `folder` is that of the watches file.
     """
     if said := environment.get("ANSIBLE_ROLES_PATH"):
         return said
@@ -73,10 +73,10 @@ def roles_path(folder: Path, environment: Mapping[str, str]) -> str:
 def content(
     *, role: str, playbook: str, folder: Path, environment: Mapping[str, str]
 ) -> RunContent:
-    """Return the playbook or the role that an entry names; raise `ConfigurationError` without it.
+    """Return the playbook or role of an entry; raise `ConfigurationError` if it is missing.
 
-    Paths are relative to the working directory, or to `folder`, that of the file of watches.
-    A role is looked up as ansible-operator does: path, collections, paths of roles, `roles/`.
+    Paths are relative to the working directory, or to `folder`, that of the watches file. A role is
+    looked up like in ansible-operator: path, collections, paths of roles, `roles/`.
     """
     if playbook:
         for place in (Path.cwd(), folder):

@@ -1,6 +1,6 @@
 """A process and its descendants, also in other sessions.
 
-Without `/proc` that is the process alone.
+Without `/proc`, it is only the process itself.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from olmkit.edges.programs.keeper import program
 from olmkit.edges.programs.keeper.program import processes
 
-_ROUNDS = 10  # a process may start another one while the list is made
+_ROUNDS = 10  # a process may start another one while the list is built
 
 
 class ProcessMark(NamedTuple):
@@ -25,7 +25,7 @@ class ProcessMark(NamedTuple):
 
 
 def tree(pid: int) -> list[ProcessMark]:
-    """Return the process and all below it, the first ones first."""
+    """Return the process and its descendants, the oldest ones first."""
     begun: dict[int, str] = {}
     below: dict[int, list[int]] = {}
     for one, parent, at in processes():
@@ -41,9 +41,9 @@ def tree(pid: int) -> list[ProcessMark]:
 
 
 def kill(pid: int, known: Collection[ProcessMark] = (), *, mark: str = "") -> None:
-    """End the process, all below it, and those `known` that are still there, with SIGKILL.
+    """Kill the process, its descendants, and remaining `known` processes with SIGKILL.
 
-    With `mark`, also what has lost its parent.
+    With `mark`, also processes that have lost their parent.
     """
     _kill(known)
     for _ in range(_ROUNDS):
@@ -54,7 +54,7 @@ def kill(pid: int, known: Collection[ProcessMark] = (), *, mark: str = "") -> No
 
 
 def _kill(members: Collection[ProcessMark]) -> bool:
-    """Return whether one was there."""
+    """Kill the processes; return whether there were any."""
     alive = {ProcessMark(pid, at) for pid, _, at in processes()}
     there = [one for one in members if one in alive or not one.begun]
     for one in there:

@@ -1,7 +1,7 @@
-"""Runs through ansible-runner: a process for each, with the folders that it keeps.
+"""Run Ansible through ansible-runner: a process for each run, with the folders that it keeps.
 
 A process that takes too long, or whose caller is cancelled, gets SIGTERM and after some seconds
-SIGKILL; it has its own session, so what it started ends with it.
+SIGKILL; it has its own session, so its child processes end with it.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from olmkit.edges.programs.keeper import marks
 class AnsibleRunner:
     """The program and the variables of its environment.
 
-    `command` starts ansible-runner. `inventory` is a file or a folder, in the place of one with
-    `localhost` alone. `skips_facts` holds for roles.
+    `command` starts ansible-runner. `inventory` is a file or a folder; the default has only
+    `localhost`. `skips_facts` applies to roles.
     """
 
     command: Sequence[str]
@@ -36,7 +36,7 @@ class AnsibleRunner:
     _running: dict[int, _Members] = field(default_factory=dict, init=False)
 
     async def run(self, run: Run, take: Take) -> None:
-        """As `Runner` says."""
+        """See `Runner`."""
         await asyncio.to_thread(self._prepare, run)
         mark = marks.new()
         process = await self._start(run, mark)
@@ -54,7 +54,7 @@ class AnsibleRunner:
         runs.check_end(code)
 
     def close(self) -> None:
-        """As `Runner` says."""
+        """See `Runner`."""
         while self._running:
             pid, members = self._running.popitem()
             process_tree.kill(pid, members.known, mark=members.mark)
@@ -100,7 +100,7 @@ class _Members:
 
 
 async def _end(process: asyncio.subprocess.Process, members: _Members) -> None:
-    """End the process and what it started: its session may outlive it, as may this call."""
+    """End the process and its child processes: its session may outlive it, and this call."""
     if process.returncode is None:
         members.known += process_tree.tree(process.pid)
     with contextlib.suppress(ProcessLookupError):

@@ -1,6 +1,6 @@
 """One run of Ansible, with its input and output files in a private folder.
 
-Values go through files that only this user can read.
+Values are passed in files that only this user can read.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ import olmkit
 from olmkit.base.diagnostics import OlmkitError
 
 OWN_COLLECTIONS = Path(olmkit.__file__).parent / "hybrid" / "collections"
-"""The collection `operator_sdk.util`: modules through which plays send results to the operator
-that runs them."""
+"""The collection `operator_sdk.util`: its modules send results of plays to the operator that runs
+them."""
 _LINE = 8 << 20  # bytes of one event
 _CHUNK = 64 * 1024
-_PART = 1 << 20  # bytes of a file that are masked together
+_PART = 1 << 20  # bytes of a file that are masked at once
 _COLLECTIONS = f"~/.ansible/collections{os.pathsep}/usr/share/ansible/collections"  # Ansible's own
 _HOSTS = "localhost ansible_connection=local ansible_python_interpreter={}\n"
-_SHORT = 48  # bytes of a path; a socket in it may have 55 more
+_SHORT = 48  # bytes of a path; a socket in it may need 55 more
 _SECRET = ("kubeconfig", "env/extravars", "env/trusted")
 
 Take = Callable[[bytes], None]
-"""Gets a line that a run prints."""
+"""Receives a line of a run's output."""
 
 
 @dataclass(eq=False)
@@ -44,7 +44,7 @@ class RunError(OlmkitError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunContent:
-    """A role or a playbook on the disk: exactly one of the two."""
+    """A role or a playbook on disk: exactly one of the two."""
 
     role: Path | None = None
     playbook: Path | None = None
@@ -54,8 +54,8 @@ class RunContent:
 class Run:
     """One run: its content, its two files of variables, and its settings.
 
-    `folder` is that of the object, `ident` names this run in it, `temporary` goes away with it;
-    `timeout` in seconds, 0: none. `arguments` go to ansible-playbook.
+    `folder` is that of the object, `ident` is the name of this run in it, `temporary` is removed
+    with the run; `timeout` is in seconds, 0: none. `arguments` are passed to ansible-playbook.
     """
 
     content: RunContent
@@ -73,33 +73,33 @@ class Run:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The variables that only this run has."""
+        """Return the variables of this run only."""
         kubeconfig = str(self.folder / "kubeconfig")
         found = {"KUBECONFIG": kubeconfig, "K8S_AUTH_KUBECONFIG": kubeconfig}
-        # Clients of Kubernetes leave a file for each server, and each run has a separate one.
-        # Ansible makes sockets in this folder, whose paths have a limit.
+        # Kubernetes clients write a file for each server, and each run has a separate one. Ansible
+        # creates sockets in this folder, whose paths have a length limit.
         if len(os.fsencode(self.temporary)) <= _SHORT:
             found["TMPDIR"] = str(self.temporary)
         return found
 
     @property
     def artifacts(self) -> Path:
-        """What is left of it."""
+        """Return the folder with the output of the run."""
         return self.folder / "artifacts" / self.ident
 
 
 class Runner(Protocol):
-    """What runs Ansible."""
+    """Runs Ansible."""
 
     async def run(self, run: Run, take: Take) -> None:
-        """Give `take` each line that it prints, until it ends, whatever its exit code is.
+        """Call `take` with each line of output until the run ends, with any exit code.
 
-        Raises `RunError` when it was ended from outside, or prints too much. Cancelled, it ends
-        the process.
+        Raises `RunError` if it was killed, or prints too much. If it is cancelled, it ends the
+        process.
         """
 
     def close(self) -> None:
-        """End the runs that are left when nothing waits for them."""
+        """End the remaining runs that no caller waits for."""
 
 
 @contextmanager
@@ -112,7 +112,7 @@ def temporary_folder(parent: Path) -> Iterator[Path]:
 
 
 def prepare(run: Run, environment: Mapping[str, str], inventory: Path | None) -> None:
-    """Make the folder; `inventory` is a file or a folder, None: `localhost` alone."""
+    """Prepare the folder; `inventory` is a file or a folder, None: only `localhost`."""
     run.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for name in ("env", "inventory", "project"):
         (run.folder / name).mkdir(exist_ok=True)
@@ -129,9 +129,9 @@ def prepare(run: Run, environment: Mapping[str, str], inventory: Path | None) ->
 
 
 def variables(environment: Mapping[str, str], program: str) -> dict[str, str]:
-    """Return the variables that all runs have; `program` is of the installation that runs them."""
+    """Return the variables of all runs; `program` is part of the installation that runs them."""
     found = dict(environment)
-    # Last: an installed collection of the same name takes precedence.
+    # Last: an installed collection with the same name takes precedence.
     places = (found.get("ANSIBLE_COLLECTIONS_PATH") or _COLLECTIONS, str(OWN_COLLECTIONS))
     found["ANSIBLE_COLLECTIONS_PATH"] = os.pathsep.join(places)
     folder = str(Path(program).parent)
@@ -140,7 +140,7 @@ def variables(environment: Mapping[str, str], program: str) -> dict[str, str]:
 
 
 def first_arguments(run: Run) -> list[str]:
-    """Return the arguments of ansible-playbook that come first."""
+    """Return the first arguments of ansible-playbook."""
     return ["-e", f"@{run.folder / 'env' / 'trusted'}", *run.arguments]
 
 
@@ -150,7 +150,7 @@ def command_line(run: Run) -> str:
 
 
 def mask(run: Run, hide: Mapping[bytes, bytes]) -> None:
-    """Replace these texts in what the run has left, and remove what was only for it."""
+    """Replace these strings in the output of the run, and remove its temporary files."""
     for name in _SECRET:
         (run.folder / name).unlink(missing_ok=True)
     for file in run.artifacts.rglob("*") if hide else ():
@@ -168,19 +168,20 @@ def mask(run: Run, hide: Mapping[bytes, bytes]) -> None:
             changed.chmod(file.stat().st_mode)
             changed.replace(file)
         except OSError:
-            # Such as a full disk: what cannot be masked is not kept.
+            # For example, a full disk: files that cannot be masked are not kept.
             for one in (file, changed):
                 one.unlink(missing_ok=True)
 
 
 def _masked(source: BinaryIO, hide: Mapping[bytes, bytes]) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the data in parts, and these masked; a file may be larger than the memory."""
+    """Yield the masked data in parts; a file may be larger than memory."""
     longest = max(len(one) for one in hide)
     kept = b""
     while chunk := source.read(max(_PART, 2 * longest)):
         kept += chunk
         end = max(0, len(kept) - longest)
-        # No text is cut: one that begins before the end of the part and reaches beyond it waits.
+        # No string is split: if one crosses the end of the part, its start is kept for the next
+        # part.
         while early := [at for at in (_across(kept, end, one) for one in hide) if at >= 0]:
             end = min(early)
         part, kept = kept[:end], kept[end:]
@@ -189,7 +190,7 @@ def _masked(source: BinaryIO, hide: Mapping[bytes, bytes]) -> Iterator[tuple[byt
 
 
 def _across(data: bytes, end: int, value: bytes) -> int:
-    """Return where the value is in the data so that `end` cuts it; -1: nowhere."""
+    """Return the start of a value in the data that crosses `end`; -1 if there is none."""
     return data.find(value, max(0, end - len(value) + 1), end + len(value) - 1)
 
 
@@ -200,12 +201,12 @@ def _replaced(data: bytes, hide: Mapping[bytes, bytes]) -> bytes:
 
 
 def forget(folder: Path) -> None:
-    """Remove what the runs of an object have left."""
+    """Remove the output of an object's runs."""
     shutil.rmtree(folder, ignore_errors=True)
 
 
 def write(file: Path, data: bytes) -> None:
-    """A file that only this user can read, also when another one was there."""
+    """Write a file that only this user can read, even if it exists with other permissions."""
     with open(file, "wb", opener=_private) as stream:
         stream.write(data)
 
@@ -215,7 +216,7 @@ def _private(path: str, flags: int) -> int:
 
 
 async def read_lines(stream: asyncio.StreamReader, take: Take) -> None:
-    """Give `take` each line; raises `RunError` for one without an end."""
+    """Call `take` with each line; raises `RunError` for an endless line."""
     pending = b""
     while chunk := await stream.read(_CHUNK):
         *lines, pending = (pending + chunk).split(b"\n")

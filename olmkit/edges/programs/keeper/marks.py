@@ -1,4 +1,4 @@
-"""Mark processes, so that they end with this process, whatever ends it."""
+"""Mark processes, so that they end with this process, even if it is killed."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ VARIABLE = program.VARIABLE
 
 
 def new() -> str:
-    """Return the mark of a new process and all that it starts, for the variable `VARIABLE`."""
+    """Return the mark of a new process and its descendants, for the variable `VARIABLE`."""
     return _OWN.new()
 
 
 @dataclass(slots=True)
 class _Marks:
-    """The marks of this process, and the keeper that knows their beginning."""
+    """The marks of this process, and the keeper that has their prefix."""
 
     _owner: int = 0
     _first: str = ""
@@ -37,7 +37,7 @@ class _Marks:
     def new(self) -> str:
         with self._lock:
             if self._owner != os.getpid():
-                # The keeper of the process that this one was forked from is not ours.
+                # After a fork, the keeper of the parent process is not ours.
                 self._owner, self._first, self._keeper = os.getpid(), secrets.token_hex(8), 0
             if not self._keeper or _has_ended(self._keeper):
                 self._start()

@@ -1,9 +1,10 @@
 """A process that ends marked processes when the process that started it has ended.
 
-`python -I -S program.py MARK`: standard input is a pipe from that process, which sends nothing. At
-its end, all processes whose environment has the mark, and all below them, get SIGTERM and after
-some seconds SIGKILL. They may have their own sessions, or have lost their parents. SIGKILL and a
-crash end the pipe too. This imports little, since it is in memory next to each operator.
+`python -I -S program.py MARK`: standard input is a pipe from that process, which sends nothing.
+When the pipe is closed, all processes whose environment has the mark, and their descendants, get
+SIGTERM and after some seconds SIGKILL. They may have their own sessions, or have lost their
+parents. SIGKILL and a crash also close the pipe. This module imports little, because it is in
+memory next to each operator.
 
 Without `/proc`, nothing is found.
 """
@@ -21,12 +22,12 @@ VARIABLE = "OLMKIT_KEPT"
 GRACE = 5.0
 """Seconds from SIGTERM to SIGKILL."""
 _ROUNDS = 10  # a process may start another one meanwhile
-_PAUSE = 0.1  # seconds between two looks
+_PAUSE = 0.1  # seconds between two checks
 _LONGEST = 60.0  # seconds; a process that waits for a disk does not end
 
 
 def processes() -> Iterator[tuple[int, int, str]]:
-    """Yield the ID, the parent and the start time of each process that runs."""
+    """Yield the ID, the parent and the start time of each running process."""
     for name in _listed():
         try:
             # The name is in parentheses, and may contain them.
@@ -38,7 +39,7 @@ def processes() -> Iterator[tuple[int, int, str]]:
 
 
 def marked(mark: str) -> set[int]:
-    """Return the processes with this mark or one that begins so, and all below them."""
+    """Return the processes whose mark is or starts with this one, and their descendants."""
     wanted = f"\0{VARIABLE}={mark}".encode()
     below: dict[int, list[int]] = {}
     left = []
@@ -57,7 +58,7 @@ def marked(mark: str) -> set[int]:
 
 
 def kill(mark: str) -> None:
-    """End the processes with the mark with SIGKILL."""
+    """Kill the processes with the mark with SIGKILL."""
     for _ in range(_ROUNDS):
         found = marked(mark) - {os.getpid()}
         if not found:
@@ -68,7 +69,7 @@ def kill(mark: str) -> None:
 
 
 def end_all(mark: str) -> None:
-    """End the processes with the mark; those that start meanwhile end too."""
+    """End the processes with the mark, including those that start meanwhile."""
     asked: set[int] = set()
     begun = time.monotonic()
     while found := marked(mark) - {os.getpid()}:
@@ -96,7 +97,7 @@ def _read(pid: str, name: str) -> bytes:
 
 
 def main() -> None:
-    """Wait for the end of standard input, then end what has the mark."""
+    """Wait for the end of standard input, then end the marked processes."""
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     while os.read(0, 1):

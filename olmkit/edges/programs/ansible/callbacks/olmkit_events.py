@@ -1,4 +1,4 @@
-"""Writes what happens in a play as events of the names that ansible-runner gives them.
+"""Write the events of a play with the names that ansible-runner uses.
 
 Ansible loads this file as a plugin, in the processes of runs.
 """
@@ -21,7 +21,7 @@ description: Writes what happens in a play as lines of JSON.
 
 
 class CallbackModule(CallbackBase):  # type: ignore[misc]
-    """Next to what prints the output, which comes first."""
+    """An additional callback next to the one that prints the output, which runs first."""
 
     CALLBACK_VERSION = 2.0
     CALLBACK_TYPE = "aggregate"
@@ -56,7 +56,7 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]
         self._result("runner_on_failed", result, ignore_errors=ignore_errors)
 
     def v2_runner_on_skipped(self, result: Any) -> None:
-        # As in ansible-runner, without the values of what was not done.
+        # As in ansible-runner, without the values of skipped actions.
         self._task("runner_on_skipped", result.task, host=result.host.get_name())
 
     def v2_runner_on_unreachable(self, result: Any) -> None:
