@@ -309,7 +309,7 @@ def is_strict_version(text: str) -> bool:
 
 
 def _plain_version_fix(document: Document, keys: tuple[Key, ...], text: str) -> Fix | None:
-    """Return the strict version that a tolerant reader takes `text` for, if only form differs."""
+    """Return the strict version that a tolerant parser reads from `text`, if only form differs."""
     from olmkit.base.versions import Version
 
     found = Version.read(text)

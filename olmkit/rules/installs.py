@@ -1,8 +1,8 @@
 """Rules about what a CSV installs: deployments, permissions, service accounts.
 
-OLM makes Deployments, ServiceAccounts, roles, Services and webhook
-configurations from the CSV. What the API server would refuse of these shows
-only when a user installs the operator; here it shows before.
+OLM creates Deployments, ServiceAccounts, roles, Services and webhook configurations from the CSV.
+An object that the API server refuses is otherwise noticed only when a user installs the operator;
+these rules find it before.
 """
 
 from __future__ import annotations

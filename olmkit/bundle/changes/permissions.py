@@ -11,7 +11,7 @@ from olmkit.bundle.summary.summary import BundleSummary
 
 
 def compare_permissions(old: BundleSummary, new: BundleSummary) -> Iterator[BundleChange]:
-    """Growth as warnings, since an administrator has to agree to it; the rest as information."""
+    """Yield new permissions as warnings, as an administrator must agree; others as information."""
     before, after = grants.atoms(old.grants), grants.atoms(new.grants)
     gained, lost = grants.find_uncovered(after, before), grants.find_uncovered(before, after)
     for target, verbs in _merge(gained):

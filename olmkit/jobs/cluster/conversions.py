@@ -19,7 +19,7 @@ from olmkit.olm import kinds
 
 
 class AilingCrds(NamedTuple):
-    """CRDs whose conversion webhook fails, with the API server's message, and CRDs that go."""
+    """CRDs with a failing conversion webhook, with the server's message, and CRDs being deleted."""
 
     unconverted: dict[str, str]
     ending: tuple[Manifest, ...]

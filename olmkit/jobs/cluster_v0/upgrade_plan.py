@@ -129,7 +129,7 @@ async def _health_note(
 async def _unresolved(
     seen: ClusterState, subscription: Manifest, csv: str, catalog: Model, access: Access
 ) -> tuple[str, ...]:
-    """A note that OLM may not be able to choose a version; `InputError` if it certainly cannot."""
+    """Return a note that OLM may be unable to choose a version; raise `InputError` if certain."""
     found = await conflicts.of_upgrade(seen, subscription, csv, catalog, access)
     if not found.facts:
         return ()

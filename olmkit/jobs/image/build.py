@@ -294,7 +294,7 @@ def _engine_name(options: ImageBuildOptions) -> str:
 
 
 def lock_fault(project: Path, requirements: Sequence[str]) -> ConfigurationError | None:
-    """What the lock file lacks of the requirements; None where all is there, or no lock file."""
+    """Return what the lock file lacks of the requirements; None if complete, or without a file."""
     name = _lock(project)
     data = disk.read_if_there(project / name) if name else None
     missing = lock_file.find_missing(requirements, data) if data is not None else ()
