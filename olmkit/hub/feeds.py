@@ -1,9 +1,9 @@
 """Atom feeds of a hub (RFC 4287): one of the whole catalog, one of each package.
 
-Readers tell entries apart by their identifiers, which have the version. A date is that of the
-annotation `createdAt` where it can be read, since no clock is used; such dates are as good as
-their authors made them. A build that knows an earlier one lists what changed
-instead. Links are relative without `base_url`, which not every reader resolves.
+Readers distinguish entries by their identifiers, which contain the version. The date is that of the
+annotation `createdAt` if it is valid, because no clock is used; such dates may be wrong. With an
+earlier build, a feed lists the changes instead. Without `base_url`, links are relative, which not
+every reader resolves.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Feed(NamedTuple):
 
 
 def list_feed(title: str, tiles: Sequence[Tile], base_url: str = "") -> bytes:
-    """Return the shown version of each package."""
+    """Return the feed with the shown version of each package."""
     entries = [
         Entry(
             title=f"{tile.display_name} {tile.version}".strip(),
@@ -62,7 +62,7 @@ def news_feed(
 ) -> bytes:
     """Return the changes since an earlier build, the newest first.
 
-    A change without a time has the date that the version states.
+    A change without a time has the date of the version.
     """
     created = {(one.catalog, one.name, one.version): one.created for one in tiles}
     entries = [
@@ -85,7 +85,7 @@ def package_feed(path: str, title: str, feed: Feed, base_url: str = "") -> bytes
 
 
 def timestamp(text: str) -> str:
-    """Return a date or a time as RFC 3339 writes it, in UTC; empty if it is neither."""
+    """Return a date or a time as RFC 3339 in UTC; empty if it is neither."""
     try:
         found = datetime.fromisoformat(text.strip())
         in_utc = found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)

@@ -1,7 +1,7 @@
 """Icons of packages as files: known images only, and SVG rebuilt from an allowlist.
 
-A page shows an icon as an image, where scripts do not run. The file also has an address,
-and opened there, a script of an SVG would run.
+A page shows an icon as an image, in which scripts do not run. But the file also has an address, at
+which the script of an SVG would run.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _ELEMENTS: Final = frozenset(
     }
 )
 _ATTRIBUTE: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9-]{0,40}")
-# Of a style: what may name another file, and escapes that could hide it.
+# Parts of a style that may name another file, and escapes that could hide one.
 _FETCHING: Final = re.compile(r"url|@|\\|image|expression|src", re.IGNORECASE)
 _MAX_ELEMENTS: Final = 5000
 _SVG: Final = "http://www.w3.org/2000/svg"
@@ -93,7 +93,7 @@ class _RefusedError(Exception):
 
 
 class _Drawing:
-    """What is kept while the text is read."""
+    """The kept parts of an SVG while it is parsed."""
 
     def __init__(self) -> None:
         self.parts: list[str] = []

@@ -1,7 +1,7 @@
 """Find changes since an earlier build by its `index.json`.
 
-The dates in catalogs cannot be trusted, and no clock is read. So a change is what differs from
-the earlier list; changes that the earlier build had found follow the new ones.
+The dates in catalogs cannot be trusted, and no clock is read. So a change is a difference from the
+earlier list; the changes of the earlier build follow the new ones.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from olmkit.hub.pages import News, Tile
 from olmkit.kube.objects import mapping, sequence, text
 
 MOST: Final = 100
-"""Changes that are kept, the newest ones."""
+"""Maximum number of changes, the newest ones."""
 
 _KINDS: Final = ("added", "updated", "deprecated", "removed")
 _Key = tuple[str, str]
@@ -24,7 +24,7 @@ _Key = tuple[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Earlier:
-    """The list of an earlier build: catalog and package → fields, and the changes it had found."""
+    """The list of an earlier build: catalog and package → fields, and its changes."""
 
     packages: Mapping[_Key, Mapping[str, Any]]
     changes: tuple[News, ...] = ()
@@ -32,14 +32,14 @@ class Earlier:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
-    """When the hub is built: after `earlier`, at `time` (RFC 3339), as far as that is known."""
+    """The time of a build: after `earlier`, at `time` (RFC 3339), if known."""
 
     earlier: Earlier | None = None
     time: str = ""
 
 
 def parse(data: bytes, path: str) -> Earlier:
-    """Return the `index.json` of an earlier build. Raises `InputError` when it is not one."""
+    """Return the `index.json` of an earlier build. Raises `InputError` if it is not valid."""
     try:
         found = json.loads(data)
     except (ValueError, RecursionError):
@@ -60,9 +60,9 @@ def parse(data: bytes, path: str) -> Earlier:
 
 
 def since(moment: Moment, tiles: Sequence[Tile]) -> tuple[News, ...] | None:
-    """Return the changes from the earlier list to `tiles`, by name, then those that it had found.
+    """Return the changes from the earlier list to `tiles`, by name, then the earlier changes.
 
-    None without an earlier list.
+    Returns None without an earlier list.
     """
     earlier, time = moment.earlier, moment.time
     if earlier is None:
@@ -97,7 +97,7 @@ def data(changes: Sequence[News]) -> list[dict[str, str]]:
 
 
 def sentence(one: News) -> str:
-    """Return a change in words, without the name of the operator."""
+    """Describe a change, without the name of the operator."""
     match one.kind:
         case "added":
             return f"version {one.version} is new in the catalog" if one.version else "is new"

@@ -1,8 +1,8 @@
 """The data of the hub's pages, as values.
 
-Texts are raw (Markdown, YAML, messages of publishers): who renders a page escapes, cleans and
-limits them. Each `href`, `icon` and `*_href` is relative to the first page and percent-encoded;
-a folder ends with a slash. None or an empty value means that the catalog does not state it.
+Texts are raw (Markdown, YAML, messages of publishers): rendering escapes, cleans and limits them.
+Each `href`, `icon` and `*_href` is relative to the first page and percent-encoded; a folder ends
+with a slash. None or an empty value means that the catalog does not state it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """One value of a fact: `url` is of the publisher and not checked, `href` of the hub.
+    """One value of a fact: `url` is from the publisher and not checked, `href` is in the hub.
 
     `begin` and `end` are dates between which it applies.
     """
@@ -64,10 +64,10 @@ class TextFact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tile:
-    """A package in the list, as its default channel's head describes it.
+    """A package in the list, based on its default channel's head.
 
     `facets` are the names of facets and the values of this package; `v1`: whether OLM v1 may
-    install it, as far as the catalog says. `catalog` is empty when the site has one catalog.
+    install it, according to the catalog. `catalog` is empty if the site has one catalog.
     """
 
     href: str
@@ -109,9 +109,9 @@ class Facet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class News:
-    """What changed since an earlier build: `kind` is added, updated, deprecated or removed.
+    """A change since an earlier build: `kind` is added, updated, deprecated or removed.
 
-    `before` is the version of the earlier build, `time` that of the build that found the change.
+    `before` is the version of the earlier build, `time` is that of the build that found the change.
     """
 
     kind: str
@@ -126,7 +126,7 @@ class News:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListPage:
-    """The first page. `tiles` are in their static order: deprecated last, then by name.
+    """The first page. `tiles` are in static order: deprecated last, then by name.
 
     `changed`: the places of tiles among the changes since an earlier build; None without one.
     """
@@ -165,7 +165,7 @@ class VersionChoice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Menus:
-    """The menus of channels and versions, which the pages of a package share as a script, `file`.
+    """The menus of channels and versions; the pages of a package share them as a script, `file`.
 
     Without a script, the table of versions and the page of the graph have the same links.
     """
@@ -194,8 +194,8 @@ class Picker:
 class Variant:
     """Instructions for one choice of each picker; an empty field fits each choice.
 
-    `command` applies `yaml` as it is; `refusal` are the reasons why there is none.
-    `namespace` is the one of the installation, which a reader may change.
+    `command` applies `yaml` unchanged; `refusal` are the reasons why there is none.
+    `namespace` is that of the installation, which a reader may change.
     """
 
     olm: str = ""
@@ -228,8 +228,8 @@ class Install:
 
     The manifests name `channel`, and `bundle` unless it is the head of that channel. `templates`
     are the variants with `written` for the names of bundle, version, package and channel:
-    `STAND_INS`, so that many versions and packages share them, or the names themselves when those
-    are not plain.
+    `STAND_INS`, so that many versions and packages share them, or the names themselves if they are
+    not plain.
     """
 
     pickers: tuple[Picker, ...] = ()
@@ -247,7 +247,7 @@ class Install:
 
     @property
     def variants(self) -> tuple[Variant, ...]:
-        """The instructions as they are printed, with the names that are meant."""
+        """Return the instructions with the actual names."""
         return tuple(
             replace(
                 one,
@@ -262,7 +262,7 @@ class Install:
         )
 
     def named(self, text: str) -> str:
-        """Return a text of `templates` with the names that are meant."""
+        """Return a text of `templates` with the actual names."""
         names = (self.bundle, self.version, self.package, self.channel)
         for written, name in zip(self.written, names, strict=True):
             if written and written != name:
@@ -311,7 +311,7 @@ class Api:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dependency:
-    """What the version requires, in words, and the packages of the site that provide it."""
+    """A requirement of the version as text, and the packages of the site that provide it."""
 
     text: str
     providers: tuple[Link, ...] = ()
@@ -319,7 +319,7 @@ class Dependency:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Permission:
-    """One permission in words; `reason` why it stands out."""
+    """One permission as text; `reason` explains why it is highlighted."""
 
     text: str
     reason: str = ""
@@ -327,7 +327,7 @@ class Permission:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Permissions:
-    """What one service account may do; `raw` are the rules as YAML."""
+    """The permissions of one service account; `raw` are the rules as YAML."""
 
     account: str
     notable: tuple[Permission, ...] = ()
@@ -342,7 +342,7 @@ class Image:
 
     @property
     def pinned(self) -> bool:
-        """Whether a digest names the image."""
+        """Return whether the image has a digest."""
         return "@" in self.reference
 
 
@@ -392,7 +392,7 @@ class CompareGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compare:
-    """What changes from the version that this one follows."""
+    """The changes from the version that this one follows."""
 
     label: str
     groups: tuple[CompareGroup, ...]
@@ -400,7 +400,7 @@ class Compare:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deprecation:
-    """`what` is `Package x`, `Channel x` or `Version x`; `channel` is the name in that case."""
+    """`what` is `Package x`, `Channel x` or `Version x`; `channel` is the name of a channel."""
 
     what: str
     message: str
@@ -418,11 +418,11 @@ class Newer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorPage:
-    """One bundle: at `p/PKG/BUNDLE/`, and the head of the default channel at `p/PKG/` as well.
+    """One bundle: at `p/PKG/BUNDLE/`, and the head of the default channel also at `p/PKG/`.
 
-    `newer` is the head of the shown channel when the bundle is not; `good` is the newest version
-    that is not deprecated, when the bundle is. `permissions` is None when the catalog does not
-    carry them. `package_href` is the page of the package.
+    `newer` is the head of the shown channel if the bundle is not; `good` is the newest version that
+    is not deprecated, if the bundle is. `permissions` is None if the catalog does not contain them.
+    `package_href` is the page of the package.
     """
 
     package: str
@@ -479,10 +479,10 @@ class GraphPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparePage:
-    """The comparison of any two versions, which the script of the page makes of `facts`, a file.
+    """The comparison of any two versions, which the page's script computes from `facts`, a file.
 
-    `versions` are in the order of the newest first. `before` is the bundle to compare with the
-    newest one at first.
+    `versions` has the newest first. `before` is the bundle that is initially compared with the
+    newest one.
     """
 
     name: str
@@ -505,9 +505,9 @@ class ApiVersion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provider:
-    """A package that provides a kind: `version` is the shown one, else the newest that does.
+    """A package that provides a kind: `version` is the shown one, else the newest provider.
 
-    `others` says which versions do, if they are several.
+    `others` describes the versions that provide it, if there are several.
     """
 
     display_name: str
@@ -529,7 +529,7 @@ class KindPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """A field of a schema. `anchor` is `spec.replicas`; `limits` are its constraints in words."""
+    """A field of a schema. `anchor` is `spec.replicas`; `limits` describes its constraints."""
 
     name: str
     anchor: str
@@ -543,7 +543,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrdPage:
-    """The schema of one version of a CRD. `note` says why fields are missing."""
+    """The schema of one version of a CRD. `note` explains why fields are missing."""
 
     group: str
     version: str
@@ -556,7 +556,7 @@ class CrdPage:
     fields: tuple[Field, ...]
 
 
-# The rest
+# Other pages
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -575,7 +575,7 @@ class ReportItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AboutPage:
-    """Where the pages come from; `time` of the build and `news` since an earlier one, if known."""
+    """The sources of the pages; `time` of the build and `news` since an earlier one, if known."""
 
     catalogs: tuple[AboutCatalog, ...]
     report: tuple[ReportItem, ...]
@@ -585,7 +585,7 @@ class AboutPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorPage:
-    """A page that could not be made, or is not there; `details` is printed as it is."""
+    """A page that could not be rendered, or does not exist; `details` is printed unchanged."""
 
     title: str
     text: str

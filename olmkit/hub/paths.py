@@ -8,14 +8,14 @@ from typing import Final
 
 _SAFE: Final = re.compile(r"[a-z0-9]([a-zA-Z0-9._+-]{0,198}[a-zA-Z0-9])?")
 _SAFE_KIND: Final = re.compile(r"[A-Za-z][A-Za-z0-9]{0,62}")
-# Names in `p/PKG/` and of folders of web servers that are not bundles.
+# Names in `p/PKG/` and of web server folders that are not bundles.
 _RESERVED: Final = frozenset(
     {"graph", "compare", "index.html", "package.json", "feed.xml", "badge.svg"}
 )
 
 
 def folder(name: str) -> str:
-    """`name` when it may be the name of a folder on any system, else a hash of it."""
+    """Return `name` if it is a valid folder name on every system, else a hash of it."""
     if _SAFE.fullmatch(name) and ".." not in name and name not in _RESERVED:
         return name
     return digest(name.encode("utf-8", "replace"))
@@ -43,7 +43,7 @@ def compare(base: str, name: str) -> str:
 
 
 def query(value: str) -> str:
-    """`value` in the query of an address, percent-encoded: RFC 3986, section 2."""
+    """Percent-encode `value` for the query of an address: RFC 3986, section 2."""
     return "".join(
         char if char.isascii() and (char.isalnum() or char in "-._~") else _encode(char)
         for char in value

@@ -1,4 +1,4 @@
-"""The data of one bundle in a catalog: its CSV, as far as present, and its manifests."""
+"""The data of one bundle in a catalog: its CSV, if available, and its manifests."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class ImagePlace(FilePlace):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """A bundle as a page shows it.
+    """A bundle as shown on a page.
 
-    `csv` is that of `olm.bundle.object`, else made of `olm.csv.metadata`, else empty;
-    `has_manifests` marks the first case, in which permissions, workloads and CRDs are there.
+    `csv` is that of `olm.bundle.object`, else created from `olm.csv.metadata`, else empty;
+    `has_manifests` marks the first case, in which permissions, workloads and CRDs are available.
     """
 
     bundle: Bundle
@@ -53,12 +53,12 @@ class Record:
 
     @property
     def version(self) -> str:
-        """The version of the `olm.package` property, as written; empty if there is none."""
+        """Return the version of the `olm.package` property, as written; empty if there is none."""
         return str(self.bundle.version) if self.bundle.version is not None else ""
 
     @property
     def crds(self) -> Mapping[str, Manifest]:
-        """The CustomResourceDefinitions by name."""
+        """Return the CustomResourceDefinitions by name."""
         found = (one for one in self.manifests if objects.kind(one) == CRD_KIND)
         return {objects.name(one): one for one in found}
 
@@ -92,7 +92,7 @@ def _manifests(blob: Blob, fields: dict[str, Any]) -> Iterator[Manifest]:
         if item["type"] == properties.OBJECT:
             try:
                 value = json.loads(blobs.bundle_object(blob, fields, index))
-            except ValueError:  # it begins like JSON, and OLM does not read it either
+            except ValueError:  # it starts like JSON, and OLM does not read it either
                 continue
             if isinstance(value, dict):
                 yield value

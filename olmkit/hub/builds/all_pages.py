@@ -1,4 +1,4 @@
-"""All pages of a hub, made of catalogs: those of the packages, and those that list them."""
+"""All pages of a hub for catalogs: those of the packages, and those that list them."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ _UNKNOWN: Final = Moment()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """A catalog of the site: how the pages call it, what was read, and what could not be read.
+    """A catalog of the site: its name on pages, its content, and errors.
 
-    `digest` is that of the image or of the files; empty if it is not known. `unread`: package and
-    name of bundles whose images were requested and could not be read, and why.
+    `digest` is that of the image or of the files; empty if unknown. `unread`: package and name of
+    bundles whose requested images could not be read, and why.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Source:
 
     @property
     def failures(self) -> tuple[str, ...]:
-        """All that could not be read, in words."""
+        """Return descriptions of everything that could not be read."""
         images = (
             f"{self.name}: image of {name}: {message}"
             for (_, name), message in sorted(self.unread.items())
@@ -74,7 +74,7 @@ class Source:
 
 
 def packages(sources: Sequence[Source]) -> Iterator[PackageInput]:
-    """Yield the packages of all catalogs, in the order in which their pages are made."""
+    """Yield the packages of all catalogs, in the order in which their pages are created."""
     many = len(sources) > 1
     providers = _providers(sources, many=many)
     for source in sources:
@@ -102,9 +102,9 @@ def rest(
     failures: Sequence[str],
     moment: Moment = _UNKNOWN,
 ) -> Iterator[Part]:
-    """Yield the list, the pages of kinds and the others that are not of a package.
+    """Yield the list, the pages of kinds and other pages that do not belong to a package.
 
-    `failures` say which pages of packages could not be made.
+    `failures` describe the pages of packages that could not be created.
     """
     report = [
         *(_failure(one) for source in sources for one in source.failures),
@@ -199,7 +199,7 @@ def _kinds(summaries: Sequence[Summary]) -> Iterator[Part]:
 
 
 def _lifecycles(catalog: Catalog) -> Mapping[str, Mapping[str, Any]]:
-    """Return the blobs that state how long the versions of packages are supported, by package."""
+    """Return the blobs with the support periods of packages' versions, by package."""
     return {
         one.package: outline.blob_at(one.place).value
         for one in catalog.outlines.customs
@@ -262,7 +262,7 @@ def _about(source: Source) -> AboutCatalog:
     return AboutCatalog(name=source.name, facts=tuple(facts))
 
 
-# Who provides what
+# Providers
 
 
 def _providers(sources: Sequence[Source], *, many: bool) -> Providers:

@@ -24,7 +24,7 @@ _Key = TypeVar("_Key")
 class PackageRecord:
     """The inputs of a package's files.
 
-    `kinds` and `packages` are those whose providers its pages name.
+    `kinds` and `packages` are those whose providers are on its pages.
     """
 
     key: str
@@ -51,7 +51,7 @@ def digest_of(data: bytes) -> str:
 
 
 def parse(data: bytes | None) -> Earlier:
-    """Return the record of an earlier build; an empty one when there is none that reads."""
+    """Return the record of an earlier build; an empty one if there is none that is valid."""
     try:
         found = json.loads(data or b"")
         release = found["schema_version"]
@@ -64,7 +64,7 @@ def parse(data: bytes | None) -> Earlier:
 
 
 def format_record(files: Mapping[str, str], packages: Mapping[str, PackageRecord]) -> bytes:
-    """Return the record as it is written; the same for the same build."""
+    """Return the record as text; the same for the same build."""
     listed = {
         path: {
             "key": one.key,
@@ -92,14 +92,14 @@ def _package(value: Any) -> PackageRecord:
     )
 
 
-# Of what the pages of a package are made
+# The input of a package's pages
 
 
 def key(looks: str, wanted: PackageInput, kinds: tuple[GVK, ...], packages: tuple[str, ...]) -> str:
-    """Changes when the files of the package may change.
+    """Return a key that changes if the files of the package may change.
 
-    `looks` is the key of templates and options. `kinds` and `packages`: whose providers the
-    pages name.
+    `looks` is the key of templates and options. `kinds` and `packages`: those whose providers are
+    on the pages.
     """
     total = hashlib.sha256()
     for piece in _pieces(looks, wanted, kinds, packages):
@@ -147,7 +147,7 @@ def _text(*parts: str | None) -> bytes:
 
 
 class Lookups:
-    """Remembers whose providers the pages of a package name."""
+    """Records the kinds and packages whose providers are on the pages of a package."""
 
     def __init__(self, wanted: PackageInput) -> None:
         self._kinds: _Seen[GVK] = _Seen(wanted.providers.kinds)

@@ -1,7 +1,7 @@
-"""The files of a hub: pages, icons, JSON, feeds, and what all pages share.
+"""The files of a hub: pages, icons, JSON, feeds, and the files that all pages share.
 
-The bytes depend on the catalogs and the options alone. Links are relative, so that the files work
-below any path and from a disk.
+The bytes depend only on the catalogs and the options. Links are relative, so that the files work
+below any path and from disk.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from olmkit.hub.pages import AboutPage, ErrorPage, ListPage, News, Page, Tile
 
 INDEX: Final = "index.html"
 INDEX_DATA: Final = "index.json"
-SMALLEST_PACKED: Final = 1400  # bytes: one packet of a network
+SMALLEST_PACKED: Final = 1400  # bytes: one network packet
 _PACKED: Final = (".html", ".js", ".css", ".json", ".xml", ".svg")
 _LIBRARIES: Final = ("jinja2", "markdown-it-py", "nh3")
 _HEADERS: Final = f"""\
@@ -52,10 +52,10 @@ _UNKNOWN: Final = Moment()
 class Look:
     """The common data of all pages.
 
-    `base_url` is where the hub is published, with a slash at its end, or empty; `packed`: large
-    texts are there a second time, compressed with gzip. `image_link` is the address of what is
-    known of an image, such as its scan, with `{image}` for its reference. `notice` is on top of
-    each page; `is_live`: pages load again after a change.
+    `base_url` is the URL of the hub, with a slash at its end, or empty; `packed`: large files also
+    exist compressed with gzip. `image_link` is the address of a page about an image, such as its
+    scan, with `{image}` for its reference. `notice` is at the top of each page; `is_live`: pages
+    reload after a change.
     """
 
     title: str
@@ -67,7 +67,7 @@ class Look:
 
 
 class HubFile(NamedTuple):
-    """A file by its path; `data` is None when it stays as an earlier build wrote it."""
+    """A file by its path; `data` is None if the file of an earlier build is unchanged."""
 
     path: str
     data: bytes | None
@@ -76,8 +76,8 @@ class HubFile(NamedTuple):
 class HubFiles:
     """The files of a hub, one after the other. Packages that did not change are not rendered.
 
-    `is_there` says whether a file with a digest is still in the folder of the `earlier` build.
-    The figures are complete when all files have been requested.
+    `is_there` returns whether a file with a digest is still in the folder of the `earlier` build.
+    The numbers are complete after all files have been requested.
     """
 
     def __init__(
@@ -198,7 +198,7 @@ class HubFiles:
             yield HubFile(f"{path}.gz", gzip.compress(data, 9, mtime=0))
 
     def _new(self, files: Iterable[HubFile]) -> Iterator[HubFile]:
-        """Yield the files that were not given out yet: packages share icons."""
+        """Yield the files that were not returned yet: packages share icons."""
         for file in files:
             if file.path not in self._digests and file.data is not None:
                 self._digests[file.path] = digest_of(file.data)
@@ -249,10 +249,10 @@ def render(look: Look, path: str, page: Page, *, clean_links: bool = False) -> s
 def render_safely(
     look: Look, path: str, page: Page, *, clean_links: bool = False
 ) -> tuple[str, str]:
-    """Return the HTML of one page, else of the page that says why it failed; and the reason."""
+    """Return the HTML of one page, or of an error page, and the reason."""
     try:
         return render(look, path, page, clean_links=clean_links), ""
-    except Exception as error:  # data of any shape: it costs this page only
+    except Exception as error:  # data of any shape: an error affects only this page
         reason = f"{type(error).__name__}: {error}"
         return render(look, path, _error_page(reason), clean_links=clean_links), reason
 

@@ -1,7 +1,7 @@
-"""The files of a hub, each made when it is first requested.
+"""The files of a hub, each created when it is first requested.
 
-Beforehand, only what the list shows of each package is made. So a server with 10,000 versions
-answers after some seconds.
+At the start, only the list's data about each package are created. So a server with 10,000 versions
+responds after some seconds.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class OnRequest:
             self._made["revision.txt"] = lambda: self._revision.encode()
 
     def say(self, notice: str, revision: str) -> None:
-        """Have a notice on top of all pages from now on."""
+        """Show a notice at the top of all pages from now on."""
         self._revision = revision
         self._look = replace(self._look, notice=notice)
 
@@ -81,7 +81,7 @@ class OnRequest:
 
     @property
     def pages(self) -> int:
-        """How many pages there are, without those of CRDs."""
+        """Return the number of pages, without those of CRDs."""
         own = sum(path.endswith(".html") for path in self._made)
         return own + sum(
             sum(path.endswith(".html") for path in _files(one.package.bundles))
@@ -105,8 +105,8 @@ class OnRequest:
     def moved(self, path: str) -> str | None:
         """Return the page for `operator/PACKAGE[/CHANNEL[/CSV]]`, an address of operatorhub.io.
 
-        Without a CSV, a channel leads to its head; an unknown channel or CSV to the package. None
-        for another path or package.
+        Without a CSV, a channel leads to its head; an unknown channel or CSV to the package.
+        Returns None for another path or package.
         """
         parts = path.strip("/").split("/")
         if len(parts) not in (2, 3, 4) or parts[0] != _OLD:
@@ -149,7 +149,7 @@ class OnRequest:
         return self._package_page(wanted, path, lambda pages: pages.version(bundle))
 
     def _history(self, wanted: PackageInput, path: str) -> bytes:
-        """Return a file that all versions are needed for."""
+        """Return a file that needs all versions."""
 
         def made(pages: PackagePages) -> Iterator[Part]:
             return chain(pages.versions(), pages.histories())
@@ -168,10 +168,10 @@ class OnRequest:
             pages = None if is_new else self._pages.get(wanted.path)
             if pages is None:
                 pages = PackagePages(wanted)
-        except Exception as error:  # data of any shape: it costs this package only
+        except Exception as error:  # data of any shape: an error affects only this package
             return self._data(package_pages.failure_page(wanted, error))
         if not is_new:
-            self._pages = {wanted.path: pages}  # of the last package: others need their memory
+            self._pages = {wanted.path: pages}  # of the last package: others need the memory
         for part in parts(pages):
             if _file(part) == path:
                 return self._data(part)

@@ -1,4 +1,4 @@
-"""How the hub looks: page values → HTML, and the files that all pages share.
+"""The appearance of the hub: page values → HTML, and the files that all pages share.
 
-Nothing here reads a catalog or touches the disk.
+Nothing here reads a catalog or accesses the disk.
 """

@@ -7,7 +7,7 @@ from xml.sax.saxutils import escape
 
 from olmkit.hub.looks.text import clean, shortened
 
-_LETTER: Final = 6.6  # pixels of an average letter at 11 pixels
+_LETTER: Final = 6.6  # average width in pixels of a letter at 11 pixels
 _LONGEST: Final = 40
 
 

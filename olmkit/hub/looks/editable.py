@@ -1,8 +1,8 @@
-"""Instructions with marks around what a reader may change: namespaces, channel, approval.
+"""Instructions with marks around the parts that readers may change: namespaces, channel, approval.
 
 Each mark is a `u` with `data-e`, whose text the script of the page replaces. So the text is
-complete without a script, and what is copied is what is shown. Some marks have text in some cases
-only: `pin` for a version that is not the head of the channel, `manual` and `approve` for manual
+complete without a script, and users copy exactly the shown text. Some marks have text only in some
+cases: `pin` for a version that is not the head of the channel, `manual` and `approve` for manual
 approval, `place` for a namespace that is not shared. The script has the texts of the last three.
 """
 
@@ -21,7 +21,7 @@ from olmkit.hub.looks.text import clean
 from olmkit.hub.pages import Install, Variant
 
 _WATCHED: Final = {"my-namespace": "watched", "my-other-namespace": "watched-2"}
-# Private characters open and close a mark while the text is coloured and escaped.
+# Private characters start and end a mark while the text is colored and escaped.
 _CLOSE: Final = "\ue000"
 _KINDS: Final = (
     "ns",
@@ -56,19 +56,19 @@ _NAMESPACED: Final = (
 
 
 def manifests(variant: Variant, install: Install) -> list[Markup]:
-    """Return the lines of the manifests of a variant, coloured and marked."""
+    """Return the lines of the manifests of a variant, colored and marked."""
     *lines, last = _lines(_PRIVATE.sub("\ufffd", variant.yaml), variant, install)
     pieces = [f"{line}\n" for line in lines] + ([last] if last else [])
     pieces = [part for one in pieces for part in _split_at_mark(one, "pin")]
     if variant.olm == "v0" and "kind: OperatorGroup" not in variant.yaml:
-        # A Namespace and an OperatorGroup, for a namespace that is not the shared one.
+        # A Namespace and an OperatorGroup, for a namespace that is not shared.
         pieces.insert(0, _mark("place", ""))
     pin = _pin(variant, install)
     return [Markup(_render_marks(str(yaml_colors.markup(one)), pin)) for one in pieces]  # noqa: S704
 
 
 def command(variant: Variant, install: Install) -> list[Markup]:
-    """Return the manifests with the command that applies them around them, of the class `sh`."""
+    """Return the manifests inside the command that applies them, with the class `sh`."""
     before, yaml, after = variant.command.partition(variant.yaml)
     if not yaml:
         return [escape(clean(variant.command))]
@@ -79,7 +79,7 @@ def command(variant: Variant, install: Install) -> list[Markup]:
 
 
 def olmkit(variant: Variant, install: Install) -> list[Markup]:
-    """Return the command of olmkit that does the same; what is optional is at its end."""
+    """Return the equivalent command of olmkit, with optional parts at the end."""
     pin = f" --version {shlex.quote(install.version)}"
     text = _PRIVATE.sub("\ufffd", variant.olmkit).replace(pin, "").replace(_MANUAL, "")
     text = _mark_after_word(text, "--channel", shlex.quote(install.channel), "channel")
@@ -93,7 +93,7 @@ def olmkit(variant: Variant, install: Install) -> list[Markup]:
 
 
 def after(variant: Variant, install: Install) -> list[Markup]:
-    """Return the commands that follow: to watch, and to approve where that is manual."""
+    """Return the commands that follow: to watch, and to approve if approval is manual."""
     watch = _PRIVATE.sub("\ufffd", variant.after).partition("\n")[0]
     watch = _mark_after_word(watch, "-n", variant.namespace, "ns")
     if variant.olm != "v0":
@@ -109,7 +109,7 @@ def removal(variant: Variant) -> list[Markup]:
 
 
 def _lines(text: str, variant: Variant, install: Install) -> list[str]:
-    """Return the lines of the manifests with marks: they are ours, so that their shape is known."""
+    """Return the lines of the manifests with marks: olmkit writes them, so their form is known."""
     rules: dict[str, list[tuple[re.Pattern[str], str]]] = {}
     for of, rule, mark in _rules(variant):
         rules.setdefault(of, []).append((re.compile(rule), mark))
@@ -120,7 +120,7 @@ def _lines(text: str, variant: Variant, install: Install) -> list[str]:
         if line.startswith("kind: "):
             kind = line.removeprefix("kind: ")
         if line.startswith(_PINS.get(kind, "\0")):
-            continue  # it is in the mark `pin`, at the end of the line before
+            continue  # it is in the mark `pin`, at the end of the previous line
         found = ((rule.fullmatch(line), mark) for rule, mark in rules.get(kind, ()))
         shown = next((f"{one[1]}{_mark(mark, one[2])}" for one, mark in found if one), line)
         if kind == "ClusterExtension" and line == "    sourceType: Catalog" and made:
@@ -132,7 +132,7 @@ def _lines(text: str, variant: Variant, install: Install) -> list[str]:
 
 
 def _rules(variant: Variant) -> Iterator[tuple[str, str, str]]:
-    """Kind, pattern of the line with the value as its second group, name of the mark."""
+    """Return kind, pattern of the line with the value as its second group, and name of the mark."""
     place = rf"('?{re.escape(variant.namespace)}'?)"
     for kind in _NAMESPACED:
         yield kind, rf"(\s*(?:- )?namespace: ){place}", "ns"
@@ -165,7 +165,7 @@ def _mark(kind: str, text: str) -> str:
 
 
 def _split_at_mark(text: str, kind: str) -> list[str]:
-    """Return the text before the mark, and the text from it on."""
+    """Return the text before the mark, and the rest."""
     before, opened, rest = text.partition(_OPEN[kind])
     return [before, opened + rest] if opened else [text]
 

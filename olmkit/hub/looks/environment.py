@@ -1,7 +1,7 @@
-"""The environment of the templates: escaping, cleaning, links, YAML in colours.
+"""The environment of the templates: escaping, cleaning, links, YAML in colors.
 
-Every value that a template prints is escaped and cleaned of control characters, without the
-template doing anything. Three filters give markup: `markdown`, `yaml` and `picture`.
+Every value that a template prints is automatically escaped and cleaned of control characters. Three
+filters return markup: `markdown`, `yaml` and `picture`.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ POLICY: Final = (
 )
 """The content security policy of every page. A server adds `frame-ancestors 'none'`."""
 IMAGE_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
-"""That of icons: opened by its address, an SVG runs nothing and fetches nothing."""
+"""The policy of icons: opened at its address, an SVG runs nothing and fetches nothing."""
 
 
 def fill(template: str, root: str, values: Mapping[str, Any], *, clean_links: bool) -> str:
-    """Return the page that `template` is with `values`.
+    """Render `template` with `values` as a page.
 
-    `root` is the relative way to the first page (`""`, `"../../"`). `clean_links` leaves
-    `index.html` out of links: a server can, pages on disk cannot.
+    `root` is the relative path to the first page (`""`, `"../../"`). `clean_links` omits
+    `index.html` in links: a server finds it, but pages on disk need it.
     """
     page = _environment().get_template(template)
     index = "" if clean_links else "index.html"
@@ -80,7 +80,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,
-        auto_reload=False,  # else each include looks at the disk
+        auto_reload=False,  # otherwise each include accesses the disk
         finalize=_finalize,
     )
     made.filters.update(
@@ -130,6 +130,6 @@ def _software(page: OperatorPage) -> dict[str, Any]:
 
 
 def _json_ld(value: object) -> Markup:
-    """JSON for a data block of a page: `<` and `&` cannot end or change it."""
+    """Return JSON for a data block of a page: `<` and `&` cannot end or change it."""
     text_ = text.clean(json.dumps(value, ensure_ascii=True, separators=(",", ":"), sort_keys=True))
     return Markup(text_.replace("<", "\\u003c").replace("&", "\\u0026"))  # noqa: S704 - escaped

@@ -8,20 +8,20 @@ from importlib.resources import files
 from typing import Final
 
 FOLDER: Final = "static"
-"""Where they are, relative to the first page."""
+"""Their folder, relative to the first page."""
 _NAMES: Final = ("compare.js", "favicon.svg", "hub.css", "hub.js", "operator.js", "theme.js")
 _LIVE: Final = "live.js"
 
 
 @lru_cache(maxsize=1)
 def shared() -> Mapping[str, bytes]:
-    """Name below `FOLDER` → bytes."""
+    """Return name below `FOLDER` → bytes."""
     folder = files("olmkit.hub.looks") / "static"
     return {name: (folder / name).read_bytes() for name in _NAMES}
 
 
 def live() -> tuple[str, bytes]:
-    """Name below `FOLDER` and bytes of the script that loads served pages again."""
+    """Return name below `FOLDER` and bytes of the script that reloads served pages."""
     return _LIVE, (files("olmkit.hub.looks") / "static" / _LIVE).read_bytes()
 
 
@@ -36,5 +36,5 @@ def descriptions_script(words: str) -> str:
 
 
 def _script(name: str, text: str) -> str:
-    # JSON is JavaScript since ES2019; `<` is written so that the text may be in a page as well.
+    # JSON is JavaScript since ES2019; `<` is escaped, so that the text may also be in a page.
     return f"window.{name} = " + text.strip().replace("<", "\\u003c") + ";\n"

@@ -1,9 +1,9 @@
-"""All variants of the instructions in one text: what differs is marked with its choice.
+"""All variants of the instructions in one text, whose differences are marked with the choice.
 
-The manifests for each mode and platform share most of their lines. Written one after the other
-they are ten times as large. So the variants of an OLM generation become one block, in which
-elements with `data-p` and `data-m` have what only some platforms and modes have; the style sheet
-shows those that fit the chosen buttons. A page is complete without a script.
+The manifests for each mode and platform share most of their lines. As separate texts, they are ten
+times as large. So the variants of an OLM generation become one block, in which elements with
+`data-p` and `data-m` contain the parts of some platforms and modes; the style sheet shows those for
+the selected buttons. A page is complete without a script.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from olmkit.hub.looks.text import clean, code
 from olmkit.hub.pages import Install, Variant
 
 _CHOICES: Final = ("olm", "platform", "mode")
-# The choices as attributes have them: short, since a page has some hundred of them.
+# The choices in attributes: short, because a page has some hundred of them.
 _CODES: Final = {
     "v0": "0",
     "v1": "1",
@@ -35,7 +35,7 @@ _CODES: Final = {
 
 
 class Block(NamedTuple):
-    """The variants of one generation of OLM; `attributes` say for which choices it is shown.
+    """The variants of one generation of OLM; `attributes` name the choices for which it is shown.
 
     With a `refusal`, the other texts are empty.
     """
@@ -53,14 +53,14 @@ class Block(NamedTuple):
 
 
 class _Piece(NamedTuple):
-    """A part of a text, and the places of the variants that have it."""
+    """A part of a text, and the positions of the variants that have it."""
 
     markup: str
     of: frozenset[int]
 
 
 def blocks(install: Install) -> Iterator[Block]:
-    """Yield the instructions of a version as they are shown."""
+    """Yield the instructions of a version as shown."""
     bundle, version, _, channel = install.written
     template = Install(
         templates=install.templates,
@@ -79,13 +79,13 @@ def blocks(install: Install) -> Iterator[Block]:
 
 
 def _fill_names(text: Markup, install: Install) -> Markup:
-    # Stand-ins are only there for names without characters that HTML has to escape.
+    # Placeholders are used only for names without characters that HTML must escape.
     return Markup(install.named(text))  # noqa: S704
 
 
 @lru_cache(maxsize=64)
 def _blocks(install: Install) -> tuple[Block, ...]:
-    """Return some milliseconds, so once for the versions that have the same templates."""
+    """Return the blocks, cached for versions with the same templates: it takes milliseconds."""
     v0 = [one for one in install.templates if one.olm == "v0"]
     others = [one for one in install.templates if one.olm != "v0"]
     return tuple(_block(group, install) for group in (v0, others) if group)
@@ -124,7 +124,7 @@ def _notes(variant: Variant) -> list[str]:
 
 
 def _merge(variants: Sequence[Variant], texts: Sequence[Sequence[str]], tag: str) -> Markup:
-    """Merge several texts; parts of some variants only are in an element with their choices."""
+    """Merge several texts; parts of only some variants are in an element with their choices."""
     pieces: list[_Piece] = []
     for place, text in enumerate(texts):
         pieces = _with(pieces, text, place)
@@ -156,7 +156,7 @@ def _with(pieces: Sequence[_Piece], text: Sequence[str], place: int) -> list[_Pi
 
 
 def _products(variants: Sequence[Variant], of: frozenset[int]) -> Iterator[frozenset[int]]:
-    """`of` in parts, each of which is all variants with some values of each choice."""
+    """Divide `of` into parts, each of which has all variants with some values of each choice."""
     chosen = [{getattr(variants[place], name) for place in of} for name in _CHOICES]
     whole = {
         place

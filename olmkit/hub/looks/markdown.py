@@ -1,12 +1,12 @@
-"""Descriptions: CommonMark from outside → HTML that is safe on a page.
+"""Convert descriptions from untrusted CommonMark to HTML that is safe on a page.
 
-Raw HTML is part of the language and is used (`<br>`, `<b>`), so the result goes through an
-allowlist. Images become links, since a page requests nothing from elsewhere. No `id` comes
-from the text: those of headings are counted here. Headings are moved below the heading of the
-section that the description is in, each at most one level deeper than the one before it.
+Raw HTML is part of the language and is used (`<br>`, `<b>`), so the result is filtered by an
+allowlist. Images become links, because a page requests nothing from other hosts. No `id` comes from
+the text: those of headings are numbered. Headings are moved below the heading of the description's
+section, each at most one level deeper than the previous one.
 
-Texts that would take long (https://github.com/rust-ammonia/ammonia is quadratic in the depth of
-nesting, tables are quadratic in their columns) are shown as they are written.
+Texts that would take too long (https://github.com/rust-ammonia/ammonia is quadratic in the depth of
+nesting, tables are quadratic in their columns) are shown as plain text.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from markdown_it.utils import OptionsDict
 from olmkit.hub.looks import text as texts
 
 LONGEST: Final = 64 * 1024
-"""Characters of a description that are read as Markdown."""
+"""Maximum length of a description that is parsed as Markdown."""
 _MOST_TAGS: Final = 2000
 _MOST_COLUMNS: Final = 200
-_FIRST_LEVEL: Final = 3  # the section that holds the description has level 2
-_CONTENTS: Final = 4  # headings from which a table of contents helps
+_FIRST_LEVEL: Final = 3  # the section that contains the description has level 2
+_CONTENTS: Final = 4  # number of headings from which a table of contents helps
 
 _TAGS: Final = (
     "p br hr h1 h2 h3 h4 h5 h6 ul ol li strong b em i del s code pre blockquote table thead tbody "
@@ -61,17 +61,17 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """A description as HTML that a page contains as it is."""
+    """A description as HTML that a page includes unchanged."""
 
     html: str
     contents: tuple[Heading, ...] = ()
     is_plain: bool = False
-    """The text is too long or too deep to be read as Markdown."""
+    """The text is too long or too deeply nested to be parsed as Markdown."""
 
 
 @lru_cache(maxsize=256)
 def description(text: str) -> Description:
-    """Return the description that `text` is; the same for the same text."""
+    """Render `text` as a description; the same for the same text."""
     text = texts.clean(text)
     if _takes_long(text):
         return Description(f"<pre>{html.escape(text[: 4 * LONGEST])}</pre>", is_plain=True)
@@ -99,7 +99,7 @@ def description(text: str) -> Description:
 
 
 def plain(text: str) -> str:
-    """Return the words of a description on one line, for a summary or a search."""
+    """Return a description as plain text on one line, for a summary or a search."""
     if _takes_long(text):
         return " ".join(texts.clean(text[:LONGEST]).split())
     return " ".join(html.unescape(_TAG.sub(" ", description(text).html)).split())
@@ -110,7 +110,7 @@ def _takes_long(text: str) -> bool:
         return True
     if any(line.count("|") > _MOST_COLUMNS for line in text.splitlines()):
         return True
-    # Containers in containers: `> > > …` and `- - - …`, a list a line.
+    # Nested containers: `> > > …` and `- - - …`, one list per line.
     return (
         re.search(r"(?:[>*+-][ \t]*){200}", re.sub(r"^[-=* \t]+$", "", text, flags=re.M))
         is not None
@@ -150,7 +150,7 @@ def _with_headings(text: str, contents: list[Heading]) -> str:
 
 
 class _Renderer(RendererHTML):
-    """HTML with links in the place of images."""
+    """HTML with links instead of images."""
 
     def image(
         self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: MutableMapping[str, Any]

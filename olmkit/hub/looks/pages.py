@@ -1,4 +1,4 @@
-"""One function from the value of a page to its HTML."""
+"""Render the value of a page as HTML."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def html(
 ) -> str:
     """Return the page as HTML; the same value gives the same text.
 
-    `site` is the title of the hub, `root` the relative way to its first page: `""` there,
-    `"../../"` on `p/PACKAGE/`. With `clean_links`, links leave out `index.html`: a server finds
-    it, pages that are opened from disk need it. With `base_url`, where the hub is published, the
-    page names its address, which is that with `path`. `image_link` is the address of what is known
-    of an image, with `{image}` for its reference; `notice` is on top of the page; if
-    it `is_live`, it loads again after a change.
+    `site` is the title of the hub, `root` the relative path to its first page: `""` there,
+    `"../../"` on `p/PACKAGE/`. With `clean_links`, links omit `index.html`: a server finds it, but
+    pages on disk need it. With `base_url`, the URL of the hub, the page contains its address, which
+    is that URL with `path`. `image_link` is the address of a page about an image, with `{image}`
+    for its reference; `notice` is at the top of the page; if it `is_live`, it reloads after a
+    change.
     """
     values = {
         "page": page,

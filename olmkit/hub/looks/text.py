@@ -1,7 +1,7 @@
-"""Text from outside as text on a page: without control characters, with visible direction marks.
+"""Untrusted text on a page: without control characters, with visible direction marks.
 
-Autoescaping keeps markup out. It does not keep out characters that the reader cannot see and
-that change what the reader believes to see; these functions do.
+Autoescaping removes markup. It does not remove invisible characters that change what the reader
+sees; these functions do.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _CONTROLS: Final = re.compile(
 _CODE: Final = re.compile(r"`([^`\n]+)`")
 # Embeddings, overrides and isolates of the bidirectional algorithm: UAX 9, section 2.
 _DIRECTIONS: Final = re.compile("[\u202a-\u202e\u2066-\u2069]")
-# RFC 3986, sections 3.1 and 3.2. User information is refused: it misleads about the host.
+# RFC 3986, sections 3.1 and 3.2. User information is refused, because it hides the real host.
 _SAFE: Final = r"[^\s\x00-\x20\x7f<>\"\\]"
 _NAME: Final = r"[^\s\x00-\x20\x7f<>\"\\/?#@:\[\]]+"
 _WEB: Final = re.compile(
@@ -29,7 +29,7 @@ _LONGEST_URL: Final = 2048
 
 
 def clean(text: str) -> str:
-    """`text` without control characters; marks that change the direction are visible."""
+    """Return `text` without control characters; direction marks become visible."""
     if text.isprintable():  # direction marks are not
         return text
     text = _CONTROLS.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
@@ -37,7 +37,7 @@ def clean(text: str) -> str:
 
 
 def link(url: str | None) -> str | None:
-    """`url` when a page may link to it: an absolute http, https or mailto address."""
+    """Return `url` if a page may link to it: an absolute http, https or mailto address."""
     url = (url or "").strip()
     if len(url) > _LONGEST_URL:
         return None
@@ -59,7 +59,7 @@ def host(url: str) -> str:
 
 
 def shortened(text: str, longest: int) -> str:
-    """At most `longest` characters, cut after a word where there is one."""
+    """Shorten to at most `longest` characters, at the end of a word if possible."""
     text = " ".join(text.split())
     if len(text) <= longest:
         return text
@@ -70,7 +70,7 @@ def shortened(text: str, longest: int) -> str:
 
 
 def moment(time: str) -> str:
-    """Return a time in UTC for people; another text as it is."""
+    """Return a time in UTC for people; any other text unchanged."""
     found = _MOMENT.fullmatch(time)
     return f"{found['day']} {found['minute']} UTC" if found else time
 
@@ -82,5 +82,5 @@ def letter(name: str) -> str:
 
 
 def code(words: str) -> Markup:
-    """Return a message as markup: what is between backticks is code."""
+    """Return a message as markup: text between backticks is code."""
     return Markup(_CODE.sub(r"<code>\1</code>", str(escape(clean(words)))))  # noqa: S704 - escaped

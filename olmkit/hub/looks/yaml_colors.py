@@ -1,7 +1,7 @@
-"""YAML with elements for its colours: keys, numbers and constants, comments.
+"""YAML with elements for its colors: keys, numbers and constants, comments.
 
-A page shows a few hundred lines that olmkit has written itself or that are an example of a
-publisher, so lines are enough; a text that is read wrongly has wrong colours and nothing else.
+A page shows a few hundred lines that olmkit has written or that are an example of a publisher, so a
+line-based parser is enough; a wrong result affects only the colors.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _KEY: Final = re.compile(
 )
 _CONSTANT: Final = re.compile(r"\s*(true|false|null|~|-?\d+(\.\d+)?)\s*$")
 _LONGEST: Final = 200_000
-_REMEMBERED: Final = 200  # characters of a line at most, which bounds the memory
+_REMEMBERED: Final = 200  # maximum characters of a line, which limits the memory
 
 
 @lru_cache(maxsize=256)
 def markup(text: str) -> Markup:
-    """`text` escaped, with `b` around keys, `i` around constants and `s` around comments."""
+    """Escape `text`, with `b` around keys, `i` around constants and `s` around comments."""
     text = texts.clean(text)
     if len(text) > _LONGEST:
         return escape(text)
@@ -39,7 +39,7 @@ def _line(line: str) -> str:
 
 @lru_cache(maxsize=8192)
 def _short_line(line: str) -> str:
-    """Return the cached markup of a line, since examples share most of their lines."""
+    """Return the cached markup of a line, because examples share most of their lines."""
     return _color(line)
 
 

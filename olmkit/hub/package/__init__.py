@@ -1,4 +1,4 @@
-"""The pages of one package of a catalog: what they show, as values, and their files.
+"""The pages of one package of a catalog: their values and files.
 
 Lists of packages and builds are in `hub.builds`, HTML in `hub.looks`.
 """

@@ -49,7 +49,7 @@ def contents(record: Record, examples: Examples) -> Mapping[GVK, str]:
 def describe_apis(
     record: Record, examples: Examples, same: Mapping[GVK, Link] = _NONE
 ) -> tuple[Api, ...]:
-    """Return the APIs of the bundle; for those equal to another version's, the name only."""
+    """Return the APIs of the bundle; only the name for those equal to another version's."""
     internal = stated.internal(record)
     crds = record.crds
     made: dict[GVK, Api] = {}
@@ -84,7 +84,7 @@ def describe_apis(
 
 
 def anchor(kind: str, version: str) -> str:
-    """Return the place of an API on the page of a version, as an address names it."""
+    """Return the anchor of an API on the page of a version."""
     return f"api-{paths.query(kind)}-{paths.query(version)}"
 
 

@@ -1,11 +1,11 @@
 """The contents of a version as facts that can be compared with those of other versions.
 
-`bundle diff` compares two bundles. A page cannot do that for each pair of 150 versions, so it gets
-the facts of each version and compares them itself: a fact that only the newer version has is
-new, a fact with another value has changed. The facts cover what `bundle diff` reports; what a
-change of a CRD means for stored objects is on the page of the newer version.
+`bundle diff` compares two bundles. A page cannot contain that for each pair of 150 versions, so it
+gets the facts of each version and compares them itself: a fact that only the newer version has is
+new, a fact with another value has changed. The facts cover the output of `bundle diff`; the effect
+of CRD changes on stored objects is on the page of the newer version.
 
-From one version to the next most facts are the same, so that only the differences are written.
+Most facts are the same from one version to the next, so only the differences are written.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from olmkit.kube import objects
 from olmkit.kube.objects import Manifest
 
 _COMPARED: Final = ("ClusterServiceVersion", "CustomResourceDefinition")
-_SHORT: Final = 120  # characters of a value
-_MOST: Final = 400_000  # facts of all versions of a package, beyond which fields are left out
+_SHORT: Final = 120  # maximum characters of a value
+_MOST: Final = 400_000  # maximum facts of all versions of a package; above it, fields are left out
 _ORDER: Final = (
     Area.CRDS,
     Area.APIS,
@@ -47,7 +47,7 @@ _FIELDS: Final = len(_ORDER)  # the last title
 
 
 class Fact(NamedTuple):
-    """`area` is a place in `titles`; facts of one key and area are the same thing."""
+    """`area` is an index of `titles`; facts with the same key and area are about the same thing."""
 
     area: int
     key: str
@@ -55,7 +55,7 @@ class Fact(NamedTuple):
 
 
 def titles() -> tuple[str, ...]:
-    """Return the titles of areas, as the pages of versions have them."""
+    """Return the titles of areas, as on the pages of versions."""
     return (*(title(area) for area in _ORDER), "Fields")
 
 
@@ -70,7 +70,7 @@ def facts(
     channels: Iterable[str],
     crd_page: Callable[[str], CrdPage | None],
 ) -> frozenset[Fact]:
-    """Return the facts of a version. `crd_page` gives the page of a CRD, by its path."""
+    """Return the facts of a version. `crd_page` returns the page of a CRD by its path."""
     found: dict[tuple[int, str], str] = {}
     if summary is not None:
         for area, key, value in _summary_facts(record, summary):
@@ -167,7 +167,7 @@ def _digest(manifest: Manifest) -> str:
 
 
 def _short(value: str) -> str:
-    """Return a value on one line; a longer one ends with a digest, so that a change is seen."""
+    """Return a value on one line; a longer one ends with a digest, so that changes are detected."""
     line = " ".join(value.split())
     if len(line) <= _SHORT:
         return line
@@ -193,15 +193,15 @@ class Facts:
             self.without_fields = True
             self.versions = [(name, _no_fields(one)) for name, one in self.versions]
         kept = _no_fields(found) if self.without_fields else found
-        # Most facts are those of the version before: they are kept once.
+        # Most facts are equal to those of the previous version: they are stored once.
         shared = frozenset(self._known.setdefault(one, one) for one in kept)
         self.versions.append((bundle, shared))
 
     def data(self) -> Mapping[str, Any]:
         """Return the data for the script of the page.
 
-        `facts` are an area and places in `texts`; each version has the facts that it has `more`
-        and `less` than the one before it.
+        `facts` are an area and indexes of `texts`; each version lists the facts that it has in
+        addition to (`more`) or not in common with (`less`) the previous one.
         """
         texts: dict[str, int] = {}
         places: dict[Fact, int] = {}

@@ -1,4 +1,4 @@
-"""The box of facts next to a version: what its CSV and its annotations state."""
+"""The box of facts next to a version, from its CSV and its annotations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from olmkit.kube.objects import mapping, scalar_text, sequence, text
 from olmkit.olm import kinds
 
 LIFECYCLES: Final = "io.openshift.operators.lifecycles.v1alpha1"
-"""The schema of the blob that states how long the versions of a package are supported."""
+"""The schema of the blob with the support periods of a package's versions."""
 
 _ANNOTATIONS: Final = (
     ("Subscription", "operators.openshift.io/valid-subscription"),
@@ -29,13 +29,13 @@ _ANNOTATIONS: Final = (
     ("Security updates", "artifacthub.io/containsSecurityUpdates"),
     ("Prerelease", "artifacthub.io/prerelease"),
 )
-_LONGEST: Final = 65536  # characters of an annotation that is read
-_TEXT: Final = 500  # characters of an item
-_MOST: Final = 20  # items of a list
+_LONGEST: Final = 65536  # maximum characters of an annotation
+_TEXT: Final = 500  # maximum characters of an item
+_MOST: Final = 20  # maximum items of a list
 
 
 def list_facts(record: Record, lifecycle: Mapping[str, Any]) -> Iterator[Fact]:
-    """Return the facts in their order. `lifecycle` is the package's lifecycle blob."""
+    """Return the facts in order. `lifecycle` is the package's lifecycle blob."""
     notes = record.annotations
     yield Fact(label="Categories", items=_items(stated.categories(record)))
     yield Fact(label="Install modes", items=_items(modes(record)))
@@ -97,7 +97,7 @@ def _platforms(record: Record, of: str, assumed: str) -> tuple[Item, ...]:
 
 
 def _parse_items(written: str) -> Iterator[Item]:
-    """Yield the items of a list in JSON or YAML; a text that is not one is an item itself."""
+    """Yield the items of a list in JSON or YAML; any other text is a single item."""
     try:
         found: Any = documents.load_yaml(written[:_LONGEST].encode("utf-8", "replace"), "").value
     except OlmkitError:
@@ -117,7 +117,7 @@ def _parse_items(written: str) -> Iterator[Item]:
 
 
 def _lifecycle(record: Record, blob: Mapping[str, Any]) -> Iterator[Fact]:
-    """Phases of support and platforms of the shown minor version, as OpenShift catalogs state."""
+    """Return support phases and platforms of the shown minor version, as in OpenShift catalogs."""
     version = record.bundle.version
     if version is None:
         return

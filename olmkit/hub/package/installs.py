@@ -1,7 +1,7 @@
-"""How to install one version: the objects for OLM v0 in each mode and for OLM v1, and commands.
+"""Instructions for one version: the objects for OLM v0 in each mode and for OLM v1, and commands.
 
-The objects are those of `olmkit install`. Names from the catalog become part of a command only
-when they are valid names of objects.
+The objects are those of `olmkit install`. Names from the catalog become part of a command only if
+they are valid names of objects.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ _BROAD_ACCOUNT: Final = (
     "`cluster-admin`, which allows everything. `olmkit install --create-service-account` reads "
     "the bundle image and grants only what is needed."
 )
-# Names that need quotes neither in YAML nor in a shell, and are not changed in HTML.
+# Names that need no quotes in YAML and in a shell, and no escapes in HTML.
 _PLAIN_BUNDLE: Final = re.compile(r"[a-z][a-z0-9-]*\.v?\d+\.\d+\.\d+[a-z0-9.-]*", re.ASCII)
 _PLAIN_VERSION: Final = re.compile(r"\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?", re.ASCII)
 _PLAIN_PACKAGE: Final = re.compile(r"[a-z][a-z0-9-]{0,38}[a-z0-9]", re.ASCII)
 _PLAIN_CHANNEL: Final = re.compile(r"[a-z][a-z0-9.-]*[a-z0-9]", re.ASCII)
-# Not plain: constants of YAML, and names that are those of namespaces, too.
+# Not plain: constants of YAML, and names that are also names of namespaces.
 _NOT_PLAIN: Final = frozenset(
     ("on", "no", "yes", "off", "true", "false", "null", "operators", "openshift-operators")
 )
@@ -74,10 +74,10 @@ _V1_REFUSING: Final = ("olm.package.required", "olm.gvk.required", "olm.constrai
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Where:
-    """How the cluster knows the catalog. Empty `namespace`: the global one of the platform.
+    """The catalog's place in the cluster. Empty `namespace`: the global one of the platform.
 
     With `image`, the instructions create the catalog; `folder` is that of the files in an image
-    that does not serve itself.
+    without a server.
     """
 
     name: str
@@ -88,10 +88,10 @@ class Where:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _InstallInput:
-    """What the instructions are made of: equal for most versions and many packages.
+    """The input of the instructions: equal for most versions and many packages.
 
-    `bundle`, `version`, `package` and `channel` are names or their stand-ins. `suggested` and
-    `account` are objects as JSON, since that can be compared fast; empty if there are none.
+    `bundle`, `version`, `package` and `channel` are names or their placeholders. `suggested` and
+    `account` are objects as JSON, which can be compared fast; empty if there are none.
     """
 
     bundle: str
@@ -119,7 +119,7 @@ def build_instructions(
         )
     suggested, note = stated.namespace(record)
     written = placeholders(record.bundle.name, record.version, package, channel.name)
-    if record.has_manifests:  # the names of their roles depend on that of the package
+    if record.has_manifests:  # the names of their roles depend on the package's name
         written = (*written[:2], package, written[3])
     bundle, version, named, of = written
     refusal = refusal_of_v1(record)
@@ -165,7 +165,7 @@ def build_instructions(
 def placeholders(
     bundle: str, version: str, package: str, channel: str
 ) -> tuple[str, str, str, str]:
-    """Return the stand-ins of the names that need quotes nowhere; else the names."""
+    """Return placeholders for names that never need quotes, else the names."""
     if _PLAIN_BUNDLE.fullmatch(bundle) and _PLAIN_VERSION.fullmatch(version):
         bundle, version = STAND_INS[:2]
     if _PLAIN_PACKAGE.fullmatch(package) and package not in _NOT_PLAIN:
@@ -177,7 +177,7 @@ def placeholders(
 
 @lru_cache(maxsize=128)
 def _templates(wanted: _InstallInput) -> tuple[Variant, ...]:
-    """Return the variants: some milliseconds, so once for the versions that have the same ones."""
+    """Return the variants, cached for versions with the same ones: it takes milliseconds."""
     return (*_variants_of_v0(wanted), *_variants_of_v1(wanted))
 
 
@@ -260,7 +260,7 @@ def _variant_of_v0(wanted: _InstallInput, platform: str, mode: str) -> Variant:
 
 
 def _namespace(wanted: _InstallInput, mode: str, shared: str) -> tuple[str, tuple[Manifest, ...]]:
-    """Return the name of the namespace, and the Namespace that is to be created."""
+    """Return the name of the namespace, and the Namespace to create."""
     suggested = json.loads(wanted.suggested) if wanted.suggested else None
     if suggested is not None and objects.name(suggested) != shared:
         return objects.name(suggested), (suggested,)
@@ -316,7 +316,7 @@ def _removal(wanted: _InstallInput, place: str) -> str:
 
 
 def refusal_of_v1(record: Record) -> tuple[str, ...]:
-    """Return why OLM v1 does not install the bundle, as far as the catalog says."""
+    """Return why OLM v1 does not install the bundle, according to the catalog."""
     found = []
     try:
         support.check(preview.preview_csv(record.csv, record.manifests))
@@ -394,7 +394,7 @@ def _variant_of_v1(
 
 
 def _account(record: Record, package: str, namespace: str) -> tuple[Manifest, ...]:
-    """Return the service account: with what the bundle needs, else with all permissions."""
+    """Return the service account, with the permissions that the bundle needs, else with all."""
     needs = permissions_of_v1.ExtensionPermissions(cluster=(), local=(), granted=())
     if record.has_manifests:
         needs = permissions_of_v1.required_permissions(record.manifests, extension=package)

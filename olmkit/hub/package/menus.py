@@ -1,7 +1,7 @@
 """The menus of channels and versions of a package: one file for all its pages.
 
-Each page would need a list of all versions, so a package with some hundreds of them would have a
-hundred times as many bytes.
+Otherwise, each page would need a list of all versions, and a package with some hundreds of them
+would have a hundred times as many bytes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """All files of one package: its pages, icon and JSON, one after the other.
 
-A version whose page cannot be made gets one that says why; the others do not change.
+A version whose page cannot be rendered gets an error page; the others do not change.
 """
 
 from __future__ import annotations
@@ -49,16 +49,16 @@ from olmkit.kube.objects import GVK
 
 SCHEMA_VERSION: Final = 1
 _EMPTY: Final = "This package has no bundle in the catalog."
-_KEPT: Final = 8  # bundles that are kept, since the next ones replace them
+_KEPT: Final = 8  # number of kept bundles, since the next ones replace them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackageInput:
-    """A package, and what its pages need to know of the site.
+    """A package, and the data of the site that its pages need.
 
     `base` is empty or the folder of its catalog; `many`: the site has several catalogs. `unread`:
-    bundles whose images could not be read, and why. `lifecycle` states how long versions are
-    supported.
+    bundles whose images could not be read, and why. `lifecycle` has the support periods of
+    versions.
     """
 
     package: Package
@@ -72,13 +72,13 @@ class PackageInput:
 
     @property
     def path(self) -> str:
-        """The page of the package."""
+        """Return the page of the package."""
         return paths.package(self.base, self.package.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """What the pages of the whole site show of a package; `failure`: why it is not more."""
+    """The data of a package on the pages of the whole site; `failure`: why it is incomplete."""
 
     tile: Tile
     notes: tuple[ReportItem, ...] = ()
@@ -95,7 +95,7 @@ class Data(NamedTuple):
 class Part(NamedTuple):
     """A page, a file, a value or a feed at a path.
 
-    `failure` says why an error page is in its place.
+    `failure` explains why it is an error page.
     """
 
     path: str
@@ -115,7 +115,7 @@ def summary(wanted: PackageInput) -> Summary:
         record = records.read_record(shown)
         shared = _shared_data(wanted, record)
         return Summary(tile=_tile(record, shared, wanted), kinds=_kinds(record, shared, wanted))
-    except Exception as error:  # data of any shape: it costs this package only
+    except Exception as error:  # data of any shape: an error affects only this package
         failure = failure_page(wanted, error).failure
         return Summary(tile=_bare_tile(wanted), kinds={}, failure=failure)
 
@@ -123,7 +123,7 @@ def summary(wanted: PackageInput) -> Summary:
 def parts(wanted: PackageInput, known: Container[str] = ()) -> Iterator[Part]:
     """Yield all files of the package, without those of CRDs that are `known`.
 
-    What cannot be made has an error page with a `failure`.
+    For a failed page, there is an error page with a `failure`.
     """
     package = wanted.package
     if upgrades.shown_bundle(package) is None:
@@ -131,7 +131,7 @@ def parts(wanted: PackageInput, known: Container[str] = ()) -> Iterator[Part]:
         return
     try:
         pages = PackagePages(wanted, known)
-    except Exception as error:  # data of any shape: it costs this package only
+    except Exception as error:  # data of any shape: an error affects only this package
         yield failure_page(wanted, error)
         return
     yield from pages.icon()
@@ -141,7 +141,7 @@ def parts(wanted: PackageInput, known: Container[str] = ()) -> Iterator[Part]:
 
 
 def failure_page(wanted: PackageInput, error: Exception) -> Part:
-    """Return the page of a package that cannot be made."""
+    """Return the page of a package that cannot be rendered."""
     name = wanted.package.name
     return _failure_part(wanted.path, name, f"{wanted.catalog}: package {name}", error)
 
@@ -174,7 +174,7 @@ class PackagePages:
             yield from self.version(bundle)
 
     def version(self, bundle: Bundle) -> Iterator[Part]:
-        """Return the page of a version with its own data, or the package page if shown there."""
+        """Return the page of a version with its own data, or the package page for the shown one."""
         wanted, package = self._wanted, self._wanted.package
         path = paths.bundle(wanted.base, package.name, bundle.name)
         try:
@@ -186,7 +186,7 @@ class PackagePages:
                 yield Part(wanted.path, _failure_part(path, package.name, where, error).content)
 
     def histories(self) -> Iterator[Part]:
-        """Yield the comparison and the feed, of the `versions` that were made before."""
+        """Yield the comparison and the feed of the `versions` that were rendered before."""
         yield from _comparison(self._versions.compared, self._shared, self._name)
         feed = Feed(name=self._name, entries=tuple(self._versions.entries))
         yield Part(f"{self._wanted.path}{feeds.FILE}", feed)
@@ -258,7 +258,7 @@ def _shared_data(wanted: PackageInput, first: Record, *, is_whole: bool = False)
 
 
 class _Versions:
-    """Makes the files of versions, from the newest to the oldest."""
+    """Creates the files of versions, from the newest to the oldest."""
 
     def __init__(self, wanted: PackageInput, shared: Shared, known: Container[str]) -> None:
         self.compared = Facts()
@@ -269,7 +269,7 @@ class _Versions:
         self._record = lru_cache(maxsize=_KEPT)(records.read_record)
         self._read = lru_cache(maxsize=_KEPT)(lambda one: contents(self._record(one)))
         self._same = _SameApis(wanted, self._record)
-        # Of the last version only: the fields of many versions would fill the memory.
+        # Only of the last version: the fields of many versions would fill the memory.
         self._crds: dict[str, CrdPage] = {}
 
     def parts(self, bundle: Bundle) -> Iterator[Part]:
@@ -321,18 +321,18 @@ class _Versions:
 
 
 class _SameApis:
-    """Where the contents of an API are: on the page of the newest version that has them."""
+    """The place of an API's contents: on the page of the newest version that has them."""
 
     def __init__(self, wanted: PackageInput, read: Callable[[Bundle], Record]) -> None:
         self._wanted = wanted
         self._read = read
         self._listed = upgrades.bundles(wanted.package)
-        self._next = 0  # the place of the newest version that was not looked at
+        self._next = 0  # the index of the newest version that has not been checked
         self._found: dict[str, tuple[Bundle, Link]] = {}
         self._contents: dict[str, Mapping[GVK, str]] = {}
 
     def of(self, bundle: Bundle) -> Mapping[GVK, Link]:
-        """Return the APIs of a version that are the same in a newer one, and where they are."""
+        """Return the APIs of a version that are the same in a newer one, and their places."""
         while bundle.name not in self._contents:
             self._add(self._listed[self._next])
             self._next += 1
@@ -343,7 +343,7 @@ class _SameApis:
         try:
             record = self._read(bundle)
             found = apis.contents(record, stated.examples(record))
-        except Exception:  # the page of the version says so
+        except Exception:  # the page of the version reports it
             found = {}
         self._contents[bundle.name] = found
         path = paths.bundle(self._wanted.base, bundle.package, bundle.name)
@@ -356,7 +356,7 @@ class _SameApis:
 
 
 def _comparison(found: Facts, shared: Shared, display_name: str) -> Iterator[Part]:
-    """Yield the page that compares versions, if there are two, and the facts that it reads."""
+    """Yield the page that compares versions, if there are two, and its facts."""
     package, base = shared.package, shared.base
     listed = upgrades.bundles(package)
     if len(listed) < 2:
@@ -434,7 +434,7 @@ def _kinds(
 
 
 def _list_versions(of: Sequence[Bundle]) -> str:
-    """Return a text with the versions that provide a kind; `of` has the newest first."""
+    """Describe the versions that provide a kind; `of` has the newest first."""
     if len(of) < 2:
         return ""
     first, last = (str(one.version or one.name) for one in (of[-1], of[0]))

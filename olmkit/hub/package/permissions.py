@@ -1,4 +1,4 @@
-"""The permissions of a bundle in words, for each service account."""
+"""Describe the permissions of a bundle, for each service account."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ESCALATING: Final = frozenset({"escalate", "bind", "impersonate"})
 _WRITES: Final = _CHANGE | {"*"}
 _BINDINGS: Final = frozenset({"rolebindings", "clusterrolebindings"})
 _WEBHOOKS: Final = frozenset({"mutatingwebhookconfigurations", "validatingwebhookconfigurations"})
-_SHOWN: Final = 500  # permissions of an account that a page lists
+_SHOWN: Final = 500  # maximum permissions of an account on a page
 
 OF_OLM: Final = (
     "OLM adds a Role for the OperatorCondition of this version, and ClusterRoles with which "
@@ -26,7 +26,7 @@ OF_OLM: Final = (
 
 
 def list_permissions(record: Record) -> tuple[Permissions, ...] | None:
-    """By service account; None when the catalog does not carry the permissions."""
+    """Return the permissions by service account; None if the catalog does not contain them."""
     if not record.has_manifests:
         return None
     found: dict[str, list[Grant]] = {}
@@ -76,7 +76,7 @@ def _some(key: str, values: tuple[str, ...]) -> dict[str, list[str]]:
 
 
 def _describe_verbs(verbs: Iterable[str]) -> str:
-    """`read`, `read and change`, `do anything with`."""
+    """Return `read`, `read and change`, or `do anything with`."""
     given = frozenset(verbs)
     if "*" in given:
         return "do anything with"

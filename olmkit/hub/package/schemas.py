@@ -14,7 +14,7 @@ from olmkit.kube.objects import Manifest, mapping, sequence, text
 _MAX_DEPTH: Final = 14
 _MAX_FIELDS: Final = 4000
 _REFERENCE: Final = "https://kubernetes.io/docs/reference/kubernetes-api/"
-# Types of Kubernetes that CRDs embed, by properties that only they have.
+# Types of Kubernetes that CRDs embed, identified by properties that only they have.
 _KNOWN: Final = (
     (
         frozenset({"containers", "nodeSelector", "tolerations", "initContainers"}),
@@ -53,7 +53,7 @@ def digest(crd: Manifest) -> str:
 
 
 def versions(crd: Manifest) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield each served version and what `spec.versions` says of it, in v1 and v1beta1."""
+    """Yield each served version and its entry in `spec.versions`, in v1 and v1beta1."""
     spec = mapping(crd.get("spec"))
     listed = [one for one in sequence(spec.get("versions")) if isinstance(one, Mapping)]
     if not listed and text(spec.get("version")):
@@ -114,7 +114,7 @@ def _badges(spec: Mapping[str, Any], version: Mapping[str, Any]) -> Iterator[Bad
 
 
 class _Budget:
-    """How many fields a page may still show."""
+    """The number of fields that a page may still show."""
 
     def __init__(self) -> None:
         self.left = _MAX_FIELDS
@@ -173,7 +173,7 @@ def _field(
 
 
 def _type(schema: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    """Return the type in words, and the schema whose properties are shown below it."""
+    """Return the type as text, and the schema whose properties are shown below it."""
     if schema.get("x-kubernetes-int-or-string") is True:
         return "integer or string", {}
     given = text(schema.get("type")) or "any"

@@ -43,18 +43,18 @@ def display_name(record: Record | None, package: str) -> str:
 
 
 def sort_key(name: str) -> str:
-    """Return the name for the order of the list: without a leading `[DEPRECATED]`."""
+    """Return the sort key of a name in the list: without a leading `[DEPRECATED]`."""
     return _DEPRECATED.sub("", name).casefold()
 
 
 def provider(record: Record) -> tuple[str, str]:
-    """Name and URL, as written."""
+    """Return name and URL, as written."""
     found = mapping(record.spec.get("provider"))
     return text(found.get("name")).strip(), text(found.get("url"))
 
 
 def provider_group(name: str) -> str:
-    """Return the name under which a provider is counted: without its legal form."""
+    """Return the name by which a provider is counted: without its legal form."""
     return _COMPANY.sub("", name.strip())
 
 
@@ -85,7 +85,7 @@ def features(record: Record) -> Mapping[str, bool]:
 
 
 def platforms(record: Record, of: str) -> tuple[str, ...]:
-    """Return the supported `arch` or `os`; empty if the labels do not say."""
+    """Return the supported `arch` or `os`; empty if the labels do not name any."""
     prefix = f"operatorframework.io/{of}."
     return tuple(
         sorted(
@@ -97,7 +97,7 @@ def platforms(record: Record, of: str) -> tuple[str, ...]:
 
 
 def namespace(record: Record) -> tuple[Manifest | None, str]:
-    """Return the suggested Namespace, of the template first, and why one was not taken."""
+    """Return the suggested Namespace, first from the template, and why one was rejected."""
     written = record.annotations.get(_TEMPLATE, "")
     note = ""
     if written:
@@ -118,7 +118,7 @@ def namespace(record: Record) -> tuple[Manifest | None, str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Examples:
-    """The objects of `alm-examples`; `error` and `raw` when they cannot be read."""
+    """The objects of `alm-examples`; `error` and `raw` if they cannot be read."""
 
     objects: tuple[Manifest, ...] = ()
     error: str = ""

@@ -1,4 +1,4 @@
-"""Which bundle a page shows, the table of versions, and the way from each version to the newest."""
+"""The bundle of a page, the table of versions, and the path from each version to the newest."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _Found = TypeVar("_Found")
 
 
 def _cache_results(function: Callable[[_Given], _Found]) -> Callable[[_Given], _Found]:
-    """Keep the last results: all pages of a package need the same."""
+    """Cache the last results: all pages of a package need the same ones."""
     kept: dict[int, tuple[_Given, _Found]] = {}
 
     @wraps(function)
     def remembering(given: _Given) -> _Found:
-        # By identity, since packages are not hashable; what is kept keeps its identity.
+        # By identity, because packages are not hashable; cached objects keep their identity.
         found = kept.get(id(given))
         if found is None:
             if len(kept) >= _REMEMBERED:
@@ -47,7 +47,7 @@ def _cache_results(function: Callable[[_Given], _Found]) -> Callable[[_Given], _
 
 @_cache_results
 def default_channel(package: Package) -> tuple[Channel | None, str]:
-    """Return the default channel, else the one with the highest head; and a note in that case."""
+    """Return the default channel, else the one with the highest head and a note."""
     found = package.channels.get(package.default_channel)
     if found is not None:
         return found, ""
@@ -171,7 +171,7 @@ def rows(package: Package, base: str, current: str = "") -> tuple[VersionRow, ..
     versions = Counter(str(one.version) for one in package.bundles.values() if one.version)
 
     def label(name: str) -> str:
-        """Return the version, if it is that of one bundle only; a name is much longer."""
+        """Return the version if only one bundle has it, else the name, which is much longer."""
         found = package.bundles.get(name)
         version = str(found.version) if found is not None and found.version else ""
         return version if versions[version] == 1 else name
@@ -233,7 +233,7 @@ def _edges_in(channel: Channel, name: str, label: Callable[[str], str]) -> Itera
 
 
 def hops(package: Package, base: str) -> tuple[Hops, ...]:
-    """Return the way of OLM v0 in the default channel from each version, newest first."""
+    """Return the path of OLM v0 in the default channel from each version, newest first."""
     channel, _ = default_channel(package)
     if channel is None:
         return ()

@@ -50,17 +50,17 @@ from olmkit.hub.records import Record
 from olmkit.kube.objects import GVK, mapping, text
 
 _SUMMARY: Final = 200  # characters
-_SEARCHED: Final = 6000  # characters of a description that the search reads
+_SEARCHED: Final = 6000  # maximum characters of a description that the search uses
 _HOPS: Final = 60  # versions from which an operator page shows the upgrades; the graph shows all
 _NO_EDGE: Final = "no-upgrade-edge"
-_FEW: Final = 6  # rows of a table that are always all shown
+_FEW: Final = 6  # number of rows of a table that are always shown
 _NEAR: Final = 30  # rows of the table of versions on each side of the shown version
 _NONE: Final[Mapping[GVK, Link]] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Providers:
-    """Who provides what on the whole site: by kind and by package; and who requires a package."""
+    """The providers on the whole site, by kind and by package, and the dependents of a package."""
 
     kinds: Mapping[GVK, tuple[Link, ...]]
     packages: Mapping[str, tuple[Link, ...]]
@@ -69,7 +69,7 @@ class Providers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contents:
-    """A version as it is compared; without `bundle` and `summary` when it has no readable CSV."""
+    """A version for comparison; without `bundle` and `summary` if it has no readable CSV."""
 
     record: Record
     bundle: model.Bundle | None
@@ -78,7 +78,7 @@ class Contents:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shared:
-    """What all pages of a package have in common."""
+    """The common data of all pages of a package."""
 
     package: Package
     base: str
@@ -108,9 +108,9 @@ def page(
     is_first: bool,
     same: Mapping[GVK, Link] = _NONE,
 ) -> OperatorPage:
-    """Return the page of a bundle with its `changes` from what it replaces.
+    """Return the page of a bundle with its `changes` from the replaced one.
 
-    `is_first`: it is that of the package. `same` are pages of other versions that have the same
+    `is_first`: it is the page of the package. `same` are pages of other versions with the same
     contents of an API.
     """
     package = shared.package
@@ -168,7 +168,7 @@ def page(
 def _install(
     record: Record, shared: Shared, channel: Channel | None, head: Entry | None
 ) -> Install:
-    """Return the instructions, with what OLM v1 installs if no channel is requested."""
+    """Return the instructions, with the choice of OLM v1 if no channel is requested."""
     name = shared.package.name
     found = installs.build_instructions(
         record, name, channel, head.name if head else "", shared.where
@@ -261,7 +261,7 @@ def _newer(bundle: Bundle, channel: Channel | None, shared: Shared) -> Newer | N
 
 
 def _good(bundle: Bundle, channel: Channel | None, shared: Shared) -> Newer | None:
-    """Return the newest version that is not deprecated: of the channel, else of another one."""
+    """Return the newest version that is not deprecated: in the channel, else in another one."""
     if not upgrades.is_deprecated(bundle):
         return None
     others = (one for one in upgrades.channels(shared.package) if one.deprecation is None)
@@ -388,7 +388,7 @@ def _item(change: BundleChange) -> CompareItem:
 
 
 def _bundle(record: Record) -> model.Bundle:
-    """Return the bundle as if it were on the disk, of what the catalog carries."""
+    """Return the bundle as if it were on disk, built from the data in the catalog."""
     files = {
         f"manifests/{number:04}.json": json_text.compact(one)
         for number, one in enumerate(record.manifests)
