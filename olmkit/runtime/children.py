@@ -119,8 +119,8 @@ class Children:
         self._recorder = recorder
         self._force = force
         self._removes = tuple(typed.gvk_of(kind) for kind in removes)
-        # The form in which the server stores the applied values: it normalizes quantities, for
-        # example.
+        # The form in which the server stores the applied values: for example, it normalizes
+        # quantities.
         self._normal: OrderedDict[tuple[GVK, Request], tuple[str, Any]] = OrderedDict()
         indexed = [client.add_index(gvk, _INDEX, _controller) for gvk in self._removes]
         self._indexed = all(indexed)

@@ -97,7 +97,7 @@ class EventRecorder:
     chance: random.Random = field(default_factory=random.Random)
     name: str = field(default="events", init=False)
     dropped: int = field(default=0, init=False)
-    is_sent: bool = field(default=False, init=False)  # something runs it, or will
+    is_sent: bool = field(default=False, init=False)  # it runs, or will run
     _counted: int = field(default=0, init=False)
     _api_version: str = field(default=_API_VERSION, init=False)
     _queue: asyncio.Queue[Manifest] = field(
@@ -278,7 +278,7 @@ class EventRecorder:
                     was, self._api_version = self._api_version, _CORE
                     if was != _CORE:
                         continue
-                    self._api_version = _API_VERSION  # neither: the next event asks again
+                    self._api_version = _API_VERSION  # neither: the next event checks again
                 final = 400 <= error.code < 500 and error.code not in (408, 409, 429)
                 if final or tried == _TRIES or self._stopping.is_set():
                     _LOG.warning("event not written", extra={"error": str(error)})
@@ -354,7 +354,7 @@ class EventRecorder:
 
 
 def _in_core_group(manifest: Manifest) -> Manifest:
-    """The same event as the core group writes it."""
+    """Return the same event in the form of the core group."""
     names = {
         "note": "message",
         "regarding": "involvedObject",

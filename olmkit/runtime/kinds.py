@@ -38,7 +38,7 @@ IntOrString = int | str
 """A number or a string, such as a port number or a port name."""
 
 JSON = Any
-"""Any value that JSON can hold."""
+"""Any value that JSON can represent."""
 
 RawExtension = dict[str, Any]
 """An object of any kind."""

@@ -56,7 +56,7 @@ class Runnable(Protocol):
 
 @runtime_checkable
 class Stoppable(Protocol):
-    """A runnable that can be asked to stop."""
+    """A runnable that can be stopped on request."""
 
     def stop(self) -> None:
         """Begin to stop; `run` returns soon after."""

@@ -29,7 +29,7 @@ class OwnWrites:
         self._cache = cache
         self._versions: dict[tuple[GVK, Request], str] = {}
         self._deleted: dict[tuple[GVK, Request], str] = {}  # UIDs
-        self._excluded: dict[tuple[GVK, Request], str] = {}  # by which selector
+        self._excluded: dict[tuple[GVK, Request], str] = {}  # by the selector
         self._sweep_above = _SWEEP
 
     def __len__(self) -> int:

@@ -223,7 +223,7 @@ def elector(
 ) -> ThreadedElector | None:
     """Return the elector; None if leader election is off.
 
-    Raises `ConfigurationError` when the namespace of the lease is unknown.
+    Raises `ConfigurationError` if the namespace of the lease is unknown.
     """
     if not given.leader_elect:
         return None

@@ -1,7 +1,7 @@
 """OpenTelemetry traces of reconciles and their requests.
 
 Each reconcile is a span; its requests are child spans and carry the trace context (`traceparent`,
-W3C Trace Context). Requests outside of reconciles, such as watches and leases, are not traced.
+W3C Trace Context). Requests outside reconciles, such as watches and leases, are not traced.
 Attributes follow OpenTelemetry's semantic conventions where these exist. Bodies, headers and
 queries are never part of a span.
 

@@ -305,7 +305,7 @@ class _Feed:
         before = self.pending.get(snapshot.key)
         match (before.type if before is not None else None), sort:
             case EventType.ADDED, EventType.DELETED:
-                del self.pending[snapshot.key]  # it was never reported
+                del self.pending[snapshot.key]  # it was not reported yet
                 return
             case EventType.ADDED, _:
                 sort = EventType.ADDED

@@ -25,7 +25,7 @@ from olmkit.runtime.serve.webhook_admission import BadReview
 _LOG = logging.getLogger(__name__)
 
 _UNDERSTOOD = (("apiextensions.k8s.io", "v1"), ("apiextensions.k8s.io", "v1beta1"))
-# The API server compares these after a conversion; labels and annotations may change.
+# The API server compares these fields after a conversion; labels and annotations may change.
 _IDENTITY = ("name", "namespace", "uid")
 
 Convert = Callable[[Manifest], Manifest]

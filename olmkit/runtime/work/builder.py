@@ -50,7 +50,7 @@ class ControllerBuilder:
         namespaced: bool | None = None,
         metadata_only: bool = False,
     ) -> ControllerBuilder:
-        """Watch the primary kind, exactly one; discovery finds out whether it is namespaced.
+        """Watch the primary kind, exactly one; discovery determines whether it is namespaced.
 
         With `metadata_only`, the cache holds only the metadata of the objects: the reconciler reads
         `client.get(gvk, request, metadata_only=True)`, or the whole object with

@@ -19,7 +19,8 @@ from olmkit.runtime.durations import Duration, seconds
 class Request(msgspec.Struct, frozen=True, gc=False):
     """The object to reconcile; `namespace` is empty for cluster-scoped kinds."""
 
-    # No dataclass: as the key of caches and queues it is hashed a dozen times in each reconcile.
+    # Not a dataclass: as the key of caches and queues, it is hashed a dozen times in each
+    # reconcile.
 
     name: str
     namespace: str = ""
