@@ -130,7 +130,7 @@ def unsupported_media(sort: str) -> Refusal:
 
 
 def invalid(resource: Resource, name: str, causes: Sequence[FieldCause]) -> Refusal:
-    """422 with a cause for each field."""
+    """Return a 422 refusal with a cause for each field."""
     gvk = resource.gvk
     words = [f"{cause.field}: {cause.message}" for cause in causes]
     joined = words[0] if len(words) == 1 else f"[{', '.join(words)}]"

@@ -72,10 +72,10 @@ class ApiServer(ApiState):
     """Serves the given resources. `requests` has the method and path of each request.
 
     `users`: users by bearer token; with `authenticates`, every request needs a token.
-    `denies`: decides which accesses are forbidden. `allows`: answers SubjectAccessReviews.
+    `denies`: decides which accesses are forbidden. `allows`: decides SubjectAccessReviews.
     `stale_at`: the resource version of lists that may be stale.
     `webhooks`: admission webhooks to call, from `admission.of_configuration`.
-    `handlers`: answer paths without objects, such as `log` and `exec` of a pod.
+    `handlers`: respond to paths without objects, such as `log` and `exec` of a pod.
     `sends_bookmarks`: False simulates an etcd without progress notifications, such as 3.4.
     """
 
@@ -526,7 +526,7 @@ class ApiServer(ApiState):
             namespaces.check(known, collection, *key)
 
     def _make(self, collection: Collection, manifest: Manifest, *, dry_run: bool) -> Manifest:
-        """Store a new object, with what the server does for its kind."""
+        """Store a new object, with the server's changes for its kind."""
         if collection.resource.path() == _CRDS and not dry_run:
             manifest = definitions.established(manifest, self.now())
             self.install(manifest)
@@ -675,7 +675,7 @@ class ApiServer(ApiState):
         return web.json_response(answer | {"code": 201}, status=201)
 
     def _of_node(self, collection: Collection, key: Key, subresource: str) -> web.StreamResponse:
-        """Raise the refusal of a subresource that a node would answer."""
+        """Raise the refusal of a subresource that a node would serve."""
         found = collection.objects[key]
         is_pod = collection.resource.plural == "pods"
         if not is_pod or (found.get("spec") or {}).get("nodeName"):

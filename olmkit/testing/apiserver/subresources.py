@@ -25,7 +25,7 @@ _TOKEN_REQUEST = Resource(
 
 
 def budget_of(pod: Manifest, budgets: Iterable[Manifest]) -> Manifest | None:
-    """Return the PodDisruptionBudget of an eviction, with one allowed disruption less.
+    """Return the PodDisruptionBudget of an eviction, with one fewer allowed disruption.
 
     Return None if the pod has none or is not running. Raises a `Refusal` if the budget is
     exhausted.

@@ -272,6 +272,6 @@ DEPLOYMENT_SCALE: Mapping[str, str] = {
 
 
 def built_in(resource: Resource) -> Collection:
-    """Return the collection of a built-in kind, with the names and types of its fields only."""
+    """Return the collection of a built-in kind, with only the names and types of its fields."""
     scale = DEPLOYMENT_SCALE if resource.plural in _SCALED else None
     return Collection(resource, scale=scale, type=built_in_kinds.type_of(resource.gvk))
