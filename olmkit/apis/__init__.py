@@ -1,5 +1,5 @@
 """From types and markers in source text to one model of kinds, and from that to manifests.
 
-User code is read as text and never imported. No disk, no cluster: external packages come through
-a port.
+User code is read as text and never imported. No disk or cluster is accessed: external packages come
+through a port.
 """

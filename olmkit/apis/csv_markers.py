@@ -1,8 +1,8 @@
 """Generate the descriptions of owned APIs in a CSV from markers.
 
-A description belongs to one version of one kind. What the markers say replaces
-what the base said about that version; everything else in the base stays as the
-author wrote it. Action descriptors, which no marker can say, stay too.
+A description belongs to one version of one kind. The markers replace the base's data about that
+version; everything else in the base is kept. Action descriptors, which markers cannot express, are
+kept too.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from olmkit.kube.objects import GVK
 
 Manifest = dict[str, Any]
 
-# The order of what has none: the largest 32-bit integer, so that it is last.
+# The order of APIs without one: the largest 32-bit integer, so that they are last.
 LAST = 2**31 - 1
 _TOO_MANY = 10_000
 
@@ -51,9 +51,9 @@ class OwnedApi:
 def describe_apis(
     sources: Sources, wanted: Mapping[GVK, Location | None], findings: Findings
 ) -> tuple[OwnedApi, ...]:
-    """Descriptions of the wanted APIs that the sources hold; the others get a finding.
+    """Return the descriptions of the wanted APIs in the sources; the others get a finding.
 
-    The places are where the APIs were requested.
+    The places are those of the requests.
     """
     every = manifests.versions(sources, Findings())
     found = []
@@ -74,7 +74,7 @@ def describe_apis(
 
 
 def merge(base: Sequence[Any], generated: Sequence[OwnedApi]) -> list[Any]:
-    """Return the owned descriptions of a base CSV with the generated ones put in."""
+    """Return the owned descriptions of a base CSV, merged with the generated ones."""
     keys = {one.key for one in generated}
     old = {key: entry for entry in base if (key := api_key(entry)) in keys}
     buckets: list[tuple[int, int, tuple[Any, ...], Any]] = []
@@ -106,7 +106,7 @@ def _entry_key(entry: Mapping[str, Any]) -> tuple[Any, ...]:
 
 @dataclass(slots=True)
 class _Describer:
-    """Makes the description of one API."""
+    """Builds the description of one API."""
 
     sources: Sources
     findings: Findings
@@ -201,10 +201,10 @@ class _Describer:
             for name in model.named(kind):
                 declaration = self.sources.get(name)
                 if name in above or declaration is None:
-                    continue  # a type inside itself: the schema has a finding for it
+                    continue  # a recursive type: the schema has a finding for it
                 inside = above | {name}
                 if isinstance(declaration, NamedType):
-                    continue  # the reference sees no fields through a name either
+                    continue  # the reference does not see fields through a name either
                 for one in self._fields(declaration, frozenset()):
                     count += 1
                     if count > _TOO_MANY:

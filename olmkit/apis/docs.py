@@ -1,7 +1,7 @@
 """Documentation text: from docstrings and comments to descriptions.
 
-The steps are those of the reference generators: marker lines go, runs of blank
-lines become one, `TODO` lines go, and a line of dashes ends the text.
+The steps are those of the reference generators: marker lines and `TODO` lines are removed, several
+blank lines become one, and a line of dashes ends the text.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 
 def from_docstring(text: str) -> str:
-    """Return a docstring, as its indentation and the generators' rules leave it."""
+    """Return a docstring, dedented and cleaned by the generators' rules."""
     return clean(inspect.cleandoc(text))
 
 
@@ -20,7 +20,7 @@ def clean(text: str) -> str:
 
 
 def from_lines(lines: Iterable[str]) -> str:
-    """Lines without markers and white space at their ends, as the generators' rules leave them."""
+    """Return lines without markers and trailing white space, cleaned by the generators' rules."""
     return "\n".join(_without_notes(_one_blank(lines)))
 
 
@@ -70,7 +70,7 @@ def shorten(text: str, limit: int | None) -> str:
     return cut + "..."
 
 
-# The commoner characters that Unicode says end a sentence.
+# The more common characters that end a sentence in Unicode.
 _SENTENCE_ENDS = frozenset(
     ".!?\u0589\u061f\u06d4\u0964\u203c\u203d\u2047\u2048\u2049\u3002\uff01\uff0e\uff1f\uff61"
 )

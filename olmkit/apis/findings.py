@@ -15,10 +15,10 @@ class Findings:
 
     items: list[Diagnostic] = field(default_factory=list)
     apart: Mapping[str, list[Diagnostic]] = field(default_factory=dict)
-    """Codes whose findings go to another list, for those who decide later whether they matter."""
+    """Codes whose findings are added to another list, for callers that decide later about them."""
 
     def setting_apart(self, codes: Iterable[str], others: list[Diagnostic]) -> Findings:
-        """Return the same findings, but for those of `codes`, which go to `others`."""
+        """Return the same findings, except those of `codes`, which are added to `others`."""
         return Findings(self.items, {**self.apart, **dict.fromkeys(codes, others)})
 
     def __iter__(self) -> Iterator[Diagnostic]:
@@ -35,11 +35,11 @@ class Findings:
         related: tuple[Related, ...] = (),
         severity: Severity | None = None,
     ) -> None:
-        """Add a finding, as grave as its rule says unless `severity` is given."""
+        """Add a finding with its rule's severity, unless `severity` is given."""
         found = findings.create(code, message, at=at, hint=hint, fix=fix, related=related)
         if severity:
             found = found._replace(severity=severity)
-        # A type that is used twice is looked at twice; its faults are reported once.
+        # A type that is used twice is processed twice; its errors are reported once.
         items = self.apart.get(code, self.items)
         if found not in items:
             items.append(found)

@@ -1,6 +1,6 @@
 """Find import cycles of modules that prevent loading them.
 
-In Go every circle is one; which imports of Python count, `apis.python.import_order` says.
+In Go, every cycle is an error; `apis.python.import_order` decides which Python imports count.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from olmkit.apis.findings import Findings
 from olmkit.base.diagnostics import Location, Related
 
 Imports = Mapping[str, Mapping[str, Location]]
-"""Of each module, those it imports, and where."""
+"""The imports of each module, with their places."""
 
 
 def check(imports: Imports, findings: Findings) -> None:
-    """Tell of every circle, at the import that closes it."""
+    """Report every cycle, at the import that closes it."""
     for circle in _circles(imports):
         names = " → ".join(f"`{name}`" for name in (*circle, circle[0]))
         places = [imports[a][b] for a, b in zip(circle, (*circle[1:], circle[0]), strict=True)]
@@ -29,7 +29,7 @@ def check(imports: Imports, findings: Findings) -> None:
 
 
 def _circles(imports: Imports) -> Iterator[tuple[str, ...]]:
-    """Circles, each once and beginning with its first name; one at the least of those there are."""
+    """Yield cycles, each once and starting with its first name."""
     seen: set[str] = set()
     reported: set[frozenset[str]] = set()
     for start in sorted(imports):

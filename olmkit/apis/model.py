@@ -1,7 +1,7 @@
-"""Kinds and their types as values, whatever language they were written in.
+"""Kinds and their types as values, independent of the source language.
 
-`source` makes these from Python text and `go_source` from Go; `schema`, `manifests`, `roles`
-and `csv_markers` read nothing else, so another language needs only another reader.
+`source` creates them from Python text and `go_source` from Go; `schema`, `manifests`, `roles` and
+`csv_markers` read only these values, so another language needs only another reader.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class MapType:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A declared type, by the name of its module and its own."""
+    """A declared type, by the name of its module and its own name."""
 
     module: str
     name: str
@@ -55,9 +55,9 @@ class WellKnown:
 
 @dataclass(frozen=True, slots=True)
 class TypeReference:
-    """A type that is declared elsewhere, of which markers of a field see little, as Go's do.
+    """A type that is declared elsewhere; markers of a field see only a part of it, as in Go.
 
-    They see `type`, or of a scalar the type and format that its declaration comes to.
+    They see `type`, or for a scalar the type and format of its declaration.
     """
 
     to: Named | WellKnown
@@ -77,8 +77,8 @@ class Choice:
 class Constraint:
     """A limit written next to a type: `Ge(1)`, `max_length=5`.
 
-    `keyword` is the one of the schema, or `minimum size`, `maximum size`, which become
-    lengths, items or properties by the type they are on.
+    `keyword` is that of the schema, or `minimum size` or `maximum size`, which become lengths,
+    items or properties depending on the type.
     """
 
     keyword: str
@@ -94,7 +94,7 @@ class Constrained:
 
 @dataclass(frozen=True, slots=True)
 class Untyped:
-    """Nothing is known of the type: it is not looked at, or a finding says why not."""
+    """An unknown type: it is ignored, or a finding has the reason."""
 
     reason: str = ""
 
@@ -105,7 +105,7 @@ TypeExpression = (
 
 
 class Missing(Enum):
-    """The value that means that there is no default."""
+    """The value for a missing default."""
 
     MISSING = "missing"
 
@@ -117,7 +117,7 @@ MISSING = Missing.MISSING
 class Field:
     """A field of a model. `default` is its literal default, or `MISSING`.
 
-    An inline one is merged into the model, and its name means nothing.
+    An inline field is merged into the model, and its name has no meaning.
     """
 
     name: str
@@ -138,7 +138,7 @@ class Struct:
     """A model: an object with named fields. `bases` are merged into it.
 
     `declares_metadata`: apiVersion, kind and metadata are among its fields, as in Go.
-    `like`: it is built on that model, and has its fields, markers and words below its own.
+    `like`: it is based on that model, and inherits its fields, markers and descriptions.
     """
 
     name: Named
@@ -168,7 +168,7 @@ Declaration = Struct | NamedType
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiPackage:
-    """The types of one API version, or of none: then `group` is None."""
+    """The types of one API version; for other packages, `group` is None."""
 
     module: str
     at: Location
@@ -193,7 +193,7 @@ def _by_name(kind: Struct) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
-    """All packages of a project, and where to find a declaration."""
+    """All packages of a project, and the lookup of declarations."""
 
     packages: tuple[ApiPackage, ...]
     declarations: Mapping[Named, Declaration]
@@ -211,7 +211,7 @@ class Sources:
         while left:
             declaration = self.declarations.get(left[-1])
             bases = declaration.bases if isinstance(declaration, Struct) else ()
-            # Classes may derive from each other in a circle.
+            # Classes may derive from each other in a cycle.
             waiting = [one for one in bases if one not in self._lineages and one not in left]
             if waiting and left[-1] not in self._lineages:
                 left += waiting
@@ -254,7 +254,7 @@ def _joined(orders: list[tuple[Named, ...]]) -> Iterator[Named]:
     left = [list(reversed(order)) for order in orders if order]
     behind = Counter(one for order in left for one in order[:-1])
     while left:
-        # Orders that do not go together are of no class that Python makes; any will do then.
+        # Python cannot create a class with contradictory orders; then any order will do.
         first = next((order[-1] for order in left if not behind[order[-1]]), left[0][-1])
         yield first
         for order in left:

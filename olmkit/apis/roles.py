@@ -1,7 +1,7 @@
 """Generate roles with the fewest rules from RBAC markers.
 
-The merging is the reference's, step by step and each step once, because its
-result is what people have committed and review. `core` is the empty group.
+The steps are exactly those of the reference, because users have committed and reviewed its results.
+`core` is the empty group.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class PolicyRule:
             "resources": self.resources,
         }
         rule: Manifest = {key: list(value) for key, value in parts.items() if value}
-        # The reference writes `null` for no verbs at all.
+        # The reference writes `null` if there are no verbs.
         return rule | {"verbs": ["*"] if "*" in self.verbs else list(self.verbs) or None}
 
 
@@ -60,7 +60,7 @@ def roles(sources: Sources, *, role_name: str) -> list[Manifest]:
 
 
 def check(sources: Sources, findings: Findings) -> None:
-    """Report verbs that no API of Kubernetes has; the API server takes any text."""
+    """Report verbs that no Kubernetes API has; the API server accepts any string."""
     for package in sources.packages:
         for marker in package.markers:
             if marker.name == "kubebuilder:rbac":
@@ -116,7 +116,7 @@ def _rules(marker: Marker) -> list[PolicyRule]:
 
 
 def merge(rules: Iterable[PolicyRule]) -> list[PolicyRule]:
-    """Rules that differ in one part only become one, part after part."""
+    """Merge rules that differ in only one part, part by part."""
     current = list(rules)
     current = _merge(current, "verbs", lambda r: (r.groups, r.resources, r.resource_names, r.urls))
     current = _merge(current, "resources", lambda r: (r.groups, r.resource_names, r.urls, r.verbs))
@@ -133,7 +133,7 @@ def _merge(
 ) -> list[PolicyRule]:
     found: dict[tuple[str, ...], PolicyRule] = {}
     for rule in rules:
-        # Keys are joined texts: no group and the empty group are one, and `""` is written.
+        # Keys are joined strings: no group and the empty group are equal, and `""` is written.
         joined = tuple("&".join(texts) for texts in key(rule))
         other = found.get(joined)
         if other is None:

@@ -1,7 +1,7 @@
 """The fields of a webhook in a configuration, for patches and serialization.
 
-The reference passes each webhook through the types of the API. So a field that they do
-not have is refused, and what they leave out when it is empty is left out.
+The reference converts each webhook to the API's types and back. So unknown fields are refused, and
+empty fields that these types omit are omitted.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ class _List:
 
 @dataclass(frozen=True, slots=True)
 class _Texts:
-    """Texts by any keys."""
+    """Strings by any keys."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Object:
-    """`always`: the fields that are written when they are empty too."""
+    """`always`: the fields that are written even if they are empty."""
 
     fields: Mapping[str, _Shape]
     always: tuple[str, ...] = ()
@@ -86,15 +86,15 @@ _WEBHOOK = _Object(
 
 
 def fault(patch: Any) -> str:
-    """Return why a patch does not fit a webhook, as a sentence; an empty string when it fits.
+    """Return why a patch does not match a webhook, as a sentence; an empty string if it does.
 
-    `null` fits every field: it takes the field away.
+    `null` is valid for every field: it removes the field.
     """
     return _fault(patch, _WEBHOOK, "")
 
 
 def dump(webhook: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the webhook without what is not written when it is empty."""
+    """Return the webhook without empty fields that are not written."""
     found: dict[str, Any] = _dump(webhook, _WEBHOOK)
     return found
 

@@ -1,7 +1,7 @@
 """Generate admission webhook configurations from markers.
 
-The words of markers are those of the API in any case of letters. Conversion
-webhooks are not made here: a CRD says itself who converts it.
+The words of markers are those of the API, in any letter case. Conversion webhooks are not generated
+here: a CRD itself names its conversion webhook.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def _check_words(marker: Marker) -> None:
 
 
 def _check(webhook: Manifest, marker: Marker) -> None:
-    """Refuse a webhook that no API server would take."""
+    """Refuse a webhook that the API server would refuse."""
     effects = webhook.get("sideEffects")
     if effects not in ("None", "NoneOnDryRun"):
         word = effects or marker.get("sideEffects")
@@ -141,7 +141,7 @@ def _check(webhook: Manifest, marker: Marker) -> None:
 
 
 def _describe(marker: Marker) -> Manifest:
-    """Return the webhook that a marker describes with its words, before its patch."""
+    """Return the webhook that a marker describes, before its patch."""
     webhook: Manifest = {
         "name": marker.get("name"),
         "admissionReviewVersions": list(marker.get("admissionReviewVersions")),

@@ -1,8 +1,7 @@
 """Merge two schemas like controller-gen, which flattens `allOf`.
 
-What both sides may say once is merged; what both say differently and cannot be
-merged (lengths, bounds, patterns …) goes into two entries of `allOf`, so that
-an API server still checks both.
+Values that only one side has are merged. Values that differ and cannot be merged (lengths, bounds,
+patterns …) become two entries of `allOf`, so that an API server still checks both.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import Any
 Schema = dict[str, Any]
 
 RULES = "x-kubernetes-validations"
-# Words of a type and of a field that uses it: the user's own win, where there are any.
+# Descriptions of a type and of a field that uses it: those of the field take precedence.
 TEXTS = ("title", "description", "example", "externalDocs")
 _SOURCE_WINS = frozenset(
     {
@@ -36,12 +35,12 @@ class TypesDifferError(Exception):
 
 
 def merge(destination: Schema, source: Schema, *, is_same: bool = False) -> None:
-    """Merge `source` into `destination`; texts stay the destination's.
+    """Merge `source` into `destination`; texts of the destination are kept.
 
-    Only the top of `destination` is changed: deeper values may be shared with other schemas and
-    is replaced where it differs. `is_same`: both are one schema of one type, reached on two
-    ways; its default counts once, other values twice. Raises `TypesDifferError` when the two
-    have different types.
+    Only the top level of `destination` is changed: deeper values may be shared with other schemas
+    and are replaced if they differ. `is_same`: both are the schema of one type, reached through two
+    paths; its default counts once, other values twice. Raises `TypesDifferError` if the two have
+    different types.
     """
     hoisted_from_destination: Schema = {}
     hoisted_from_source: Schema = {}
@@ -80,11 +79,11 @@ def merge(destination: Schema, source: Schema, *, is_same: bool = False) -> None
 
 
 def _stays(key: str, old: Any, new: Any, *, is_same: bool) -> bool:
-    """Return whether the destination's value stays and the source's goes."""
+    """Return whether the destination's value is kept and the source's is dropped."""
     if key == "enum":
         return True
     if key == "default":
-        # Whether two plain values are the same value cannot be known.
+        # It cannot be known whether two equal plain values are the same value.
         return is_same or (old is new and isinstance(old, (list, dict)))
     return key in _EQUAL_IS_ONE and bool(old == new)
 
@@ -100,9 +99,9 @@ def merge_reference(type_schema: Schema, field_schema: Schema) -> Schema:
 
 
 def set_texts(destination: Schema, source: Schema) -> None:
-    """The texts of `source`, where it has any, in place of the destination's."""
+    """Set the texts of `source`, if it has any, in place of the destination's."""
     for text in TEXTS:
-        # An example may be `false`, `0` or `{}`; an empty description is none.
+        # An example may be `false`, `0` or `{}`; an empty description counts as none.
         if text in source and (text == "example" or source[text]):
             destination[text] = source[text]
 

@@ -1,6 +1,6 @@
 """Validate markers of kinds like the API server: names, columns, paths.
 
-As with schemas (`schema_checks`), the reference generators pass it on.
+As with schemas (`schema_checks`), the reference generators do not check this.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
 _COLUMN_FORMATS = (*("byte", "date", "date-time", "double", "float", "int32", "int64", "password"),)
 _INT32 = range(-(2**31), 2**31)
 _MOST_WARNING = 256  # characters
-# Arguments with the path of a field; those of selectable fields are refused by the API server.
+# Arguments with the path of a field; the API server refuses invalid ones of selectable fields.
 _PATHS = {
     "kubebuilder:printcolumn": ("JSONPath",),
     "kubebuilder:subresource:scale": ("specpath", "statuspath", "selectorpath"),
@@ -29,7 +29,7 @@ _PATHS = {
 
 
 def check(kind: Struct, schema: Schema, findings: Findings, *, severity: Severity) -> None:
-    """Report every marker of a kind that no API server takes; `schema` is that of the kind."""
+    """Report every marker of a kind that the API server refuses; `schema` is that of the kind."""
     selected: set[str] = set()
     for marker in kind.markers:
         match marker.name:
@@ -51,7 +51,7 @@ def check(kind: Struct, schema: Schema, findings: Findings, *, severity: Severit
 
 
 def _check_paths(marker: Marker, schema: Schema, findings: Findings) -> None:
-    """Paths that the API server takes and that never lead to a value."""
+    """Report paths that the API server accepts but that never lead to a value."""
     for argument in _PATHS.get(marker.name, ()):
         path = marker.get(argument) or ""
         absent = field_paths.missing_field(schema, path)
@@ -74,7 +74,7 @@ class ServedNames:
     def add(
         self, crd: Mapping[str, Any], kind: Struct, findings: Findings, *, severity: Severity
     ) -> None:
-        """Tell of every name of a CRD that another kind of its group has."""
+        """Report every name of a CRD that another kind of its group has."""
         group, said = crd["spec"]["group"], crd["spec"]["names"]
         served = (said["plural"], said["singular"], *said.get("shortNames", ()))
         for name in dict.fromkeys((*served, said["kind"], said["listKind"])):

@@ -1,8 +1,8 @@
 """Kinds and markers → CustomResourceDefinitions.
 
-All versions of a kind become one CRD. Versions are in alphabetical order and
-markers count in source order, so the same sources give the same bytes. No
-stamp of a tool's version is written: it would change files without a reason.
+All versions of a kind become one CRD. Versions are in alphabetical order and markers in source
+order, so the same sources give the same bytes. The version of the tool is not written: it would
+change files without a reason.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Manifest = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class KindKey:
-    """A kind in its group, over all versions."""
+    """A kind in its group, across all versions."""
 
     group: str
     kind: str
@@ -48,7 +48,7 @@ def versions(sources: Sources, findings: Findings) -> Mapping[KindKey, tuple[Kin
         kinds = package.kinds()
         if kinds and not package.group:
             if all(kind.like for kind in kinds):
-                continue  # other names of other people's kinds, as controllers have them
+                continue  # other names of third-party kinds, as in controllers
             findings.add(
                 "API014",
                 f"`{kinds[0].name.name}` has no API group, so no CRD is generated",
@@ -77,7 +77,7 @@ def versions(sources: Sources, findings: Findings) -> Mapping[KindKey, tuple[Kin
 def crds(
     sources: Sources, findings: Findings, options: Options | None = None
 ) -> Mapping[str, Manifest]:
-    """File name → CustomResourceDefinition, for every kind of the sources."""
+    """Return file name → CustomResourceDefinition, for every kind of the sources."""
     builder = SchemaBuilder(sources, findings, options or Options())
     found: dict[str, Manifest] = {}
     makers: dict[str, Struct] = {}
@@ -111,7 +111,7 @@ def plural(every: Sequence[KindVersion]) -> str:
 
 @dataclass(slots=True)
 class _Crd:
-    """One CRD in the making."""
+    """A CRD that is being built."""
 
     key: KindKey
     versions: tuple[KindVersion, ...]
@@ -193,7 +193,7 @@ class _Crd:
             "plural": names.plural_of_kind(kind),
             "singular": kind.lower(),
         }
-        # Of several on one version, the last one counts.
+        # If one version has several, the last one counts.
         said = [marker for v in kept if (marker := _last(v.kind, "kubebuilder:resource"))]
         for marker in said:
             if dict(marker.arguments) != dict(said[0].arguments):
@@ -255,7 +255,7 @@ class _Crd:
                         written["deprecationWarning"] = marker.get("warning")
                 case _:
                     continue
-        # The reference writes the key with every column; the same bytes matter more than beauty.
+        # The reference writes the key for every column; equal bytes matter more.
         if subresources or "additionalPrinterColumns" in written:
             written["subresources"] = subresources
         return written

@@ -1,8 +1,8 @@
-"""Kinds → structural OpenAPI schemas, with every referred type unfolded.
+"""Kinds → structural OpenAPI schemas, with every referenced type expanded.
 
-The rules are those of the reference generators, so that the same types written
-in Go and in Python give the same schema: field markers see the type's kind of
-value but not its inside, words of a field win over words of its type.
+The rules are those of the reference generators, so that the same types written in Go and in Python
+give the same schema: field markers see the type of the value but not its contents, and descriptions
+of a field take precedence over those of its type.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ from olmkit.apis.model import (
 )
 from olmkit.base.diagnostics import Location, Related, Severity
 
-# An object of a cluster fits 1.5 MB; a schema of more fields than this never does.
+# The limit of an object is 1.5 MB; no object has more fields than this.
 MAX_FIELDS = 50_000
-# Models inside of models, and base classes of base classes: real sources do not have that many.
+# Nested models and base classes; real sources have fewer levels.
 MAX_DEPTH = 100
 
 _REQUIRED = (VALIDATION + "Required", "required", "k8s:required")
 _OPTIONAL = (VALIDATION + "Optional", "optional", "k8s:optional")
 _DEFAULTS = ("kubebuilder:default", "default", "olmkit:nodefault")
-# What markers of a field see of a declared type.
+# The part of a declared type that markers of a field see.
 _VISIBLE = ("type", "format")
-# Next to the items of a list that markers have yet to see: the schema of their declared type.
+# The schema of the declared item type, next to the items of a list until markers are applied.
 _WHOLE = "whole"
 _ROOT_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
 
@@ -57,9 +57,9 @@ _ROOT_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
 class Options:
     """The settings of a project. `max_description` is in bytes; 0 drops descriptions.
 
-    `preserve_unknown_fields` is written into the CRD as it is, for CRDs that were v1beta1 once.
-    `is_strict`: what an API server would refuse is an error. It is none for Go sources, of
-    which the reference generator writes it, and an overlay's patches can fix it.
+    `preserve_unknown_fields` is written to the CRD unchanged, for CRDs that were v1beta1 before.
+    `is_strict`: schemas that an API server would refuse are errors. They are not for Go sources,
+    because the reference generator writes them, and patches of an overlay can fix them.
     """
 
     allow_dangerous_types: bool = False
@@ -71,7 +71,7 @@ class Options:
 
     @property
     def severity(self) -> Severity:
-        """How much it matters that an API server would refuse something."""
+        """Return the severity of a problem for which an API server would refuse a schema."""
         return Severity.ERROR if self.is_strict else Severity.WARNING
 
 
@@ -87,7 +87,7 @@ class SchemaBuilder:
     _open: list[Named] = field(default_factory=list)
 
     def kind(self, kind: Struct) -> Schema:
-        """Return the schema of a kind, as it is in a CRD."""
+        """Return the schema of a kind, as in a CRD."""
         schema = self._like(kind, kind.like) if kind.like else self._struct(kind, is_root=True)
         properties = dict(schema.get("properties", {}))
         if not kind.declares_metadata:
@@ -209,7 +209,7 @@ class SchemaBuilder:
         return schema
 
     def _bases(self, struct: Struct, own: Schema) -> Iterator[Schema]:
-        """Base classes, each with the fields that the class has from it and not from another."""
+        """Yield base classes, each with the fields that the class inherits only from it."""
         if not struct.bases:
             return
         owners = self._owners(struct.name)
@@ -230,7 +230,7 @@ class SchemaBuilder:
             yield schema
 
     def _owners(self, name: Named) -> dict[str, Named]:
-        """Of each field of a model, by its JSON name, the class that declares it."""
+        """Return for each field of a model, by its JSON name, the class that declares it."""
         return {
             one.json_name: ancestor.name
             for ancestor in reversed(self.sources.lineage(name))
@@ -238,7 +238,7 @@ class SchemaBuilder:
         }
 
     def _check_overridden(self, struct: Struct, base: Named) -> None:
-        """A field that is declared again keeps its JSON name, or it would be two."""
+        """Check that a redeclared field keeps its JSON name, else it would be two fields."""
         lineage = self.sources.lineage(base)
         before = {one.name: one for ancestor in reversed(lineage) for one in ancestor.fields}
         for one in struct.fields:
@@ -288,7 +288,7 @@ class SchemaBuilder:
             yield one
 
     def is_required(self, struct: Struct, one: Field) -> bool:
-        """Return whether a field must be given; markers win over the presence of a default."""
+        """Return whether a field is required; markers take precedence over a default."""
         names = {marker.name for marker in one.markers}
         for optional, required in zip(
             (_OPTIONAL[:1], _OPTIONAL[1:]), (_REQUIRED[:1], _REQUIRED[1:]), strict=True
@@ -430,7 +430,7 @@ class SchemaBuilder:
                 assert_never(kind)
 
     def _inner(self, kind: TypeExpression, at: Location) -> Schema:
-        """Return an item of a list, a value of a map: the whole type with its constraints."""
+        """Return the type of list items or map values, with its constraints."""
         seen, whole = self._see(kind, at)
         if isinstance(kind, Untyped) and kind.reason:
             self.findings.add(
@@ -441,7 +441,7 @@ class SchemaBuilder:
         return self._join(whole, seen, at)
 
     def _join_items(self, schema: Schema, at: Location) -> None:
-        """Put the type of a list's items into them, once its markers had their say."""
+        """Set the type of a list's items, after its markers were applied."""
         items = schema.get("items")
         if isinstance(items, dict) and _WHOLE in items:
             seen = {key: value for key, value in items.items() if key != _WHOLE}
@@ -467,7 +467,7 @@ class SchemaBuilder:
         return schema
 
     def _constrain(self, kind: TypeExpression, schema: Schema) -> None:
-        """Limits that are next to a type in the code, after the markers had their say."""
+        """Apply limits that are next to a type in the code, after the markers."""
         while isinstance(kind, Constrained):
             for constraint in kind.constraints:
                 self._constraint(constraint, schema)

@@ -20,14 +20,14 @@ _HINTS = {
     "x-kubernetes-map-type": "use `+structType=atomic` on the items, or `+listType=map`",
 }
 _CODES = {SchemaFault.STRUCTURE: "API028", SchemaFault.TYPE: "API028", SchemaFault.EMPTY: "API029"}
-# Types that have no form, are nowhere, or contain themselves leave holes in a schema.
+# Types that are unsupported, missing or recursive leave gaps in a schema.
 _HOLES = frozenset({"API006", "API007", "API011"})
 
 
 def check(
     schema: Schema, kind: Struct, sources: Sources, findings: Findings, *, severity: Severity
 ) -> None:
-    """Tell of everything in the schema of a kind that no API server takes, or that nothing fits."""
+    """Report all parts of a kind's schema that an API server refuses, or that no value matches."""
     has_holes = any(one.rule in _HOLES for one in findings)
     for problem in structural.check(schema):
         keyword = str(problem.keys[-1])
@@ -35,7 +35,7 @@ def check(
             continue
         code, at = _CODES[problem.fault], source_positions.find(sources, kind, problem.keys)
         words = problem.message.removeprefix(f"{field_errors.path(problem.keys)}: ")
-        # A type that many fields use is wrong in one place.
+        # A type that many fields use has only one wrong place.
         if any(
             (one.rule, one.at) == (code, at) and one.message.endswith(words) for one in findings
         ):
@@ -53,7 +53,7 @@ def check(
 
 
 def _path(keys: Keys) -> str:
-    """Return the field that a schema is of: `spec.parts[].name`."""
+    """Return the field of a schema: `spec.parts[].name`."""
     path, rest = "", list(keys)
     while len(rest) > 1:
         match rest.pop(0):

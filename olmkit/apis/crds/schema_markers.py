@@ -1,7 +1,7 @@
 """Apply markers to schemas.
 
-One small function a marker or family. Checks look at the schema as it is when
-the marker's turn comes, so `Type` goes first and can make others fit.
+One small function for each marker or family. Checks use the schema at the time when the marker is
+applied, so `Type` is applied first and can make others valid.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _REASONS = (
     "FieldValueForbidden",
     "FieldValueDuplicate",
 )
-# What Go takes for an absolute URL, or an absolute path.
+# Go's definition of an absolute URL, or an absolute path.
 _ESCAPED, _ANY = "%[0-9A-Fa-f]{2}", "[^\x00-\x1f\x7f]"
 _USER = rf"(?:[-A-Za-z0-9._:~!$&'()*+,;=@]|{_ESCAPED})*@"
 _NAME = r"(?:[-A-Za-z0-9_.~!$&'()*+,;=<>\"]|[^\x00-\x7f]|%25|%[89A-Fa-f][0-9A-Fa-f])*"
@@ -158,7 +158,7 @@ def _size(keyword: str, fits: Callable[[Schema], bool], what: str) -> Effect:
     def effect(schema: Schema, marker: Marker) -> None:
         _needs(fits(schema), what, schema)
         schema[keyword] = marker.value
-        if marker.value is False or marker.value == "":  # they say nothing; 0 does
+        if marker.value is False or marker.value == "":  # they have no effect; 0 has one
             del schema[keyword]
 
     return effect

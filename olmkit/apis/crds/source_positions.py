@@ -1,7 +1,7 @@
 """Find the place in the sources of a part of a kind's schema.
 
-A schema is judged when all of it is there, and its author wants to read of a line
-of his: the marker or the limit that gave the keyword, else the field that it is on.
+A schema is checked when it is complete, but its author needs a line in the sources: the marker or
+the limit that caused the keyword, else its field.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from olmkit.apis.model import (
 from olmkit.base.diagnostics import Location
 from olmkit.kube.crds.structural import Keys
 
-# Keywords that no marker is named after.
+# Keywords without a marker of the same name.
 _OTHER_NAMES = {
     "x-kubernetes-embedded-resource": ("XEmbeddedResource", "EmbeddedResource"),
     "x-kubernetes-list-map-keys": ("listMapKey", "listType"),
@@ -53,13 +53,13 @@ def find(sources: Sources, kind: Struct, keys: Keys) -> Location:
 
 
 class _Walk:
-    """Goes from a kind to the fields inside it, and knows which field or type it is at."""
+    """Walks from a kind to the fields inside it, and tracks the current field or type."""
 
     def __init__(self, sources: Sources, kind: Struct) -> None:
         self.sources = sources
         self.at = kind.at
         self.type: TypeExpression = kind.name
-        # The markers of the field that was passed last, and how deep in its items we are.
+        # The markers of the last field, and the depth in its items.
         self.markers: tuple[Marker, ...] = ()
         self.depth = 0
 
@@ -67,7 +67,7 @@ class _Walk:
         field = _field(self.sources, self.type, name)
         if field is None:
             return False
-        # What comes from a table of other people's types has no line.
+        # Types from a table of external types have no line.
         self.at = field.at if field.at.line else self.at
         self.type, self.markers, self.depth = field.type, field.markers, 0
         return True
@@ -96,7 +96,7 @@ class _Walk:
         ]
         found = [one for one in (*own, *declared) if one.name.rpartition(":")[2] in names]
         if keyword == "x-kubernetes-validations" and rest:
-            # Rules of the field are before those of its type.
+            # Rules of the field precede those of its type.
             index = rest[0]
             if isinstance(index, int) and index < len(found):
                 return found[index].at
@@ -111,7 +111,7 @@ class _Walk:
 
 
 def _types(sources: Sources, kind: TypeExpression) -> Iterator[TypeExpression]:
-    """Yield a type and what it is built on, as far as names lead."""
+    """Yield a type and the types that it is based on, as far as names can be resolved."""
     seen: set[Named] = set()
     while True:
         yield kind
@@ -141,7 +141,7 @@ def _declarations(sources: Sources, kind: TypeExpression) -> Iterator[Declaratio
 def _field(
     sources: Sources, kind: TypeExpression, name: str, seen: frozenset[Named] = frozenset()
 ) -> Field | None:
-    """Return a field of a type, of what is inlined in it, or of its base classes."""
+    """Return a field of a type, of its inlined types, or of its base classes."""
     for struct in _declarations(sources, kind):
         if not isinstance(struct, Struct) or struct.name in seen:
             continue

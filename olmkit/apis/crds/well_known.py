@@ -1,6 +1,6 @@
-"""Types whose schema Kubernetes fixes, and the texts that its own types carry.
+"""Types whose schema Kubernetes fixes, and the descriptions of its own types.
 
-The texts are those of Kubernetes' API machinery (Apache-2.0): they are part of
+The descriptions are those of Kubernetes' API machinery (Apache-2.0): they are part of
 every CRD in every cluster, and do not differ between CRDs.
 """
 

@@ -1,4 +1,4 @@
 """Go source text → the model of kinds in `apis.model`, without a Go toolchain.
 
-Nothing here knows Python; what both languages share is in `apis` and `apis.markers`.
+Nothing here depends on Python; the common parts of both languages are in `apis` and `apis.markers`.
 """

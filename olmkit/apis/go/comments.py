@@ -1,7 +1,7 @@
-"""Comments of Go sources: groups, what they document, and which of them are markers.
+"""Comments of Go sources: groups, the declarations that they document, and markers.
 
-A group is a run of comments without a blank line between them; a comment behind
-code on the same line is a separate group. Only line comments carry markers.
+A group is a run of comments without a blank line between them; a comment after code on the same
+line is a separate group. Only line comments contain markers.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from olmkit.apis import docs
 from olmkit.apis.markers.language import Comment
 from olmkit.base.diagnostics import Location
 
-# What the compiler and its friends read, which does not belong in documentation.
+# Directives for the compiler and other tools, which do not belong in documentation.
 _DIRECTIVE = re.compile(r"line |extern |export |[a-z0-9]+:[a-z0-9]", re.ASCII)
 # Other white space at the end of a line is text.
 _SPACE = " \t\r\n"
@@ -30,7 +30,7 @@ class GoComment:
     end_line: int
 
     def marker(self, path: str) -> Comment | None:
-        """Return the marker that this comment is, if it is one."""
+        """Return the marker in this comment, if it is one."""
         if not self.text.startswith("//"):
             return None
         rest = self.text[2:]
@@ -69,7 +69,7 @@ class GoComment:
 
 @dataclass(frozen=True, slots=True)
 class GoGroup:
-    """Comments without an empty line between them; `is_trailing`: behind code on the same line."""
+    """Comments without an empty line between them; `is_trailing`: after code on the same line."""
 
     comments: tuple[GoComment, ...]
     is_trailing: bool = False
@@ -79,7 +79,7 @@ class GoGroup:
         return self.comments[-1].end_line
 
     def documents(self, line: int) -> bool:
-        """Return whether it is the documentation of a declaration that begins on `line`."""
+        """Return whether it documents a declaration that starts on `line`."""
         return self.end_line == line - 1 and not self.is_trailing
 
     def markers(self, path: str) -> Iterator[Comment]:
@@ -91,7 +91,7 @@ class GoGroup:
     def doc(self) -> str:
         """Return the documentation text: no markers, no notes.
 
-        Next to a block comment, whose lines are indented as they please, no line is.
+        Next to a block comment, whose lines may have any indentation, no line is a marker.
         """
         comments = [comment for comment in self.comments if comment.marker("") is None]
         lines = [line for comment in comments for line in comment.lines()]
@@ -101,7 +101,7 @@ class GoGroup:
 
 
 def group_comments(comments: Iterable[GoComment], code_line: int) -> Iterator[GoGroup]:
-    """Groups of consecutive comments, the first of which may be behind code on `code_line`."""
+    """Group consecutive comments; the first one may be after code on `code_line`."""
     run: list[GoComment] = []
     is_trailing = False
     for comment in comments:
@@ -134,7 +134,7 @@ class Above:
 
 
 def divide_groups(groups: list[GoGroup], line: int) -> Above:
-    """Divide the groups between two declarations, the lower of which begins on `line`."""
+    """Divide the groups between two declarations, the second of which starts on `line`."""
     left = list(groups)
     doc = left.pop() if left and left[-1].documents(line) else None
     near = left.pop() if left else None

@@ -1,7 +1,7 @@
 """One Go file as its outline: package, imports, names of types, and the comments around them.
 
-`go_parser` fills it; what a type is made of is read by `go_expressions` when it is
-requested, because packages of Kubernetes have a thousand types and a project uses ten.
+`go_parser` fills it; `go_expressions` reads the contents of a type on request, because packages of
+Kubernetes have a thousand types and a project uses ten.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ class GoFile:
     package_at: Location | None = None
     imports: dict[str, str] = field(default_factory=dict)
     unnamed: list[str] = field(default_factory=list)
-    # By import path, of the packages whose files are read; others' names are guessed.
+    # By import path, for packages whose files are read; the names of others are guessed.
     package_names: Mapping[str, str] = field(default_factory=dict)
     dots: list[str] = field(default_factory=list)
     types: dict[str, tuple[Node, Above, bool]] = field(default_factory=dict)
     methods: list[tuple[str, str]] = field(default_factory=list)
     constants: list[tuple[str, str]] = field(default_factory=list)
     package_comments: list[Comment] = field(default_factory=list)
-    # The names of all types, and the paths of all imports, as they come.
+    # The names of all types, and the paths of all imports, in source order.
     type_names: list[Node] = field(default_factory=list)
     import_paths: list[Node] = field(default_factory=list)
     _lines: list[bytes] | None = None
@@ -102,7 +102,7 @@ def _name_before_version(path: str) -> str:
 def with_groups(file: GoFile, children: list[Node]) -> Iterator[tuple[Node | None, list[GoGroup]]]:
     """Yield each node with the comment groups above it; then the remaining groups.
 
-    Comments behind a declaration on the same line document nothing and are left out.
+    Comments after a declaration on the same line document nothing and are left out.
     """
     waiting: list[GoComment] = []
     line = 0
@@ -118,7 +118,7 @@ def with_groups(file: GoFile, children: list[Node]) -> Iterator[tuple[Node | Non
     yield None, _keep_groups(waiting, line, before)
 
 
-# Behind these, a comment on the same line is one like any other.
+# After these, a comment on the same line is an ordinary comment.
 _OPENING = frozenset({"{", "(", "package_clause"})
 
 
@@ -132,7 +132,7 @@ def _keep_groups(waiting: list[GoComment], line: int, before: str) -> list[GoGro
 
 
 def string_value(literal: str) -> str:
-    """Return the text of a Go string literal; one with a broken escape is kept as written."""
+    """Return the value of a Go string literal; one with an invalid escape is unchanged."""
     if literal.startswith("`"):
         return literal[1:-1].replace("\r", "")
     try:
@@ -142,7 +142,7 @@ def string_value(literal: str) -> str:
 
 
 def json_tag(tag: str | None) -> str | None:
-    """Return the value of the key `json` in a struct tag, as Go's `reflect.StructTag` finds it."""
+    """Return the value of the key `json` in a struct tag, like Go's `reflect.StructTag`."""
     rest = (tag or "").lstrip(" ")
     while rest:
         key, quote, rest = rest.partition(':"')

@@ -1,7 +1,7 @@
-"""Go declarations as values: what the syntax says, before any name is looked up.
+"""Go declarations as values: the syntax, before names are resolved.
 
-`go_parser` makes them from source text, `go_table` from the facts that are
-shipped; `go_types` gives them their meaning. Import names are full paths already.
+`go_parser` creates them from source text, `go_table` from the shipped facts; `go_types` resolves
+them. Import names are already full paths.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from olmkit.base.diagnostics import Location
 class Name:
     """`T`, or `pkg.T` with the import path of `pkg`.
 
-    Without a package it is declared next to, in a dot import, or in the language.
+    Without a package, it is declared in the same package, in a dot import, or in the language.
     """
 
     name: str
@@ -31,7 +31,7 @@ class Pointer:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """`[]T`, or an array when `length` is there."""
+    """`[]T`, or an array if `length` is set."""
 
     item: GoType
     length: str = ""
@@ -71,14 +71,14 @@ class GoField:
 
     @property
     def embedded(self) -> Name | None:
-        """The type that is embedded, also by a pointer; None for a field with names."""
+        """Return the embedded type, also if it is a pointer; None for a field with names."""
         kind = self.type.to if isinstance(self.type, Pointer) else self.type
         return kind if not self.names and isinstance(kind, Name) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoDeclaration:
-    """One declared type. `dots` are the packages that its file imports with a dot."""
+    """One declared type. `dots` are the dot imports of its file."""
 
     name: str
     type: GoType
@@ -92,9 +92,9 @@ class GoDeclaration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoPackage:
-    """One package. `methods`: of each type, those that marshal it; `constants`: its texts.
+    """One package. `methods`: marshalling methods by type; `constants`: string constants by type.
 
-    `imports`: what the project's own packages import, and where.
+    `imports`: the imports of the project's own packages, with their places.
     """
 
     path: str

@@ -1,4 +1,4 @@
-"""`go.mod`: which modules a project depends on, in which versions, and what replaces them."""
+"""`go.mod`: the modules of a project, their versions, and their replacements."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class GoModule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModFile:
-    """What a `go.mod` says. `replacements` are by path, or by path and version."""
+    """The contents of a `go.mod`. `replacements` are by path, or by path and version."""
 
     module: str
     requirements: dict[str, str] = field(default_factory=dict)
@@ -34,7 +34,7 @@ class ModFile:
         return GoModule(path, version) if version else None
 
     def module_of(self, package: str) -> str:
-        """Return the longest module path that an import path is in, or an empty text."""
+        """Return the longest module path that contains an import path, or an empty string."""
         known = {*self.requirements, *(key.path for key in self.replacements)}
         while package:
             if package in known:
@@ -44,7 +44,7 @@ class ModFile:
 
 
 def parse(text: str) -> ModFile:
-    """Read a `go.mod`; what is not understood is left out, since Go itself reports it."""
+    """Parse a `go.mod`; unknown parts are left out, because Go itself reports them."""
     module = ""
     requirements: dict[str, str] = {}
     replacements: dict[GoModule, GoModule] = {}
@@ -62,7 +62,7 @@ def parse(text: str) -> ModFile:
 
 
 def used_folders(text: str) -> tuple[str, ...]:
-    """Return the folders of the modules that a `go.work` puts together."""
+    """Return the folders of the modules in a `go.work`."""
     return tuple(words[0] for verb, words in _directives(text) if verb == "use" and words)
 
 

@@ -1,7 +1,7 @@
 """Go packages by import path: the project's own, and those that its types come from.
 
-An implementation of `Modules` knows where the files of an external package are; what it does
-not find may be in the table that is shipped.
+An implementation of `Modules` finds the files of an external package; packages that it does not
+find may be in the shipped table.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from olmkit.apis.markers.language import Comment, MarkerLevel
 from olmkit.apis.markers.table import REGISTRY
 from olmkit.base.diagnostics import Location, Related
 
-# An external file without these has nothing to say about types.
+# An external file without these is not relevant for types.
 _RELEVANT = re.compile(rb"^\s*type\s|\) Marshal(?:JSON|Text)\(", re.MULTILINE)
 
 
 class Modules(Protocol):
-    """The port to the files of packages that are not the project's own."""
+    """The port to the files of external packages."""
 
     def files(self, package: str) -> Mapping[str, bytes] | None:
         """Return the Go files of an import path by their shown paths; None if there are none."""
         ...
 
     def version(self, module: str) -> str:
-        """Return the version of a module that the project depends on, or an empty text."""
+        """Return the version of a module that the project depends on, or an empty string."""
         ...
 
 
 class _Declarations(Mapping[str, GoDeclaration]):
-    """The types of some files; each is read when it is requested, and once."""
+    """The types of some files; each is read once, on request."""
 
     def __init__(self, files: list[GoFile]) -> None:
         self._files = {name: file for file in files for name in file.types}
@@ -65,7 +65,7 @@ class _Declarations(Mapping[str, GoDeclaration]):
 class Library:
     """All packages of a project and those it imports; each is read once.
 
-    `approximated`: of a module, its version and the release of the table that was taken.
+    `approximated`: a module's version and the release of the table that was used.
     """
 
     own: Mapping[str, GoPackage]
@@ -106,8 +106,8 @@ def read_package(
 ) -> GoPackage | None:
     """Return one package from its files; None if none of them is part of the build.
 
-    `names`: of all packages that are read, by import path. The package's own is put there;
-    those of its imports are looked up there when its types are read, so after all packages.
+    `names`: the names of all packages that are read, by import path. The package adds its own name;
+    names of its imports are looked up when its types are read, after all packages.
     """
     names = {} if names is None else names
     parsed: list[GoFile] = []
@@ -156,7 +156,7 @@ def _imports(files: list[GoFile]) -> Mapping[str, Location]:
 
 
 def _check_one_package(files: list[GoFile], findings: Findings) -> None:
-    """All files of a folder are of one package, as Go wants it."""
+    """Check that all files of a folder belong to one package, as Go requires."""
     named = [file for file in files if file.package not in ("", "documentation")]
     for file in named:
         if file.package != named[0].package:
@@ -189,6 +189,6 @@ def _check_type_names(files: list[GoFile], findings: Findings) -> None:
 
 
 def _belongs_to_package(marker: Comment) -> bool:
-    """Return whether a marker above a type has a meaning for its package only."""
+    """Return whether a marker above a type is only valid for its package."""
     is_on_type = REGISTRY.find(marker.text, MarkerLevel.TYPE) is not None
     return not is_on_type and REGISTRY.find(marker.text, MarkerLevel.PACKAGE) is not None

@@ -1,6 +1,6 @@
 """Go source text → the outline of a file, with tree-sitter and without a Go toolchain.
 
-Only what types and markers need is looked at: function bodies are not.
+Only the parts for types and markers are parsed, not function bodies.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from olmkit.base.diagnostics import ConfigurationError
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
-# The grammar takes types only in `new(…)`, while Go takes values too since 1.26. Under another
-# name of the same length it is a call like any other. Lines of comments stay as they are.
+# The grammar accepts only types in `new(…)`, while Go also accepts values since 1.26. With another
+# name of the same length, it is an ordinary call. Comment lines are not changed.
 _CODE_WITH_NEW = re.compile(rb"^(?![ \t]*//).*\bnew\(.*$", re.MULTILINE)
 _NEW = re.compile(rb"\bnew\(")
 
@@ -40,7 +40,7 @@ def _parser() -> Parser:
 
 
 def check_installed() -> None:
-    """Raise `ConfigurationError` when the extra `go` is not installed."""
+    """Raise `ConfigurationError` if the extra `go` is not installed."""
     _parser()
 
 
@@ -49,8 +49,8 @@ def parse(
 ) -> GoFile:
     """Read the outline of a file: its package, imports, names of types, markers at file scope.
 
-    `keeps_package` says of a marker above a type whether it belongs to the package.
-    What cannot be parsed is a finding. Raises `ConfigurationError` without the extra `go`.
+    `keeps_package` returns whether a marker above a type belongs to the package. Syntax errors
+    become findings. Raises `ConfigurationError` without the extra `go`.
     """
     root = _parser().parse(data).root_node
     if root.has_error and _NEW.search(data):
@@ -67,7 +67,7 @@ def parse(
 
 
 def _first_problem(root: Node) -> Node | None:
-    """Return the first place outside of function bodies where the text is not Go."""
+    """Return the first place outside function bodies where the text is not Go."""
     waiting = [root]
     while waiting:
         node = waiting.pop()
@@ -125,7 +125,7 @@ def _types(
 
 
 def _without_package(file: GoFile, above: Above, keeps_package: Callable[[Comment], bool]) -> Above:
-    """Move markers of the near group that only a package can have to the package."""
+    """Move markers of the near group that are valid only for a package to the package."""
     near = above.near
     if near is None:
         return above
@@ -185,7 +185,7 @@ def _marshals(node: Node) -> bool:
 
 
 def _types_of(parameters: Node) -> list[str]:
-    """Return the types of parameters, each as often as there are names for it."""
+    """Return the types of parameters, one for each name."""
     return [
         text_of(kind)
         for one in parameters.named_children
@@ -195,7 +195,7 @@ def _types_of(parameters: Node) -> list[str]:
 
 
 def _receiver(node: Node) -> str:
-    """Return the type of `(x *T)`, `(T[K])` and the like."""
+    """Return the type of `(x *T)`, `(T[K])` and similar receivers."""
     waiting = [node]
     while waiting:
         one = waiting.pop(0)

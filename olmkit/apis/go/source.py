@@ -1,8 +1,8 @@
-"""Go source text → packages, kinds, fields, their words and markers.
+"""Go source text → packages, kinds, fields, descriptions and markers.
 
-The counterpart of `source` for Go. Markers of all packages of the project are
-read, so that a slip is found wherever it is; types are followed from the
-kinds only, because what no API uses need not have a form in a CRD.
+The counterpart of `source` for Go. Markers of all packages of the project are read, so that typos
+are found everywhere; types are followed only from the kinds, because types that no API uses need
+not be valid in a CRD.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ from olmkit.apis.model import (
 from olmkit.base.diagnostics import Location
 from olmkit.base.tree import Tree
 
-# No file that people write is longer; a generated one is not an API.
+# No hand-written file is longer; a generated one is not an API.
 MAX_SOURCE_SIZE = 16 * 1024 * 1024
 _ROOTS = frozenset({Named(META, "TypeMeta"), Named(META, "ObjectMeta")})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoOptions:
-    """`ignore_unexported`: fields that begin with a small letter are none of the API."""
+    """`ignore_unexported`: fields that start with a small letter are not part of the API."""
 
     ignore_unexported: bool = False
 
@@ -61,11 +61,11 @@ def read(
     prefix: str = "",
     options: GoOptions | None = None,
 ) -> Sources:
-    """Return all `.go` files of a tree as one project's sources.
+    """Return all `.go` files of a tree as the sources of one project.
 
-    `module` is the module path that the tree's root has, `modules` where other packages
-    are found; `prefix` is put before paths in findings. What is wrong goes into
-    `findings`. Raises `ConfigurationError` when the extra `go` is not installed.
+    `module` is the module path of the tree's root, `modules` finds other packages; `prefix` is
+    added before paths in findings. Errors are added to `findings`. Raises `ConfigurationError` if
+    the extra `go` is not installed.
     """
     parser.check_installed()
     own: dict[str, GoPackage] = {}
@@ -110,7 +110,7 @@ def _folders(tree: Tree, prefix: str, findings: Findings) -> Mapping[str, dict[s
 
 @dataclass(slots=True)
 class _Reader:
-    """Reads the declarations of one project, beginning with its kinds."""
+    """Reads the declarations of one project, starting with its kinds."""
 
     library: Library
     findings: Findings
@@ -195,7 +195,7 @@ class _Reader:
     # Declarations
 
     def _is_kind(self, declaration: GoDeclaration, scope: TypeScope) -> bool:
-        """Return whether a type embeds both metas, directly or through another package."""
+        """Return whether a type embeds both metadata types, directly or through another package."""
         kind = declaration.type
         if isinstance(kind, GoName) and kind.package and not declaration.is_alias:
             found = self.types.declaration(Named(kind.package, kind.name))
@@ -211,7 +211,7 @@ class _Reader:
         return embedded >= _ROOTS
 
     def _follow(self) -> None:
-        """Read every type that a type read before refers to."""
+        """Read every type that an earlier type refers to."""
         while self._waiting:
             named = self._waiting.pop()
             if named in self.declarations:
@@ -254,7 +254,7 @@ class _Reader:
     def _enumeration(
         self, named: Named, declaration: GoDeclaration, scope: TypeScope
     ) -> TypeExpression:
-        """Return the constants of exactly this type; what is none is refused by the marker."""
+        """Return the constants of exactly this type; the marker refuses other values."""
         values = scope.package.constants.get(named.name, ())
         is_text = self.types.is_basic(declaration.type, scope) == "string"
         if is_text and values:
@@ -304,7 +304,7 @@ class _Reader:
             )
             if not one.names or is_hidden:
                 return None
-            tag = one.names[0]  # so Go writes it, and CSVs can describe it
+            tag = one.names[0]  # Go writes it in this form, and CSVs can describe it
         name, *words = tag.split(",")
         if name == "-" and not words:
             return None

@@ -1,9 +1,9 @@
 """The shipped table of common Kubernetes types, for projects without a module cache.
 
-Facts of `k8s.io/api`, `k8s.io/apimachinery` and `k8s.io/apiextensions-apiserver`
-(Apache-2.0) by minor release: fields, tags, markers and the texts that every CRD
-carries. `scripts/kubernetes_types.py` writes it; what is equal in several releases
-is in it once.
+Facts of `k8s.io/api`, `k8s.io/apimachinery` and `k8s.io/apiextensions-apiserver` (Apache-2.0) by
+minor release: fields, tags, markers and the descriptions that every CRD contains.
+`scripts/kubernetes_types.py` writes it; declarations that are equal in several releases are stored
+once.
 """
 
 from __future__ import annotations
@@ -61,19 +61,19 @@ def package(path: str, version_of: Callable[[str], str]) -> GoPackage | None:
 
 
 def module_of(path: str) -> str:
-    """Return the module of a package in the table, or an empty text."""
+    """Return the module of a package in the table, or an empty string."""
     found = _table()["packages"].get(path)
     return found["module"] if found else ""
 
 
 def is_near(version: str, release: str) -> bool:
-    """Return whether a version belongs to a minor release; an unknown version does."""
+    """Return whether a version belongs to a minor release; true for an unknown version."""
     match = _MINOR.match(version)
     return match is None or release == f"v0.{match.group(1)}"
 
 
 def releases(module: str) -> tuple[str, ...]:
-    """Return the minor releases of a module that the table holds: `v0.36`, `v0.37`."""
+    """Return the minor releases of a module in the table: `v0.36`, `v0.37`."""
     return tuple(
         dict.fromkeys(
             release
@@ -100,7 +100,7 @@ def _nearest(known: list[str], version: str) -> str:
 
 
 class _Declarations(Mapping[str, GoDeclaration]):
-    """The types of one release; a type has a form for each run of releases."""
+    """The types of one release; a type has a form for each range of releases."""
 
     def __init__(self, types: Mapping[str, Any], release: str, at: Location) -> None:
         self._forms = {
@@ -130,14 +130,14 @@ class _Declarations(Mapping[str, GoDeclaration]):
 def encode(declaration: GoDeclaration) -> list[Any]:
     """Return a declaration as plain data: documentation, markers, type, whether it is an alias.
 
-    Of a field's tag only what is for JSON is kept.
+    Only the JSON part of a field's tag is kept.
     """
     markers = [comment.text for comment in declaration.comments]
     return [declaration.doc, markers, _encode_type(declaration.type), declaration.is_alias]
 
 
 def decode(name: str, form: list[Any], at: Location) -> GoDeclaration:
-    """Return the declaration that `encode` made the data of."""
+    """Return the declaration from the data of `encode`."""
     doc, markers, kind, is_alias = form
     return GoDeclaration(
         name=name,

@@ -1,7 +1,7 @@
 """Resolve Go type expressions to the model of types.
 
-Which form a type has, and what markers of a field may see of it, follows the
-reference generator. A type without a form is a finding with what to write instead.
+The form of a type, and the part that markers of a field see, follow the reference generator. A type
+without a form is a finding with a replacement.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _REFUSED_BASICS = {
     "any": "an interface",
     "comparable": "an interface",
 }
-# Types whose schema is fixed, whatever their package declares.
+# Types whose schema is fixed, regardless of the declaration.
 FIXED: dict[Named, str] = {
     Named(META, "ObjectMeta"): "ObjectMeta",
     Named(META, "Time"): "Time",
@@ -66,7 +66,7 @@ FIXED: dict[Named, str] = {
     Named("k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1", "JSON"): "JSON",
     Named("k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1", "JSON"): "JSON",
 }
-# Names under which files import packages of Kubernetes → what is imported.
+# Names under which files import Kubernetes packages → the imported packages.
 _USUAL_IMPORTS = {
     "appsv1": "k8s.io/api/apps/v1",
     "apiextensionsv1": "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1",
@@ -78,7 +78,7 @@ _USUAL_IMPORTS = {
     "rbacv1": "k8s.io/api/rbac/v1",
     "resource": "k8s.io/apimachinery/pkg/api/resource",
 }
-# What these types of the standard library marshal themselves with.
+# The marshalling methods of these types of the standard library.
 _MARSHALERS: dict[Named, frozenset[str]] = {
     Named("time", "Time"): frozenset({"MarshalJSON", "MarshalText"}),
     Named("net/netip", "Addr"): frozenset({"MarshalText"}),
@@ -100,7 +100,7 @@ _FREE_HINT = (
 
 @dataclass(frozen=True, slots=True)
 class TypeScope:
-    """Where names are looked up: a package, and what the file imports with a dot."""
+    """The scope of names: a package, and the dot imports of the file."""
 
     package: GoPackage
     dots: tuple[str, ...] = ()
@@ -118,7 +118,7 @@ class TypeResolver:
     # Names
 
     def find(self, name: Name, scope: TypeScope) -> Named | None:
-        """Return the declared type of a name; None for what is built in or unknown."""
+        """Return the declared type of a name; None for a built-in or unknown one."""
         if name.package:
             return Named(name.package, name.name)
         if name.name in scope.package.declarations:
@@ -151,14 +151,14 @@ class TypeResolver:
         return kind, scope
 
     def is_basic(self, kind: GoType, scope: TypeScope) -> str:
-        """Return the name of the basic type that a type is built on, or an empty text."""
+        """Return the name of the basic type that a type is based on, or an empty string."""
         under, _ = self.underlying(kind, scope)
         if isinstance(under, Name) and not under.package and under.name in _BASICS:
             return under.name
         return ""
 
     def methods(self, named: Named, depth: int = 0) -> frozenset[str]:
-        """Return names of the methods of a type, with those that embedded types lend it."""
+        """Return the names of a type's methods, including those of embedded types."""
         if named in _MARSHALERS:
             return _MARSHALERS[named]
         package = self.library.package(named.module)
@@ -179,14 +179,14 @@ class TypeResolver:
                 embedded = self.find(one.embedded, inner)
                 if embedded and embedded != named:
                     lent.append(self.methods(embedded, depth + 1))
-        # A method that two embedded types lend at one depth is lent by none.
+        # If two embedded types have the same method at one depth, neither is promoted.
         promoted = {name for methods in lent for name in methods}
         return own | {name for name in promoted if sum(name in m for m in lent) == 1}
 
     # Expressions
 
     def resolve(self, kind: GoType, scope: TypeScope, at: Location) -> TypeExpression:
-        """Return the type in the model; what has no form becomes `Untyped` and a finding."""
+        """Return the type in the model; one without a form becomes `Untyped` and a finding."""
         self.depth += 1
         try:
             if self.depth > _TOO_DEEP:
@@ -280,7 +280,7 @@ class TypeResolver:
     def _reference(
         self, to: Named | WellKnown, name: Name, scope: TypeScope, *, is_local: bool
     ) -> TypeReference:
-        """Return a named type with what markers of a field see of it."""
+        """Return a named type with the part that markers of a field see."""
         under, inner = self.underlying(name, scope)
         match under:
             case Slice():
@@ -332,7 +332,7 @@ class TypeResolver:
                 _STANDARD_HINTS.get(str(named), "use a string, or declare a type"),
             )
         elif named not in self._missing:
-            self._missing.add(named)  # used in a hundred places, it is missed once
+            self._missing.add(named)  # used in a hundred places, but reported once
             self.findings.add(
                 "API007",
                 f"the type `{named.module}.{named.name}` cannot be found: its package is not "

@@ -1,4 +1,4 @@
 """The marker language: `+name:argument=value` in comments, the table of markers, its pages.
 
-What a marker does to a schema or a role is said where that is made, not here.
+The effect of a marker on a schema or a role is described where that is generated.
 """

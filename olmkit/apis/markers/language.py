@@ -1,9 +1,8 @@
 """The marker language: `+name:argument=value` in comments → typed values.
 
-What a marker's arguments are called and of which type they are is in one
-registry, `olmkit.apis.markers.table.REGISTRY`; reading, explaining and warning
-all use it. What a marker does is described where it is implemented: `schema`, `manifests`,
-`roles`, `csv_markers`.
+The names and types of a marker's arguments are in one registry,
+`olmkit.apis.markers.table.REGISTRY`; reading, explaining and warning all use it. The effect of a
+marker is described where it is implemented: `schema`, `manifests`, `roles`, `csv_markers`.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from olmkit.apis.markers.values import (
 )
 from olmkit.base.diagnostics import Location
 
-# Names below these belong to known generators, so that an unknown one is a slip.
+# Prefixes of known generators, below which an unknown name is a typo.
 PREFIXES = ("kubebuilder:", "k8s:", "operator-sdk:", "olmkit:")
 
 
@@ -38,7 +37,7 @@ class MarkerLevel(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """A named argument, or the one value of a marker when `name` is empty."""
+    """A named argument, or the only value of a marker if `name` is empty."""
 
     name: str
     type: ValueType
@@ -49,9 +48,8 @@ class Argument:
 class MarkerDefinition:
     """The definition of a marker: its name, levels and arguments.
 
-    `is_used` is False for markers of other generators, which are known so that
-    there is no warning about them. `drops_comment`: text from the first `#` on is
-    not part of the value.
+    `is_used` is False for markers of other generators, which are listed to avoid warnings about
+    them. `drops_comment`: text from the first `#` is not part of the value.
     """
 
     name: str
@@ -63,12 +61,12 @@ class MarkerDefinition:
 
     @property
     def value(self) -> Argument | None:
-        """The anonymous argument, where the marker has one."""
+        """Return the anonymous argument, if the marker has one."""
         return self.arguments[0] if self.arguments and not self.arguments[0].name else None
 
     @property
     def usage(self) -> str:
-        """How it is written, for hints."""
+        """Return how it is written, for hints."""
         if not self.arguments:
             return f"+{self.name}"
         if self.value:
@@ -79,7 +77,7 @@ class MarkerDefinition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comment:
-    """One comment line that begins with `+`: the text after it, and where that begins."""
+    """One comment line that starts with `+`: the text after it, and its place."""
 
     text: str
     at: Location
@@ -107,7 +105,7 @@ class Marker:
 
 
 class MarkerRegistry:
-    """All markers, by level and name. A name may mean different things on different levels."""
+    """All markers, by level and name. A name may have different meanings on different levels."""
 
     def __init__(self, definitions: Iterable[MarkerDefinition]) -> None:
         self._by_level: dict[MarkerLevel, dict[str, MarkerDefinition]] = {
@@ -134,7 +132,7 @@ class MarkerRegistry:
         return names.get(short) if equals else None
 
     def name(self, text: str) -> str:
-        """Return the name of a marker without its arguments, as its author knows it."""
+        """Return the name of a marker without its arguments, as users know it."""
         found = (self.find(text, level) for level in MarkerLevel)
         return next((one.name for one in found if one), marker_name(text))
 
@@ -143,7 +141,7 @@ class MarkerRegistry:
         return tuple(level for level in MarkerLevel if self.find(text, level))
 
     def suggestion(self, text: str) -> str:
-        """Return the name that was probably meant by an unknown one, or an empty text."""
+        """Return the name that an unknown marker probably means, or an empty string."""
         import difflib
 
         name = marker_name(text)
@@ -167,12 +165,12 @@ def marker_name(text: str) -> str:
 
 
 def is_ours(text: str) -> bool:
-    """Return whether the marker is under a prefix that is known here."""
+    """Return whether the marker has a known prefix."""
     return text.startswith(PREFIXES)
 
 
 def parse(comment: Comment, definition: MarkerDefinition) -> Marker:
-    """Read one marker; raises `MarkerError` where it is not written as its definition requires."""
+    """Parse one marker; raise `MarkerError` if it does not match its definition."""
     text = comment.text
     left, equals, _ = text.partition("=")
     start = len(left) + len(equals)

@@ -1,7 +1,7 @@
 """Descriptions of all markers and findings for the reference pages.
 
-They come from the tables that the reader uses, so they cannot differ; `olmkit
-generate --list-markers` prints the one of markers.
+They come from the tables of the reader, so they cannot differ from it; `olmkit generate
+--list-markers` prints the table of markers.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ controller-gen writes the same CRD, and a patch in an overlay can fix it."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarkerRow:
-    """One marker on the levels where it means the same."""
+    """One marker, with the levels on which it has the same meaning."""
 
     name: str
     levels: tuple[str, ...]
@@ -60,7 +60,7 @@ class MarkerRow:
 
     @property
     def form(self) -> str:
-        """How it is written: `+name:first=text[,second=list of text]`."""
+        """Return how it is written: `+name:first=text[,second=list of text]`."""
         if not self.arguments:
             return f"+{self.name}"
         if not self.arguments[0][0]:
@@ -105,7 +105,7 @@ def _kind(kind: ValueType) -> str:
 
 
 def listing() -> str:
-    """Return all markers as text, each with its levels and what it does."""
+    """Return all markers as text, each with its levels and its effect."""
     return "\n".join(
         f"{row.form}\n    on {_and(row.levels)}: {row.doc}" for row in rows() if row.is_used
     )
@@ -119,7 +119,7 @@ def page() -> str:
 
 
 def findings_page() -> str:
-    """Return the reference page of what can be found wrong."""
+    """Return the reference page of the findings."""
     lines = [
         _FINDINGS_HEAD,
         "",

@@ -1,7 +1,7 @@
-"""From comments to markers on a level, with findings for those that are not read.
+"""From comments to markers on a level, with findings for unreadable ones.
 
-The reference ignores an unknown marker in silence. Here one under a known
-prefix, or one that looks like a slip, is a finding with what was probably meant.
+The reference silently ignores an unknown marker. Here, one with a known prefix, or a probable typo,
+is a finding with the probable name.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from olmkit.base.diagnostics import Location
 
 
 def read_marker(comment: Comment, level: MarkerLevel, findings: Findings) -> Marker | None:
-    """Return the marker that a comment is on a level; what is odd about it goes into `findings`."""
+    """Return the marker of a comment on a level; oddities are added to `findings`."""
     definition = REGISTRY.find(comment.text, level)
     if definition:
         try:
@@ -24,7 +24,7 @@ def read_marker(comment: Comment, level: MarkerLevel, findings: Findings) -> Mar
             return marker if _is_writable(marker, findings) else None
         except MarkerError as error:
             if not definition.is_used:
-                return None  # its reader knows more of its forms
+                return None  # its reader supports more of its forms
             column = (comment.at.column or 1) + 1 + error.offset
             at = Location(
                 path=comment.at.path,
@@ -86,13 +86,13 @@ def _warn_unknown(comment: Comment, level: MarkerLevel, findings: Findings) -> N
         hint = f"did you mean `+{VALIDATION}{last[:1].upper()}{last[1:]}`?"
     elif REGISTRY.find(name + "=", level):
         hint = "it needs a value"
-    # Up to the first `=`, a name may have an argument in it; the marker that is meant has none.
+    # A name up to the first `=` may contain an argument, which the intended marker does not.
     shown = ":".join(name.split(":")[: meant.count(":") + 1]) if meant else name
     findings.add("API004", f"`+{shown}` is not a known marker", comment.at, hint=hint)
 
 
 def _warn_space(comment: Comment, findings: Findings) -> None:
-    """`+ kubebuilder:…`, which the reference takes for a comment."""
+    """Warn about `+ kubebuilder:…`, which the reference treats as a comment."""
     text = comment.text.lstrip(" \t+")
     if REGISTRY.levels(text):
         name = REGISTRY.name(text)

@@ -1,7 +1,7 @@
-"""Every marker that is known, with the levels it may be on and what it takes.
+"""All known markers, with their levels and arguments.
 
-The one place that says so: reading, hints, warnings about slips, and the
-reference page in the documentation come from this table.
+Reading, hints, warnings about typos, and the reference page in the documentation are based on this
+table.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _named(
     )
 
 
-# The validation family is on fields and types, and under `items:` for the items of a list.
+# The validation family is valid on fields and types, and with `items:` for the items of a list.
 _VALIDATION: tuple[tuple[str, ValueType | None, str], ...] = (
     ("Maximum", MarkerScalar.BOUND, "The largest number allowed."),
     ("Minimum", MarkerScalar.BOUND, "The smallest number allowed."),

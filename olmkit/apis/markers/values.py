@@ -1,9 +1,8 @@
 """Parse the values of markers by their declared types.
 
-Tokens are those of Go's scanner, because markers were born in Go comments and
-their texts are copied between the languages. Two oddities of the reference are
-left out: white space before a delimiter does not eat the word before it, and a
-bare word may begin like a broken number.
+Tokens are those of Go's scanner, because markers originate from Go comments and are copied between
+the languages. Two oddities of the reference are left out: white space before a delimiter does not
+remove the word before it, and a bare word may start like an invalid number.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ from typing import Any
 
 
 class MarkerScalar(Enum):
-    """Types of values that hold no others."""
+    """Types of values without parts."""
 
     STRING = "string"
     INT = "integer"
     NUMBER = "number"
-    BOUND = "number as the whole rest"  # Maximum and Minimum have their own reader
+    BOUND = "number as the whole rest"  # Maximum and Minimum have their own parser
     COUNT = "integer as the whole rest"  # so has MaxItems
     BOOL = "bool"
     ANY = "any"
@@ -63,7 +62,7 @@ _NUMBER = re.compile(
     """,
     re.VERBOSE,
 )
-# What of these is a number indeed; all others are words, as Go's scanner finds fault with them.
+# The subset of these that are numbers; all others are words, because Go's scanner rejects them.
 _DIGITS, _HEX_DIGITS = "[0-9](?:_?[0-9])*", "[0-9a-fA-F](?:_?[0-9a-fA-F])*"
 _WELL_FORMED = re.compile(
     rf"""0(?:_?[0-7])* | [1-9](?:_?[0-9])*
@@ -76,7 +75,7 @@ _WELL_FORMED = re.compile(
 )
 _SPACE = " \t\r\n"
 _ENDS = frozenset(",;}")
-# Deeper values are not a marker but an attack; each level costs stack frames.
+# Deeper values are an attack, not a marker; each level needs stack frames.
 _MAX_DEPTH = 50
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _INT64 = range(-(2**63), 2**63)
@@ -172,7 +171,7 @@ class Reader:
     # Values
 
     def value(self, kind: ValueType, *, in_list: bool = False, in_key: bool = False) -> Any:
-        """Read one value of a declared type."""
+        """Parse one value of a declared type."""
         self.depth += 1
         if self.depth > _MAX_DEPTH:
             raise MarkerError("values are nested too deep", self.position)
@@ -202,7 +201,7 @@ class Reader:
         while (char := self.peek()) and char not in ends:
             token = self.token()
             if token.kind == "string":
-                unquote(token.text, token.start)  # a quoted piece is kept, and must be one
+                unquote(token.text, token.start)  # a quoted part is kept, and must be valid
             end = self.position
         return self.text[first.start : end]
 
@@ -252,7 +251,7 @@ class Reader:
         if text.strip().startswith("ref("):
             return None  # a reference to a Go constant: accepted, without effect
         try:
-            # Numbers pass through a double on their way to the file, whatever their digits.
+            # Numbers are converted to doubles before they are written, regardless of their digits.
             value = json.loads(
                 text,
                 parse_constant=_no_constant,
@@ -305,7 +304,7 @@ class Reader:
         return found
 
     def _guess(self, *, may_be_list: bool) -> ValueType:
-        """Return the type of an undeclared value, as the reference guesses it."""
+        """Return the type of an undeclared value by the reference's rules."""
         if may_be_list:
             item = self._guess(may_be_list=False)
             ahead = self._lookahead()
@@ -361,10 +360,10 @@ _SCALARS: Mapping[ValueType, Callable[[Reader], Any]] = {
 
 
 def parse_float(text: str, offset: int = 0) -> int | float:
-    """Return a number as Go reads floats: signs, underscores, hex with an exponent, `Inf`.
+    """Parse a number like Go parses floats: signs, underscores, hex with an exponent, `Inf`.
 
-    Whole numbers come back as `int`, rounded as a double is. Raises `MarkerError` at `offset`
-    for a text that is not a number, or one beyond a double.
+    Integers are returned as `int`, rounded like a double. Raises `MarkerError` at `offset` for text
+    that is not a number, or for one beyond a double.
     """
     plain = text.replace("_", "") if _WELL_FORMED.fullmatch(text.lstrip("+-")) else text
     try:
@@ -384,14 +383,14 @@ def parse_float(text: str, offset: int = 0) -> int | float:
 
 
 def as_json_number(value: float) -> int | float:
-    """Whole doubles below 1e21 are written as integers, as Go's JSON does."""
+    """Return integral doubles below 1e21 as integers, like Go's JSON."""
     if value.is_integer() and abs(value) < 1e21:
         return int(repr(value).split("e")[0].split(".")[0]) if abs(value) < 1e16 else _long(value)
     return value
 
 
 def _long(value: float) -> int:
-    # Shortest digits that give the double back, padded with zeros: 123456789012345680.
+    # The shortest digits that result in the same double, padded with zeros: 123456789012345680.
     mantissa, _, exponent = repr(value).partition("e")
     whole, _, fraction = mantissa.partition(".")
     digits = whole + fraction.rstrip("0")
@@ -430,8 +429,8 @@ _ESCAPE = re.compile(
 def unquote(text: str, offset: int = 0) -> str:
     """Return the content of a double-quoted literal with Go's escapes.
 
-    `offset` is where the literal begins. Raises `MarkerError` at an escape that Go does not
-    have.
+    `offset` is the start of the literal. Raises `MarkerError` at an escape that Go does not
+    support.
     """
     pieces: list[bytes] = []
     last = 1

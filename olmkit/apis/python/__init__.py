@@ -1,4 +1,4 @@
 """Python source text → the model of kinds in `apis.model`.
 
-Nothing here knows Go; what both languages share is in `apis` and `apis.markers`.
+Nothing here depends on Go; the common parts of both languages are in `apis` and `apis.markers`.
 """

@@ -1,7 +1,7 @@
-"""How the names of a model's fields become those of JSON.
+"""The JSON names of a model's fields.
 
-Camel case, unless the model says otherwise: `rename` of msgspec, `alias_generator`
-of pydantic. Both are inherited by classes that set nothing themselves.
+The default is camel case; a model may set `rename` of msgspec or `alias_generator` of pydantic.
+Classes that do not set these inherit them.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ def class_renaming(
 ) -> Renaming:
     """Return the alias generator of a class; `ancestry` is the class and its bases.
 
-    API006 at what is not supported, and at a class that names its fields in another
-    way than its bases do, since that would rename theirs too.
+    Reports API006 for unsupported settings, and for a class with another naming than its bases,
+    because that would rename their fields too.
     """
     module, node = next(ancestry)
     bases = list(ancestry)
@@ -108,7 +108,7 @@ def _fields(node: ast.ClassDef) -> Iterator[str]:
 def _find_keyword(
     names: Names, module: Module, node: ast.ClassDef
 ) -> tuple[str, Module, ast.expr] | None:
-    """Return the keyword that a class itself renames fields with, and its value."""
+    """Return the class's own keyword that renames fields, and its value."""
     for keyword in (*node.keywords, *_configuration(names, module, node)):
         if keyword.arg in _KEYWORDS:
             return keyword.arg, module, keyword.value

@@ -1,7 +1,7 @@
 """Annotations of Python fields as type expressions.
 
-Types are known by their dotted names; one that cannot be expressed in a CRD is a finding
-with what to write in its place.
+Types are identified by their dotted names; one that cannot be expressed in a CRD is a finding with
+a replacement.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _PLAIN: dict[str, TypeExpression] = {
     **{f"{module}.{name}": kind for module in _KINDS for name, kind in _OURS.items()},
 }
 _TYPING = ("typing", "typing_extensions")
-# Names that people write before they import them → the import.
+# Names that users write before they import them → the import.
 _ORIGINS: Final = {
     **{
         name: f"from {module} import {name}"
@@ -82,7 +82,7 @@ _ORIGINS: Final = {
 }
 
 _PYDANTIC = ("pydantic", "pydantic.types", "pydantic.networks")
-# Pydantic's own names: the type, and the limit that is part of it.
+# Pydantic's own names: the type, and its built-in limit.
 _LIMITED: dict[str, tuple[Scalar, tuple[tuple[str, int], ...]]] = {
     **{
         f"{prefix}{name}": (Scalar(kind), ((keyword, 0),))
@@ -108,7 +108,7 @@ _LIMITED: dict[str, tuple[Scalar, tuple[tuple[str, int], ...]]] = {
         for name in ("AwareDatetime", "NaiveDatetime", "PastDatetime", "FutureDatetime")
     },
 }
-# Calls that make a limited type; the first argument of the last two is the type of the items.
+# Calls that create a limited type; the first argument of the last two is the item type.
 _MAKERS: dict[str, TypeExpression | None] = {
     "conint": Scalar("integer"),
     "confloat": Scalar("number"),
@@ -150,7 +150,7 @@ KNOWN: Final = (
     | _typing("Annotated", "Optional", "Union", "Literal", "NewType", "TypeAlias", "Generic")
     | {f"{module}.{name}" for module in _PYDANTIC for name in (*_LIMITED, *_MAKERS)}
 )
-"""Dotted names of other libraries that mean types."""
+"""Dotted names of other libraries that are types."""
 
 
 @dataclass(slots=True)
@@ -291,7 +291,7 @@ class TypeReader:
         return Untyped()
 
     def _is_unbound(self, dotted: str) -> bool:
-        """Whether the module neither declares nor imports the name that this came from."""
+        """Return whether the module neither declares nor imports the name of this type."""
         before, _, name = dotted.partition(f"{self.module.name}.")
         return not before and self.module.lacks(name.partition(".")[0])
 
@@ -326,7 +326,7 @@ class TypeReader:
         return name if module in _PYDANTIC else ""
 
     def _made(self, call: ast.Call, maker: str) -> TypeExpression:
-        """`conint(ge=1)` and its like."""
+        """Return the type of `conint(ge=1)` and similar calls."""
         base = _MAKERS[maker]
         if base is None:
             if not call.args:
@@ -339,7 +339,7 @@ class TypeReader:
         return Constrained(base, tuple(said.constraints)) if said.constraints else base
 
     def _limited(self, expression: ast.expr, name: str) -> TypeExpression:
-        """`PositiveInt` and its like."""
+        """Return the type of `PositiveInt` and similar names."""
         base, limits = _LIMITED[name]
         at = self.module.at(expression)
         found = tuple(Constraint(keyword, value, at) for keyword, value in limits)
@@ -398,7 +398,7 @@ class TypeReader:
         return MapType(self.read(items[1]))
 
     def _is_text(self, key: TypeExpression) -> bool:
-        """Return whether a type is a string, also one declared in another module."""
+        """Return whether a type is a string, also if it is declared in another module."""
         base = key.base if isinstance(key, (Constrained, Choice)) else key
         if isinstance(base, Choice):
             base = base.base
@@ -468,7 +468,7 @@ class TypeReader:
 
 
 def import_hint(name: str) -> str:
-    """What binds a name that a module lacks: its import where it is a known one."""
+    """Return the import of a name that a module lacks, if it is a known one."""
     origin = _ORIGINS.get(name.partition(".")[0])
     if origin is None:
         return "import it, or declare it in the package"
@@ -481,7 +481,7 @@ def alias_target(value: ast.expr) -> ast.expr:
 
 
 def _parse(text: str) -> ast.expr | None:
-    """Return an annotation that is written as text."""
+    """Return a parsed annotation that is written as a string."""
     try:
         return ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):

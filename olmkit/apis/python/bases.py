@@ -1,7 +1,7 @@
 """Classify classes: a model, a kind, an enumeration, a mixin, or none of these.
 
-Told by base classes and decorators, near or far; those of other libraries are known
-by their dotted names.
+Classes are identified by direct and indirect base classes and by decorators; those of other
+libraries are identified by their dotted names.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ HARMLESS_BASES = frozenset(
 )
 
 KNOWN: Final = MODEL_BASES | _MODEL_DECORATORS | _ENUM_BASES | HARMLESS_BASES | {"enum.auto"}
-"""Dotted names of other libraries that say what a class is."""
+"""Dotted names of other libraries that determine the role of a class."""
 
 
 class Sort(Enum):
@@ -54,7 +54,7 @@ class Sort(Enum):
 
 
 def sort_of(names: Names, module: Module, node: ast.ClassDef) -> Sort | None:
-    """None for a class that no API can have."""
+    """Return the role of a class; None for one that no API can have."""
     if bases(names, module, node) & _ENUM_BASES:
         return Sort.ENUMERATION
     is_model = _is_model(names, module, node) or _is_meant_as_model(module, node)
@@ -68,7 +68,7 @@ def _is_meant_as_model(module: Module, node: ast.ClassDef) -> bool:
 
 
 def kind_of_members(names: Names, module: Module, node: ast.ClassDef) -> str:
-    """`string` or `integer`, or an empty text, of an enumeration."""
+    """Return `string` or `integer` for an enumeration, or an empty string."""
     found = {_KINDS_OF_MEMBERS.get(base, "") for base in bases(names, module, node)}
     return next((kind for kind in ("string", "integer") if kind in found), "")
 
@@ -84,7 +84,7 @@ def member(
 
 
 def bases(names: Names, module: Module, node: ast.ClassDef) -> frozenset[str]:
-    """Return the dotted names of all classes that a class derives from, near or far."""
+    """Return the dotted names of all direct and indirect base classes."""
     return frozenset(
         names.dotted(owner, base)
         for owner, current in ancestry(names, module, node)
@@ -100,7 +100,7 @@ def _is_model(names: Names, module: Module, node: ast.ClassDef) -> bool:
 
 
 def is_mixin(names: Names, declared: Named) -> bool:
-    """Return whether a class and those that it derives from have methods alone, and no fields."""
+    """Return whether a class and its bases have only methods, and no fields."""
     module = names.modules[declared.module]
     node = module.classes.get(declared.name)
     if node is None:
@@ -136,7 +136,7 @@ def _has_base(names: Names, module: Module, node: ast.ClassDef, wanted: frozense
 def ancestry(
     names: Names, module: Module, node: ast.ClassDef
 ) -> Iterator[tuple[Module, ast.ClassDef]]:
-    """Yield the class and all classes of the sources that it derives from, near or far."""
+    """Yield the class and all its direct and indirect bases in the sources."""
     seen: set[tuple[str, str]] = set()
     waiting = [(module, node)]
     while waiting:

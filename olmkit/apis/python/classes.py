@@ -1,8 +1,8 @@
 """Classes of a Python module → models, enumerations, named types.
 
-Models of pydantic, dataclasses, attrs and msgspec are recognised by base class
-or decorator. Comments that no type claims belong to the package, except inside
-functions; a marker that belongs to nothing is reported.
+Models of pydantic, dataclasses, attrs and msgspec are recognized by base class or decorator.
+Comments that belong to no type belong to the package, except inside functions; a marker that
+belongs to nothing is reported.
 """
 
 from __future__ import annotations
@@ -62,16 +62,16 @@ class ModuleReader:
     package_markers: list[Marker] = field(default_factory=list)
     starts: list[int] = field(default_factory=list)
     type_findings: dict[Named, list[Diagnostic]] = field(default_factory=dict)
-    """What is wrong with the types of a declaration; it matters where a kind uses it."""
+    """The errors in the types of a declaration, which matter only if a kind uses it."""
     gvks: dict[Named, ast.Call] = field(default_factory=dict)
-    """What kinds state as their `gvk`, which the operator's process works with."""
+    """The `gvk` of each kind, which the operator's process uses."""
 
     def check_gvks(self, package_of: Mapping[Named, ApiPackage]) -> None:
-        """Report a kind whose `gvk` is not that of its CRD."""
+        """Report a kind whose `gvk` differs from that of its CRD."""
         for name, call in self.gvks.items():
             package = package_of[name]
             if package.group is None:
-                continue  # it is another operator's, which no CRD is generated for
+                continue  # it belongs to another operator, and no CRD is generated for it
             actual = {"group": package.group, "version": package.version, "kind": name.name}
             stated = [*zip(actual, call.args, strict=False)]
             stated += [(one.arg, one.value) for one in call.keywords if one.arg in actual]
@@ -158,7 +158,7 @@ class ModuleReader:
         start = node.decorator_list[0].lineno if node.decorator_list else node.lineno
         sort = bases.sort_of(self.names, self.module, node)
         if sort is None:
-            return  # its comments stay unclaimed, and so belong to the package
+            return  # its comments stay unclaimed, so they belong to the package
         claim = self.comments.claim(
             start, node.col_offset + 1, after, inner=range(start, node.lineno)
         )
@@ -172,18 +172,18 @@ class ModuleReader:
     def declare_class(
         self, node: ast.ClassDef, sort: Sort, doc: str, found: tuple[Marker, ...]
     ) -> None:
-        """Add the model or the enumeration that a class is."""
+        """Add the model or the enumeration that a class defines."""
         self._check_once(node)
         self._check_form(node)
         self._declare(node, Named(self.module.name, node.name), sort, doc, found)
 
     def _of(self, name: Named) -> ModuleReader:
-        """Return the reader of one declaration: what it finds about types is kept for later."""
+        """Return the reader of one declaration, whose findings about types are kept for later."""
         others = self.type_findings.setdefault(name, [])
         return replace(self, findings=self.findings.setting_apart(_ABOUT_TYPES, others))
 
     def _check_once(self, node: ast.ClassDef) -> None:
-        """Of two classes with one name, the source does not show which one is meant where."""
+        """Report two classes with one name: the source does not show which one is used where."""
         last = self.module.classes[node.name]
         if last is not node and not bases.is_resource(self.names, self.module, node):
             self.findings.add(
@@ -195,7 +195,7 @@ class ModuleReader:
             )
 
     def _check_form(self, node: ast.ClassDef) -> None:
-        """What makes another form of a msgspec model than that of its fields."""
+        """Report settings that give a msgspec model another form than that of its fields."""
         for keyword in node.keywords:
             if keyword.arg in _OTHER_FORMS and self._types().literals.value(keyword.value):
                 self.findings.add(
@@ -380,7 +380,7 @@ class ModuleReader:
         )
         facts = Facts()
         is_opaque = any(m.name == VALIDATION + "Schemaless" for m in found)
-        # Of a field without a schema it does not matter which type it has.
+        # The type of a field without a schema does not matter.
         of_type = replace(reader, findings=Findings()) if is_opaque else reader
         kind = of_type.read(statement.annotation, facts)
         if statement.value is not None:
@@ -488,15 +488,15 @@ class ModuleReader:
     # Comments and markers
 
     def _opening(self, node: ast.ClassDef) -> list[Comment]:
-        """Markers between the class line and its first statement, which belong to the type.
+        """Return markers between the class line and its first statement, which belong to the type.
 
-        Without a docstring, the groups that belong to the first statement are its own.
+        Without a docstring, the groups of the first statement belong to that statement.
         """
         first = node.body[0]
         lines = range(node.lineno + 1, first.lineno)
         groups = [group for group in self.comments.groups if group.first in lines]
         if not _is_text(first):
-            # The near group and the documentation of the first field: leave them to it.
+            # The near group and the documentation belong to the first field.
             keep = 2 if groups and groups[-1].last == first.lineno - 1 else 1
             groups = groups[:-keep]
         return [c for group in groups for c in group.markers(self.module.path)]
@@ -518,7 +518,7 @@ class ModuleReader:
         return [marker for marker in read_markers if marker]
 
     def _warn_dangling(self, node: ast.ClassDef) -> None:
-        """Groups inside a model that belong to no field: their markers are lost."""
+        """Report groups inside a model that belong to no field: their markers are lost."""
         first = node.body[0]
         methods = [m for m in node.body if isinstance(m, (ast.FunctionDef, ast.AsyncFunctionDef))]
         for group in self.comments.unclaimed():
@@ -554,7 +554,7 @@ class ModuleReader:
                 )
 
     def _read_rest(self) -> None:
-        """What no type claimed belongs to the package, except inside functions."""
+        """Assign unclaimed comments to the package, except inside functions."""
         functions = [
             node
             for node in ast.walk(self.module.tree)
@@ -575,7 +575,7 @@ class ModuleReader:
 
 
 def _without_default(one: Field) -> Field:
-    """Return the field of a kind; a status has no default, since the operator writes it."""
+    """Return the field of a kind; a status has no default, because the operator writes it."""
     return replace(one, default=MISSING) if one.json_name == "status" else one
 
 

@@ -1,9 +1,9 @@
 """Comments of a Python file, in groups, and which declaration each group belongs to.
 
-A group is a run of whole-line comments without a blank line between them. The
-group that ends directly above a declaration is its documentation; the closest
-one above that belongs to it too; all others belong to nothing. The same rule
-holds for Go sources, so marker comments mean the same in both languages.
+A group is a run of whole-line comments without a blank line between them. The group that ends
+directly above a declaration is its documentation; the closest group above that also belongs to it;
+all others belong to nothing. The same rule applies to Go sources, so marker comments have the same
+meaning in both languages.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from olmkit.base.diagnostics import Location
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One comment: its text after the `#`, and where the `#` is (from 1).
+    """One comment: its text after the `#`, and the column of the `#` (from 1).
 
-    The colon of `#:`, which says that a comment is documentation, is none of its words.
+    The colon of `#:`, which marks documentation, is not part of the text.
     """
 
     text: str
@@ -71,14 +71,14 @@ class Group:
                 yield marker
 
     def doc(self) -> str:
-        """Return the words of the lines that are not markers."""
+        """Return the text of the lines that are not markers."""
         words = (line.words() for line in self.lines)
         return "\n".join(text for text in words if not text.lstrip().startswith("+"))
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The groups of one declaration: the near one above, and its documentation."""
+    """The groups of one declaration: the near one above it, and its documentation."""
 
     near: Group | None = None
     docs: tuple[Group, ...] = ()
@@ -91,7 +91,7 @@ class Claim:
 
 
 class Comments:
-    """All comments of one file. Groups that a declaration claimed are remembered."""
+    """All comments of one file. It records which groups a declaration has claimed."""
 
     def __init__(self, text: str) -> None:
         self.groups: list[Group] = []
@@ -119,8 +119,8 @@ class Comments:
     def claim(self, start: int, column: int, after: int, *, inner: range = range(0)) -> Claim:
         """Return the groups of a declaration that starts on line `start`, below line `after`.
 
-        They are not indented deeper: such ones belong to what is above. `inner` are
-        further lines whose groups document it: between decorators and class.
+        They are not indented deeper: such groups belong to the code above. `inner` are further
+        lines whose groups document it: between decorators and class.
         """
         above = [
             group

@@ -1,7 +1,7 @@
-"""What is said about a field next to its type: `Field(…)`, `Meta(…)`, `Ge(1)`.
+"""The calls next to the type of a field: `Field(…)`, `Meta(…)`, `Ge(1)`.
 
-Constraints of annotated-types, pydantic and msgspec are understood by their
-dotted names; what cannot be expressed in a CRD is a finding, never dropped in silence.
+Constraints of annotated-types, pydantic and msgspec are identified by their dotted names; a
+constraint that cannot be expressed in a CRD is a finding, and never silently dropped.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from olmkit.apis.model import MISSING, Constraint, Missing
 from olmkit.apis.python.literals import Literals, format_expression
 from olmkit.base.diagnostics import Location
 
-# What a keyword of `Field`, `Meta` or `StringConstraints` limits.
+# The constraints of the keywords of `Field`, `Meta` and `StringConstraints`.
 _KEYWORDS = {
     "ge": "minimum",
     "le": "maximum",
@@ -60,7 +60,7 @@ _SILENT_KEYWORDS = frozenset(
         *("union_mode", "allow_inf_nan", "fail_fast"),
     }
 )
-# These say something about the API that a CRD could have, in a form that is not read.
+# These describe the API in a form that is not supported, although a CRD could express it.
 _IGNORED_KEYWORDS = frozenset(
     {
         *("metadata", "json_schema_extra", "extra_json_schema", "extra"),
@@ -82,7 +82,7 @@ _FACTORIES = frozenset({"attrs.Factory", "attr.Factory"})
 
 
 class UnreadDefault(NamedTuple):
-    """A default that the source does not show: its text, and where it is."""
+    """A default that the source does not show: its text and its place."""
 
     text: str
     at: Location
@@ -90,7 +90,7 @@ class UnreadDefault(NamedTuple):
 
 @dataclass(slots=True)
 class Facts:
-    """What is said about one field next to its type."""
+    """The facts about one field next to its type."""
 
     constraints: list[Constraint] = field(default_factory=list)
     default: Any = MISSING
@@ -114,13 +114,13 @@ class FactReader:
     findings: Findings
 
     def metadata(self, expression: ast.expr, facts: Facts) -> None:
-        """One item of `Annotated`: a call, or the name of one."""
+        """Process one item of `Annotated`: a call, or the name of one."""
         module, meant = self.literals.resolved(expression)
         if isinstance(meant, ast.Call):
             FactReader(Literals(module, self.literals.names), self.findings).call(meant, facts)
 
     def call(self, call: ast.Call, facts: Facts) -> None:
-        """What a call says about a field, if it is one of those that do."""
+        """Process a call, if it describes a field."""
         name = self._dotted(call.func)
         if name in _FIELD_CALLS:
             self._field_call(call, name, facts)
@@ -158,7 +158,7 @@ class FactReader:
         self.keywords(call, facts, name)
 
     def keywords(self, call: ast.Call, facts: Facts, name: str = "") -> None:
-        """What the keywords of a call say; `name` is what is called, when that matters."""
+        """Process the keywords of a call; `name` is the called name, if it matters."""
         for keyword in call.keywords:
             if keyword.arg is None:
                 self.findings.add(
@@ -211,7 +211,7 @@ class FactReader:
             )
 
     def default(self, value: ast.expr, facts: Facts) -> None:
-        """A value that a field has when it is not given; `...` says that it must be given."""
+        """Process the default of a field; `...` means that the field is required."""
         if isinstance(value, ast.Constant) and value.value is ...:
             return
         facts.is_optional = True
@@ -221,7 +221,7 @@ class FactReader:
             self._take_default(self.literals.default_value(value), value, facts)
 
     def _factory(self, value: ast.expr, facts: Facts) -> None:
-        """A function that makes the default: a type without arguments, or a `lambda`."""
+        """Process a function that creates the default: a type without arguments, or a `lambda`."""
         facts.is_optional = True
         self._take_default(self.literals.made_by(value), value, facts)
 

@@ -1,8 +1,7 @@
-"""Imports of Python modules that fail when the modules import each other in a circle.
+"""Imports of Python modules that fail if the modules import each other in a cycle.
 
-Only a circle of `from … import NAME` fails in which each name is defined below the import
-that leads to the next module: the first module to load then needs a name that is not yet
-defined.
+Only a cycle of `from … import NAME` fails, and only if each name is defined below the import of the
+next module: the first module to load then needs a name that is not yet defined.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from olmkit.apis.python.names import Module, imported_from
 
 
 def early_imports(modules: Mapping[str, Module]) -> Imports:
-    """Return the imports of Python modules that fail when they are part of a circle."""
+    """Return the imports of Python modules that fail if they are part of a cycle."""
     wanted = {name: dict(_list_imports(module, modules)) for name, module in modules.items()}
     return {
         name: {

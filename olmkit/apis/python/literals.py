@@ -13,7 +13,7 @@ from olmkit.apis.python import bases
 from olmkit.apis.python.names import Module, Names
 
 _TOO_DEEP = 60
-# What types of Python are without arguments; an empty list or mapping is not a default.
+# The values of Python types called without arguments; an empty list or mapping is not a default.
 _EMPTY: dict[str, Any] = {
     **dict.fromkeys(f"builtins.{name}" for name in ("list", "dict", "set", "tuple", "frozenset")),
     "builtins.str": "",
@@ -27,7 +27,7 @@ _LARGEST = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Literals:
-    """Reads values out of one module."""
+    """Reads the values of one module."""
 
     module: Module
     names: Names
@@ -37,10 +37,10 @@ class Literals:
         return _plain(self, expression)
 
     def default_value(self, expression: ast.expr) -> Any:
-        """Return the value of a default; None for none and for an empty list or mapping.
+        """Return the value of a default; None for no default and for an empty list or mapping.
 
         A model without arguments is `{}`: the API server fills it with the defaults of its
-        fields, as the model does. `MISSING` for what the source does not show.
+        fields, as the model does. Returns `MISSING` for a value that the source does not show.
         """
         if isinstance(expression, ast.Call):
             has_arguments = expression.args or expression.keywords
@@ -65,7 +65,7 @@ class Literals:
         return {} if is_model else MISSING
 
     def resolved(self, expression: ast.expr) -> tuple[Module, ast.expr]:
-        """Return the expression that a name means in the end, and the module that contains it."""
+        """Return the final expression of a name, and the module that contains it."""
         module = self.module
         for _ in range(_TOO_DEEP):
             found = Literals(module, self.names).constant(expression)
@@ -133,7 +133,7 @@ def _plain(literals: Literals, expression: ast.expr, depth: int = 0) -> Any:
 
 
 def _compute(operator: Callable[[int, int], int], left: Any, right: Any) -> Any:
-    """Arithmetic of integers, such as `60 * 60`; `MISSING` for all else."""
+    """Compute arithmetic of integers, such as `60 * 60`; `MISSING` for anything else."""
     if type(left) is not int or type(right) is not int:
         return MISSING
     result = operator(left, right)
@@ -141,7 +141,7 @@ def _compute(operator: Callable[[int, int], int], left: Any, right: Any) -> Any:
 
 
 def _is_json(value: object) -> bool:
-    """Return whether JSON, in UTF-8, can hold a value without parts."""
+    """Return whether JSON, in UTF-8, can represent a value without parts."""
     match value:
         case str():
             return is_text(value)
@@ -152,7 +152,7 @@ def _is_json(value: object) -> bool:
 
 
 def is_text(value: str) -> bool:
-    """Return whether UTF-8 has a form of a text: there is none of half a surrogate pair."""
+    """Return whether UTF-8 can represent a string: not half a surrogate pair."""
     return not any("\ud800" <= character <= "\udfff" for character in value)
 
 
@@ -161,7 +161,7 @@ def _all(items: list[Any]) -> Any:
 
 
 def format_expression(expression: ast.expr) -> str:
-    """Return the text of an expression for messages, cut when it is long."""
+    """Return the text of an expression for messages, truncated if it is long."""
     try:
         text = ast.unparse(expression)
     except RecursionError:

@@ -1,10 +1,9 @@
 """Resolve the names in a Python module from its source.
 
-Imports, classes and simple assignments at module level are looked at, inside
-`if`, `try` and `with` too; what `else` or `except` has instead of something counts
-only where the first is not there. Nothing is imported: a name from a module that is not among
-the sources keeps its dotted name, and the tables of `python_types` decide
-whether it is known.
+Imports, classes and simple assignments at module level are read, also inside `if`, `try` and
+`with`; definitions in `else` or `except` count only if the first branch has none. Nothing is
+imported: a name from a module outside the sources keeps its dotted name, and the tables of
+`python_types` decide whether it is known.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ class Module:
     classes: dict[str, ast.ClassDef] = field(default_factory=dict)
     assigned: dict[str, ast.expr] = field(default_factory=dict)
     aliases: set[str] = field(default_factory=set)
-    """Those of `assigned` that say themselves that they are types."""
+    """The names in `assigned` that are explicitly types."""
     _lines: list[str] | None = None
 
     def has(self, name: str) -> bool:
@@ -46,7 +45,7 @@ class Module:
         return name in self.classes or name in self.assigned or name in self.imports
 
     def lacks(self, name: str) -> bool:
-        """Whether nothing in the module can have bound a name."""
+        """Return whether nothing in the module can have bound a name."""
         return name not in _BUILTINS and not self.has(name) and not self.stars
 
     def at(self, node: ast.AST) -> Location:
@@ -56,7 +55,7 @@ class Module:
         column = self._column(line, getattr(node, "col_offset", 0))
         end = self._column(end_line, getattr(node, "end_col_offset", None) or 0)
         if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
-            # The name is meant, not the whole body.
+            # The name is the place, not the whole body.
             end_line, end = line, column + len("class ") + len(node.name)
             column += len("class ")
         return Location(path=self.path, line=line, column=column, end_line=end_line, end_column=end)
@@ -83,7 +82,7 @@ def read_names(module: Module) -> None:
             case ast.ImportFrom():
                 _read_from(module, statement, is_instead=is_instead)
             case ast.ClassDef(name=name):
-                # Of two classes the last is kept, and reported when the first is read.
+                # Of two classes, the last is kept; they are reported when the first is read.
                 if not (is_instead and module.has(name)) or name in module.classes:
                     module.classes[name] = statement
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
@@ -93,7 +92,7 @@ def read_names(module: Module) -> None:
                 if ast.unparse(statement.annotation).rpartition(".")[2] == "TypeAlias":
                     module.aliases.add(name)
             case _:
-                # `type X = …` is an `ast.TypeAlias`, which older Pythons do not have.
+                # `type X = …` is an `ast.TypeAlias`, which older Python versions do not have.
                 if type(statement).__name__ == "TypeAlias":
                     alias_name = getattr(statement, "name", None)
                     if isinstance(alias_name, ast.Name):
@@ -133,7 +132,7 @@ def _statements(
 
 
 def imported_from(module: Module, statement: ast.ImportFrom) -> str:
-    """Return the full name of the module that a `from … import` names, dots or no dots."""
+    """Return the full name of the module in a `from … import`, absolute or relative."""
     origin = statement.module or ""
     if statement.level:
         parts = module.name.split(".")
@@ -155,9 +154,9 @@ def _read_from(module: Module, statement: ast.ImportFrom, *, is_instead: bool) -
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Looks names up across the modules of a project.
+    """Resolves names across the modules of a project.
 
-    `known`: dotted names of other modules, which `from … import *` may bring.
+    `known`: dotted names of other modules, which `from … import *` may import.
     """
 
     modules: Mapping[str, Module]
@@ -175,7 +174,7 @@ class Names:
         return self._follow(name)
 
     def declared(self, dotted: str) -> Named | None:
-        """Return the class or assignment of the sources that a dotted name leads to."""
+        """Return the class or assignment in the sources that a dotted name refers to."""
         module_name, _, name = dotted.rpartition(".")
         module = self.modules.get(module_name)
         if module and (name in module.classes or name in module.assigned):
@@ -200,8 +199,8 @@ class Names:
         return f"builtins.{name}" if name in _BUILTINS else f"{module.name}.{name}"
 
     def _follow(self, dotted: str) -> str:
-        """Through modules of the sources that only pass a name on."""
-        for _ in range(20):  # a chain of re-exports is short; this also ends circles
+        """Follow modules of the sources that only re-export a name."""
+        for _ in range(20):  # chains of re-exports are short; this also ends cycles
             module_name, _, name = dotted.rpartition(".")
             module = self.modules.get(module_name)
             origin = self._origin(module, name, set()) if module else ""
@@ -217,7 +216,7 @@ class Names:
         if name in module.imports:
             return module.imports[name]
         seen.add(module.name)
-        for origin in reversed(module.stars):  # the last one wins
+        for origin in reversed(module.stars):  # the last one counts
             other = self.modules.get(origin)
             if other is None and f"{origin}.{name}" in self.known:
                 return f"{origin}.{name}"

@@ -1,7 +1,7 @@
-"""Python source text → packages, kinds, fields, their words and markers.
+"""Python source text → packages, kinds, fields, descriptions and markers.
 
-By syntax tree and tokens only: the user's code is never imported, so generating
-needs none of its dependencies and runs none of its effects.
+Only the syntax tree and tokens are used: the user's code is never imported, so generating needs
+none of its dependencies and has none of its side effects.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from olmkit.base import names as base_names
 from olmkit.base.diagnostics import Location
 from olmkit.base.tree import Tree
 
-# No module that people write is longer; a generated one is not an API.
+# No hand-written module is longer; a generated one is not an API.
 MAX_SOURCE_SIZE = 4 * 1024 * 1024
 
 _KNOWN = bases.KNOWN | field_constraints.KNOWN | aliases.KNOWN | python_annotations.KNOWN
 
 
 def read(tree: Tree, findings: Findings, *, prefix: str = "") -> Sources:
-    """Return all `.py` files of a tree as one project's sources.
+    """Return all `.py` files of a tree as the sources of one project.
 
-    `prefix` is put before paths in findings. What is wrong goes into `findings`;
-    everything else is read all the same.
+    `prefix` is added before paths in findings. Errors are added to `findings`; everything else is
+    still read.
     """
     modules: dict[str, Module] = {}
     comments: dict[str, Comments] = {}
@@ -66,7 +66,8 @@ def read(tree: Tree, findings: Findings, *, prefix: str = "") -> Sources:
     for reader in readers:
         reader.check_gvks(sources.package_of)
         for name, type_findings in reader.type_findings.items():
-            # Aliases, and models next to a reconciler, are not API, and may hold what they like.
+            # Aliases, and models next to a reconciler, are not part of the API, and may have any
+            # content.
             is_model = isinstance(sources.get(name), Struct)
             if name in used or (is_model and sources.package_of[name].group is not None):
                 findings.items += [one for one in type_findings if one not in findings.items]
@@ -87,7 +88,7 @@ def _warn_without_plus(module: Module, comments: Comments, findings: Findings) -
 
 
 def module_name(path: str) -> str:
-    """`src/a/b/__init__.py` → `a.b`."""
+    """Return the module name of a path: `src/a/b/__init__.py` → `a.b`."""
     parts = path.removesuffix(".py").split("/")
     if parts[-1] == "__init__":
         parts.pop()
@@ -120,7 +121,7 @@ def _parse(
         return None
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # doubtful escapes are the author's affair
+            warnings.simplefilter("ignore")  # invalid escapes are not checked here
             parsed = ast.parse(text)
         comments = Comments(text)
     except SyntaxError as error:
@@ -152,7 +153,7 @@ def _assemble(readers: list[ModuleReader]) -> Sources:
 
 
 def _by_package(readers: list[ModuleReader]) -> dict[str, list[ModuleReader]]:
-    """Modules of one folder are one package, unless a module names its own group."""
+    """Group modules by folder into packages, unless a module names its own group."""
     folders = {
         reader.module.name for reader in readers if reader.module.is_package and _says_group(reader)
     }
