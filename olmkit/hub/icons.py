@@ -40,7 +40,7 @@ _SVG: Final = "http://www.w3.org/2000/svg"
 
 
 def package_icon(fields: Mapping[str, Any], csv: Mapping[str, Any]) -> tuple[str, bytes] | None:
-    """Path and bytes of the icon of the package, else of the CSV; None when neither has one."""
+    """Return path and bytes of the icon of the package, else of the CSV; None if there is none."""
     spec = mapping(csv.get("spec"))
     for found in (mapping(fields.get("icon")), *map(mapping, sequence(spec.get("icon"))[:1])):
         data = _decode(found.get("base64data"))

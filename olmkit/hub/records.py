@@ -25,7 +25,7 @@ _METADATA = ("annotations", "labels")
 
 @dataclass(frozen=True, slots=True)
 class ImagePlace(FilePlace):
-    """Where the blob of a bundle is that was made of its image; `stated` is that of the catalog."""
+    """The place of a bundle's blob that was created from its image; `stated`: in the catalog."""
 
     stated: BlobPlace
 

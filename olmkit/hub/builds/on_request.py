@@ -34,9 +34,9 @@ _OBJECT: Final = properties.OBJECT.encode()
 
 
 class OnRequest:
-    """The files by their path, as `hub build` writes them. `failed`: what cannot be shown.
+    """The files by their path, as `hub build` writes them. `failed`: parts that cannot be shown.
 
-    `revision` differs after each change: pages look for it.
+    `revision` changes with each change: pages check it.
     """
 
     def __init__(self, sources: Sequence[Source], look: Look, revision: str = "") -> None:

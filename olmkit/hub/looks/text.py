@@ -45,7 +45,7 @@ def link(url: str | None) -> str | None:
 
 
 def host(url: str) -> str:
-    """Return the host of an address as the reader can check it: names beyond ASCII in Punycode."""
+    """Return the host of an address in a form that readers can check: in Punycode if not ASCII."""
     found = _WEB.fullmatch(url.strip())
     if found is None:
         return ""

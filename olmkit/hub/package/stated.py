@@ -65,7 +65,7 @@ def categories(record: Record) -> tuple[str, ...]:
 
 
 def capability(record: Record) -> tuple[str, int | None]:
-    """As written, and its number from 1 to 5; None when it is not one of the five."""
+    """Return the capability level as written, and its number from 1 to 5; None if it is unknown."""
     found = record.annotations.get("capabilities", "").strip()
     return found, LEVELS.index(found) + 1 if found in LEVELS else None
 
@@ -156,7 +156,7 @@ def internal(record: Record) -> frozenset[str]:
 
 
 def listed(record: Record, key: str) -> Iterator[tuple[str, str]]:
-    """Name and address of each `links` or `maintainers`; one without the other may be empty."""
+    """Yield name and address of each entry of `links` or `maintainers`; one may be empty."""
     second = "email" if key == "maintainers" else "url"
     for one in map(mapping, sequence(record.spec.get(key))):
         name, address = text(one.get("name")).strip(), text(one.get(second)).strip()

@@ -277,7 +277,7 @@ def shaped(collection: Collection, manifest: Manifest, manner: Manner) -> Manife
 
 
 def _judge_unknown(gvk: GVK, manifest: Manifest, manner: Manner, unknown: list[str]) -> None:
-    """Reject unknown fields or add warnings for them, as the request's field validation says."""
+    """Reject unknown fields or add warnings for them, depending on the field validation."""
     if unknown and manner.validation == "Strict":
         listed = ", ".join(f'unknown field "{path}"' for path in unknown)
         raise _undecodable(gvk, manifest, manner, f"strict decoding error: {listed}")
