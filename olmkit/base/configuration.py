@@ -1,8 +1,8 @@
 """Read configuration files of other tools as strictly as those tools do.
 
-Go's `encoding/json` with `DisallowUnknownFields` takes a key in any case and refuses an unknown
-key and a value of another type. A key that is dropped silently changes what a user gets, so all
-faults of a file are reported together, each with its place.
+Go's `encoding/json` with `DisallowUnknownFields` takes a key in any case and refuses an unknown key
+and a value of another type. A silently dropped key changes the result, so all errors of a file are
+reported together, each with its place.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def read(document: Document, shape: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def suggest_key(key: str, known: Sequence[str]) -> str:
-    """Return a hint that names the known key that is most like `key`, or all of them."""
+    """Return a hint that names the known key most similar to `key`, or all known keys."""
     import difflib
 
     folded = {one.lower(): one for one in known}

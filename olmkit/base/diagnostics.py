@@ -1,8 +1,7 @@
 """Findings about the user's input, and errors that stop a job.
 
-A `Diagnostic` is a judgement with a place and a fix; an exception means that
-work cannot continue. Both are values: nothing here prints, and nothing exits.
-How they look is decided in `olmkit.cli.frame.output`.
+A `Diagnostic` is a finding with a place and a fix; an exception means that work cannot continue.
+Both are values: nothing here prints or exits. `olmkit.cli.frame.output` formats them.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ class Location(NamedTuple):
     """A place in the user's input. Lines and columns start at 1; columns are in characters.
 
     `end_column` is the first column after the place. `field` is the path inside the
-    document (`spec.installModes[3].type`), and is all there is for live objects.
+    document (`spec.installModes[3].type`), and is the only place of live objects.
     """
 
     path: str
@@ -90,7 +89,7 @@ class _DiagnosticFields(NamedTuple):
 class Diagnostic(_DiagnosticFields):
     """One finding: rule, place, and what to do.
 
-    Values from the user's material in its texts are cut to the length that a message has room for.
+    Values of the user's input in its messages are truncated to the maximum length.
     """
 
     __slots__ = ()
@@ -122,11 +121,11 @@ class Diagnostic(_DiagnosticFields):
 
     @property
     def docs(self) -> str:
-        """The page of the rule, as `docs_page` has it."""
+        """Return the page of the rule, like `docs_page`."""
         return docs_page(self.rule)
 
     def sort_key(self) -> tuple[str, int, int, int, str, str]:
-        """By place, then by weight, then by rule: the order in which findings are shown."""
+        """Return the sort key of findings: by place, then by severity, then by rule."""
         at = self.at
         return (
             at.path if at else "",
@@ -180,7 +179,7 @@ class InputError(OlmkitError):
 
     @classmethod
     def of(cls, found: Diagnostic) -> InputError:
-        """Return the error that a finding is; its message begins with the place."""
+        """Return the error for a finding; its message starts with the place."""
         message = f"{found.at}: {found.message}" if found.at else found.message
         return cls(message, found.hint, (found,))
 
@@ -193,7 +192,7 @@ class ConfigurationError(OlmkitError):
 class RemoteError(OlmkitError):
     """A registry, a cluster or the disk failed: exit code 3.
 
-    `temporary` says whether trying again may help; retries depend on nothing else.
+    `temporary`: a retry may help; retries depend only on this.
     """
 
     temporary: bool = False

@@ -1,9 +1,8 @@
 """Values from YAML and JSON with their places in the file.
 
-The only module that knows the YAML libraries. YAML is read as Kubernetes' own
-reader does (the YAML 1.1 family of Go's yaml.v2), which differs from PyYAML's
-defaults in timestamps, sexagesimals, booleans and octal numbers. Places are
-worked out only on request.
+The main interface to YAML. YAML is read like in Kubernetes (the YAML 1.1 family of Go's yaml.v2),
+which differs from PyYAML's defaults in timestamps, sexagesimals, booleans and octal numbers. Places
+are computed only on request.
 """
 
 from __future__ import annotations
@@ -28,10 +27,10 @@ if TYPE_CHECKING:
 
 Key = str | int
 
-# Values that one YAML document may have at most, counted by its lines and commas: each needs some
+# The maximum number of values in a YAML document, counted by its lines and commas: each needs some
 # 300 bytes while it is read. The largest real documents have a few hundred thousand.
 MAX_VALUES: Final = 1_500_000
-# Documents that one file may have at most; a manifest of a whole platform has some hundreds.
+# The maximum number of documents in a file; a manifest of a whole platform has some hundreds.
 MAX_DOCUMENTS: Final = 100_000
 
 _SEPARATOR: Final = re.compile(rb"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
@@ -49,9 +48,9 @@ class Duplicate(NamedTuple):
 class Document:
     """One parsed value, the file it came from, and its place in that file.
 
-    `value` is plain data: dict, list, str, int, float, bool, None. `data` is the whole file;
-    the document is the first one in `data[start:end]`, read as JSON if `json`, and `more` says
-    that others follow there.
+    `value` is plain data: dict, list, str, int, float, bool, None. `data` is the whole file; the
+    document is the first one in `data[start:end]`, read as JSON if `json`; `more`: others follow
+    there.
     """
 
     __slots__ = (
@@ -85,7 +84,7 @@ class Document:
         self.path = path
         self.index = index
         self._json = json
-        # Whether a key may be twice in a mapping; only the quick reader of JSON does not know.
+        # Whether a mapping may have duplicate keys, which only the fast JSON reader does not know.
         self._repeated = json
         self._data = data
         self._start = start
@@ -97,9 +96,9 @@ class Document:
         self._below: tuple[Key, ...] = ()
 
     def derived(self, value: Any, *below: Key) -> Document:
-        """Another value that was made from this one, or from its part under `below`.
+        """Return another value that was derived from this one, or from its part under `below`.
 
-        It has the places of what it was made from.
+        It has the places of its source.
         """
         made = Document(
             value,
@@ -124,7 +123,7 @@ class Document:
         return self._location(keys, of_key=True)
 
     def get(self, *keys: Key, default: Any = None) -> Any:
-        """Return the value under `keys`, or `default` when something on the way is missing."""
+        """Return the value under `keys`, or `default` if a part of the path is missing."""
         value = self.value
         for key in keys:
             if isinstance(value, list):
@@ -138,18 +137,18 @@ class Document:
         return value
 
     def text(self, at: Location) -> str:
-        """Return the text of a range of the file that the document is in."""
+        """Return the text of a range in the document's file."""
         from olmkit.base import fixes
 
         return fixes.text_at(self._data, at)
 
     def span(self, *keys: Key) -> Location:
         """Return the whole range of the value under `keys`, to the end of its last part."""
-        self._tree()  # the quick way to a place does not know where a mapping ends
+        self._tree()  # the fast search does not know the end of a mapping
         return self._location(keys, of_key=False)
 
     def duplicate_keys(self) -> Iterator[Duplicate]:
-        """Yield the keys that are more than once in their mapping, from the top."""
+        """Yield the duplicate keys of mappings, from the top."""
         node = self._tree() if self._repeated else None
         if node is not None:
             yield from self._duplicates(node, ())
@@ -170,7 +169,7 @@ class Document:
     def _location(self, keys: tuple[Key, ...], *, of_key: bool) -> Location:
         path = field_path(keys)
         if self._nodes is None and self._is_whole_yaml():
-            # For most files few places are needed, and not the tree of all.
+            # Most files need few places, not the tree of all.
             if self._lines is None:
                 self._lines = Lines(self._data, self.value)
             place = self._lines.find(keys, of_key=of_key)
@@ -228,7 +227,7 @@ class Document:
 
 
 def field_path(keys: tuple[Key, ...]) -> str:
-    """`keys` as people write them: `spec.installModes[3].type`."""
+    """Format `keys` for people: `spec.installModes[3].type`."""
     text = ""
     for key in keys:
         if isinstance(key, int):
@@ -243,8 +242,8 @@ def field_path(keys: tuple[Key, ...]) -> str:
 def load(data: bytes, path: str) -> Document:
     """Return the first document of a YAML or JSON file.
 
-    Raises `InputError` with a diagnostic that names line and column when the
-    text is neither, is too deep, or expands beyond measure.
+    Raises `InputError` with line and column if the text is neither, is nested too deeply, or
+    expands too much.
     """
     document = _load_json(data, path)
     if document is not None:
@@ -254,7 +253,7 @@ def load(data: bytes, path: str) -> Document:
     except InputError as error:
         if not _starts_like_json(data):
             raise
-        # It is neither: whichever reader came further knows better what was meant.
+        # It is neither: the reader that got further has the better error.
         raise _further(error, _json_problem(data, path)) from None
 
 
@@ -277,7 +276,7 @@ def load_yaml(
 def load_all(data: bytes, path: str, *, as_kustomize: bool = False) -> Iterator[Document]:
     """Yield every document of a file, in order; an empty one is a `Document` of `None`.
 
-    With `as_kustomize`, `yes`, `on` and the like are texts, and dates are points in time.
+    With `as_kustomize`, `yes`, `on` and similar words are strings, and dates are timestamps.
     """
     if _starts_like_json(data):
         _check_json_size(data, path)
@@ -330,7 +329,7 @@ def broken_parts(data: bytes, path: str) -> Iterator[InputError]:
 def literal_lines(data: bytes) -> frozenset[int]:
     """Return the lines, from 1, of texts in which spaces at line ends are content (`|` and `>`).
 
-    Of a text that is not YAML they are all lines.
+    For text that is not YAML, returns all lines.
     """
     from olmkit.base.yaml import positions as yaml_positions
 
@@ -345,9 +344,9 @@ def literal_lines(data: bytes) -> frozenset[int]:
 
 
 def dump(value: Any) -> bytes:
-    """YAML text in the house style, which is that of Go's yaml.v2 with sorted keys.
+    """Return YAML text in the form of Go's yaml.v2 with sorted keys.
 
-    Raises `InputError` for a string that cannot be written so that every reader gets it back.
+    Raises `InputError` for a string that not every reader would read back unchanged.
     """
     from olmkit.base.yaml import writer as yaml_writer
 
@@ -361,19 +360,19 @@ def dump(value: Any) -> bytes:
 
 
 def unwritable(value: Any) -> tuple[str | int, ...] | None:
-    """Path in a value to the first string or key that `dump` refuses; None without one."""
+    """Return the path to the first string or key that `dump` refuses; None if there is none."""
     from olmkit.base.yaml import writer as yaml_writer
 
     return yaml_writer.unwritable(value)
 
 
 def dump_all(values: Iterable[Any]) -> bytes:
-    """Return the values as one YAML stream, each as `dump` gives it."""
+    """Return the values as one YAML stream, each as in `dump`."""
     return b"---\n".join(map(dump, values))
 
 
 def dump_json(value: Any, *, indent: int | None = None) -> bytes:
-    """JSON text with sorted keys and one newline at the end."""
+    """Return JSON text with sorted keys and one newline at the end."""
     from olmkit.base.json import (
         text as json_text,  # it imports the JSON library, which is slow to start
     )
@@ -389,7 +388,7 @@ _TOO_MANY_VALUES: Final = (
 
 
 def _check_size(data: bytes) -> None:
-    """Refuse a text that would fill the memory, before it is read."""
+    """Refuse a text that would need too much memory, before it is read."""
     if len(data) > MAX_VALUES and data.count(b"\n") + data.count(b",") > MAX_VALUES:
         message, hint = _TOO_MANY_VALUES
         raise YamlError(message, line=0, column=0, hint=hint)
@@ -413,7 +412,7 @@ def _read_all_yaml(data: bytes) -> Iterable[YamlReading]:
 
 
 def _parts(data: bytes) -> Iterator[tuple[int, int]]:
-    """Cut before each separator line; what holds no content goes with the part after it."""
+    """Split before each separator line; a part without content is joined with the next one."""
     start = 0
     for match in _SEPARATOR.finditer(data):
         # Comments and directives before the first separator belong to the document after it.
@@ -439,7 +438,7 @@ def _starts_like_json(data: bytes) -> bool:
 
 
 def _load_json(data: bytes, path: str) -> Document | None:
-    """Return a text that starts with a brace and is one JSON value."""
+    """Parse text that starts with a brace and is one JSON value."""
     if not _starts_like_json(data):
         return None
     _check_json_size(data, path)
@@ -477,7 +476,7 @@ def _further(yaml: InputError, json: InputError | None) -> InputError:
 
 
 def _place(data: bytes, start: int, line: int, column: int) -> tuple[int, int]:
-    """Line and column from 1 in the file, of a place from 0 in the part that starts at `start`."""
+    """Return line and column from 1 in the file, for a place from 0 in the part from `start`."""
     if start == 0:
         return line + 1, column + 1
     first = data.count(b"\n", 0, start)
@@ -487,7 +486,7 @@ def _place(data: bytes, start: int, line: int, column: int) -> tuple[int, int]:
 
 
 def error_at(data: bytes, path: str, offset: int, message: str, *, hint: str = "") -> InputError:
-    """Return the error of what is at byte `offset` of a file."""
+    """Return the error at byte `offset` of a file."""
     before = data[data.rfind(b"\n", 0, offset) + 1 : offset]
     line = data.count(b"\n", 0, offset)
     column = len(before.decode("utf-8", "replace"))
@@ -496,7 +495,7 @@ def error_at(data: bytes, path: str, offset: int, message: str, *, hint: str = "
 
 def _input_error(problem: YamlError, data: bytes, path: str, start: int) -> InputError:
     if problem.line is not None and problem.line > data.count(b"\n", start):
-        # The parser has added a line break at the end, and means what is before it.
+        # The parser has added a line break at the end, and means the place before it.
         return error_at(data, path, len(data), problem.message, hint=problem.hint)
     if problem.line is not None:
         line, column = _place(data, start, problem.line, problem.column or 0)

@@ -1,7 +1,7 @@
 """Packages that export names of their modules, which are imported on first use.
 
-`olmkit.runtime`, `olmkit.testing` and `olmkit.jobs` are such packages: one import for their
-users, without the cost of what a program does not use.
+`olmkit.runtime`, `olmkit.testing` and `olmkit.jobs` are such packages: one import for their users,
+without loading unused modules.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Any
 def lazy(
     package: str, names: Mapping[str, Iterable[str]], modules: Mapping[str, str] | None = None
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """`__getattr__`, `__dir__` and `__all__` of a package.
+    """Return `__getattr__`, `__dir__` and `__all__` of a package.
 
-    `names` maps the full name of a module to what the package exports of it, `modules` the
-    name that the package gives to a module as a whole to the full name of that module.
+    `names` maps the full name of a module to its exported names, `modules` the exported name of a
+    whole module to its full name.
     """
     homes = {name: module for module, exported in names.items() for name in exported}
     whole = dict(modules or {})

@@ -1,8 +1,8 @@
 """The table of findings that are not rules: codes, names, severities and meanings.
 
-Rules about bundles and catalogs document themselves, in `olmkit.rules`. What reads, generates,
-renders and serves reports the codes below, and creates its findings here, so that a code has
-one name and one severity.
+Rules about bundles and catalogs document themselves, in `olmkit.rules`. Code that reads, generates,
+renders and serves reports the codes below, and creates its findings here, so that a code has one
+name and one severity.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _ERROR, _WARNING, _INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
 
 
 class Code(NamedTuple):
-    """A code with its page: `doc` is a sentence, then `Why:` and `Fix:` where they help."""
+    """A code with its page: `doc` is a sentence, then `Why:` and `Fix:` if they help."""
 
     code: str
     name: str
@@ -313,5 +313,5 @@ def create(
 def error(
     code: str, message: str, *, at: Location | None = None, subject: str = "", hint: str = ""
 ) -> InputError:
-    """Return the error that one finding is; its message begins with the place."""
+    """Return the error for a finding; its message starts with the place."""
     return InputError.of(create(code, message, at=at, subject=subject, hint=hint))

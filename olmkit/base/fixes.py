@@ -8,9 +8,9 @@ from olmkit.base.diagnostics import Fix, Location
 
 
 def apply(data: bytes, fixes: Iterable[Fix]) -> bytes:
-    """`data` with the fixes applied; of two that overlap, only the first one by position.
+    """Return `data` with the fixes applied; of two overlapping ones, only the first.
 
-    The text is UTF-8; what is not stays as it is. A place after the last line is the end.
+    The text is UTF-8; other bytes are not changed. A place after the last line is the end.
     """
     text = data.decode("utf-8", "surrogateescape")
     starts = _line_starts(text)
@@ -28,7 +28,7 @@ def apply(data: bytes, fixes: Iterable[Fix]) -> bytes:
 
 
 def text_at(data: bytes, at: Location) -> str:
-    """Return the text of a range, empty where the place has no end."""
+    """Return the text of a range, empty if the place has no end."""
     if at.line is None or at.end_line is None:
         return ""
     text = data.decode("utf-8", "surrogateescape")

@@ -1,7 +1,7 @@
 """Names: DNS labels and subdomains, plurals, camel case, short forms of long names.
 
 The plural of a kind follows the algorithm that Kubernetes' own generators use,
-with its dictionary and its oddities, because clusters hold CRDs named by it:
+with its dictionary and its oddities, because CRDs in clusters are named by it:
 a different plural would be a different API.
 """
 
@@ -24,7 +24,7 @@ def is_label(text: str) -> bool:
 
 
 def is_label_1035(text: str) -> bool:
-    """Return whether `text` is a label of RFC 1035, which must begin with a letter."""
+    """Return whether `text` is a label of RFC 1035, which must start with a letter."""
     return len(text) <= MAX_LABEL and _LABEL_1035.fullmatch(text) is not None
 
 
@@ -38,13 +38,13 @@ def is_subdomain(text: str) -> bool:
 def is_loopback(host: str) -> bool:
     """Return whether a host, without brackets and port, is this machine by its name or its address.
 
-    `localhost` and what is below it are reserved for that (RFC 6761). A name such as
+    `localhost` and its subdomains are reserved for that (RFC 6761). A name such as
     `127.example.com` only looks like an address.
     """
     name = host.lower()
     if name == "localhost" or name.endswith(".localhost"):
         return True
-    import ipaddress  # slow to import, and names of hosts are rare
+    import ipaddress  # slow to import, and host names are rare
 
     try:
         return ipaddress.ip_address(name).is_loopback
@@ -53,7 +53,7 @@ def is_loopback(host: str) -> bool:
 
 
 def shortened(name: str, limit: int = MAX_LABEL) -> str:
-    """`name`, or its beginning and a hash of the whole when it is longer than `limit`."""
+    """Return `name`, or its beginning and a hash if it is longer than `limit`."""
     if len(name) <= limit:
         return name
     import hashlib
@@ -63,13 +63,13 @@ def shortened(name: str, limit: int = MAX_LABEL) -> str:
 
 
 def lower_camel(attribute: str) -> str:
-    """`container_port` → `containerPort`: the JSON name of a Python attribute."""
+    """Convert `container_port` to `containerPort`: the JSON name of a Python attribute."""
     head, *rest = [part for part in attribute.split("_") if part] or [""]
     return head + "".join(part[0].upper() + part[1:] for part in rest)
 
 
 def display_name(text: str) -> str:
-    """`memcached-operator` → `Memcached Operator`, `containerPort` → `Container Port`."""
+    """Convert `memcached-operator` to `Memcached Operator`, `containerPort` to `Container Port`."""
     for separator in (".", "-", "_", " "):
         text = " ".join(part for part in text.split(separator) if part)
     words: list[str] = []
@@ -87,7 +87,7 @@ _STAGES = {None: 2, "beta": 1, "alpha": 0}
 
 
 def kube_version_key(version: str) -> tuple[int, int, int, int, str]:
-    """Sorts API versions newest first: v2, v1, v1beta1, v1alpha1, then others by alphabet."""
+    """Return a sort key of API versions, newest first: v2, v1, v1beta1, v1alpha1, then others."""
     match = _KUBE_VERSION.fullmatch(version)
     if match is None:
         return (1, 0, 0, 0, version)
@@ -131,7 +131,7 @@ def _with_case(part: str, plural: str) -> str:
 
 
 def _last_part(word: str) -> str:
-    """Return the last word of a name in camel case; an acronym that is known ends a word too."""
+    """Return the last word of a name in camel case; a known acronym also ends a word."""
     start = 0
     for index in range(1, len(word)):
         lower_to_upper = word[index].isupper() and not word[index - 1].isupper()
@@ -145,7 +145,7 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
-# Acronyms end a part when the next letter begins a new word: `APIService` is API, Service.
+# Acronyms end a part if the next letter starts a new word: `APIService` is API, Service.
 _ACRONYMS = frozenset(
     _words(
         "ACL API ASCII CPU CSS DNS EOF GUID HTML HTTP HTTPS ID IP JSON QPS RAM RPC SLA SMTP SQL "
@@ -201,5 +201,5 @@ def _pair(text: str) -> tuple[str, str]:
 _WORDS = [(word, word) for word in _UNCOUNTABLE] + [_pair(word) for word in _IRREGULAR_WORDS]
 _IRREGULAR = dict(_WORDS + [_pair(word) for word in _EXACT_WORDS])
 _PLURALS = frozenset(_IRREGULAR.values())
-# Words of the dictionary act as suffixes too, the most recently added first; then the table.
+# Words of the dictionary are also suffixes, the most recently added first; then the table.
 _RULES = [*reversed(_WORDS), *(_pair(suffix) for suffix in _SUFFIXES)]

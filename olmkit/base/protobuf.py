@@ -1,9 +1,8 @@
 """The wire format of protocol buffers, for messages of strings.
 
-The registry API consists of strings and messages of strings, so a message is a
-concatenation of (tag, length, bytes), in any order. Writing that ourselves lets
-answers be put together from stored pieces without decoding them, and spares
-the server the protobuf library.
+The registry API consists of strings and messages of strings, so a message is a concatenation of
+(tag, length, bytes), in any order. With this module, responses can be composed from stored pieces
+without decoding them, and the server does not need the protobuf library.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ _MAX_VARINT_BYTES = 10  # 64 bits in groups of seven
 
 
 def varint(value: int) -> bytes:
-    """Return an unsigned number, seven bits a byte, lowest first."""
+    """Return an unsigned number, seven bits per byte, lowest first."""
     if value < 0x80:
         return bytes((value,))
     out = bytearray()
@@ -34,12 +33,12 @@ def head(number: int, length: int) -> bytes:
 
 
 def message(number: int, data: bytes) -> bytes:
-    """Return a field that holds a message or text already encoded; present even when empty."""
+    """Return a field with an encoded message or text; present even if empty."""
     return head(number, len(data)) + data
 
 
 def string(number: int, text: str) -> bytes:
-    """Return a text field; absent when empty, as proto3 has it."""
+    """Return a string field; absent if empty, as in proto3."""
     if not text:
         return b""
     data = utf8(text)
@@ -47,12 +46,12 @@ def string(number: int, text: str) -> bytes:
 
 
 def enum(number: int, value: int) -> bytes:
-    """Return a number field; absent when zero."""
+    """Return a number field; absent if zero."""
     return varint(number << 3 | _VARINT) + varint(value) if value else b""
 
 
 def utf8(text: str) -> bytes:
-    """UTF-8, with the replacement character where a lone surrogate is."""
+    """Return UTF-8, with the replacement character for lone surrogates."""
     try:
         return text.encode()
     except UnicodeEncodeError:
@@ -60,7 +59,7 @@ def utf8(text: str) -> bytes:
 
 
 def struct_message(value: dict[str, Any]) -> bytes:
-    """Return a `google.protobuf.Struct`; keys sorted, so that equal values have equal bytes."""
+    """Return a `google.protobuf.Struct`; keys are sorted, so that equal values have equal bytes."""
     return b"".join(
         message(1, string(1, key) + message(2, _struct_value(item)))
         for key, item in sorted(value.items())
@@ -68,7 +67,7 @@ def struct_message(value: dict[str, Any]) -> bytes:
 
 
 def _struct_value(value: Any) -> bytes:
-    # Each kind is one alternative of a oneof: it is written even when it is zero or empty.
+    # Each kind is one alternative of a oneof: it is written even if it is zero or empty.
     match value:
         case None:
             return b"\x08\x00"
@@ -87,7 +86,7 @@ def _struct_value(value: Any) -> bytes:
 
 
 def fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """Number and value of each field, in order; `ValueError` when `data` is not a message."""
+    """Yield number and value of each field, in order; `ValueError` if `data` is not a message."""
     at = 0
     end = len(data)
     while at < end:
@@ -112,9 +111,9 @@ def fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
 
 
 def strings(data: bytes, count: int) -> list[str]:
-    """Return the text fields 1 to `count` of a message; absent ones are empty, the last one wins.
+    """Return the string fields 1 to `count` of a message; absent ones are empty, the last one wins.
 
-    Raises `ValueError` when `data` is not such a message.
+    Raises `ValueError` if `data` is not such a message.
     """
     found = [""] * count
     for number, value in fields(data):

@@ -1,15 +1,14 @@
 """Text in double quotes, like Go's `%q`.
 
-Messages of the reference tools are searched for word by word, and they quote
-what they found with Go's rules: control characters, and whatever cannot be
-seen, as escapes.
+Users search for messages of the reference tools, which quote values by Go's rules: control
+characters and invisible characters are escaped.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-# White space by Unicode's property, which is what Go trims; Python's `strip` takes more.
+# White space by Unicode's property, which Go trims; Python's `strip` removes more.
 SPACE: Final = (
     " \t\n\v\f\r\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000"
@@ -29,7 +28,7 @@ _ESCAPES: Final = {
 
 
 def quote(text: str) -> str:
-    """`text` in double quotes, with escapes for what cannot be seen."""
+    """Return `text` in double quotes, with escapes for invisible characters."""
     if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
         return f'"{text}"'
     return '"' + "".join(_escape(char) for char in text) + '"'

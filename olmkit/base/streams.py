@@ -8,14 +8,14 @@ from collections.abc import AsyncIterator
 
 @contextlib.asynccontextmanager
 async def closing(content: AsyncIterator[bytes]) -> AsyncIterator[AsyncIterator[bytes]]:
-    """Ends `content` with the block, however that ends.
+    """Close `content` at the end of the block.
 
-    A generator that is left before its end keeps its connection until the garbage
+    An unfinished generator keeps its connection until the garbage
     collector finds it, which may be after the event loop has ended.
     """
     try:
         yield content
     finally:
-        close = getattr(content, "aclose", None)  # plain iterators have nothing to end
+        close = getattr(content, "aclose", None)  # plain iterators need not be closed
         if close is not None:
             await close()

@@ -13,9 +13,9 @@ MOST_OF_MESSAGE: Final = 600
 _MOST_OF_HINT_PART: Final = 400
 _MOST_LINES: Final = 40
 _DIGEST: Final = r"@sha(?:256:[0-9a-f]{64}|512:[0-9a-f]{128})\Z"
-# What quotes enclose, also without the closing one where a text was cut before; what has no space.
+# Text in quotes, also without the closing one if the text was truncated; text without spaces.
 _LONG: Final = r"`[^`]{%d,}(?:`|\Z)|\"(?:[^\"\\]|\\.){%d,}\"|[^\s`\"]{%d,}"
-# Programs whose commands are in hints: a command that is cut cannot be typed.
+# Programs whose commands are in hints: a truncated command cannot be run.
 _COMMAND: Final = (
     r"`(?:ansible-galaxy|cosign|docker|git|go|helm|kubectl|kustomize|make|olmkit|openssl|opm|"
     r"operator-sdk|pip|podman|preflight|python|skopeo) "
@@ -36,14 +36,14 @@ def shorten(text: str, limit: int = MOST) -> str:
 
 
 def limit_message(text: str) -> str:
-    """Return a message in which each value is cut, and which is cut as a whole."""
+    """Return a message in which each value is truncated, and then the whole message."""
     return shorten(_with_short_values(text, MOST), MOST_OF_MESSAGE)
 
 
 def bounded_error(text: str) -> str:
-    """Return the message of an error in which each value, line and the number of lines is cut.
+    """Return an error's message with truncated values and lines, and a limited number of lines.
 
-    Of a long line both ends stay: API servers put the reason behind the object.
+    Both ends of a long line are kept: API servers write the reason after the object.
     """
     lines = _with_short_values(_without_dumps(text), MOST).split("\n")
     if len(lines) > _MOST_LINES:
@@ -70,7 +70,7 @@ def limit_hint(text: str) -> str:
 
 
 def _without_dumps(text: str) -> str:
-    """Return the text with long objects in braces cut: JSON, and structs as Go prints them."""
+    """Return the text with long objects in braces truncated: JSON, and Go structs."""
     if len(text) <= MOST or "{" not in text:
         return text
     parts = []
@@ -102,7 +102,7 @@ def _with_short_values(text: str, limit: int) -> str:
 
 @functools.cache
 def _pattern(limit: int) -> re.Pattern[str]:
-    """Compiled when a text is long, which is rare."""
+    """Return a compiled pattern; only long text needs it, which is rare."""
     return re.compile(_LONG % ((limit + 1,) * 3))
 
 

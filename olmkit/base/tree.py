@@ -1,8 +1,8 @@
 """A set of files as one immutable value, and the difference between two of them.
 
-Generators return a `Tree`, checks read one, layers are made of one, and one
-writer (`olmkit.edges.disk`) applies `Changes` to the disk. Paths are relative
-POSIX strings, as in an archive, and never leave the root.
+Generators return a `Tree`, checks read one, layers are built from one, and one writer
+(`olmkit.edges.disk`) applies `Changes` to the disk. Paths are relative POSIX strings, as in an
+archive, and never leave the root.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Tree(Mapping[str, File]):
         return f"Tree({', '.join(self._files)})"
 
     def data(self, path: str) -> bytes:
-        """Return the bytes of one file; raise `KeyError` if it is not there."""
+        """Return the bytes of one file; raise `KeyError` if it does not exist."""
         return self._files[path].data
 
     def chunks(self, path: str) -> Iterator[bytes]:
@@ -82,7 +82,7 @@ class Tree(Mapping[str, File]):
 
 
 def clean_path(path: str) -> str:
-    """`path` as a relative POSIX path; `InputError` if it leaves the root or cannot name a file."""
+    """Return `path` as a relative POSIX path; `InputError` if it is invalid or leaves the root."""
     parts = [part for part in path.split("/") if part not in ("", ".")]
     if not parts or path.startswith("/") or ".." in parts or "\0" in path:
         raise InputError(f"`{path}` is not a path inside the folder")
@@ -133,9 +133,9 @@ class Changes:
 def diff(wanted: Tree, found: Tree, *, stale: frozenset[str] = frozenset()) -> Changes:
     """Return the changes that turn `found` into `wanted`.
 
-    Files that are found and not wanted stay, except those named in `stale`: only
-    files that olmkit wrote are ever removed, and the caller knows which these are.
-    A differing mode alone counts when the owner's executable bit differs.
+    Other existing files are kept, except those in `stale`: only files that olmkit wrote are
+    removed, and the caller knows them. A different mode alone counts only if the owner's executable
+    bit differs.
     """
     items: list[Change] = []
     for path, file in wanted.items():

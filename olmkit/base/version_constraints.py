@@ -1,9 +1,9 @@
 """The version ranges of OLM v1, as in a ClusterExtension.
 
-Blanks and commas mean *and*, `||` means *or*; there are carets, tildes, hyphen
-ranges, and wildcards in any place. Pre-releases are left out of a group unless
-the group itself names one. It is another language than that of `skipRange`
-(`versions.VersionRange`), and the two give one text different meanings.
+Blanks and commas mean *and*, `||` means *or*; there are carets, tildes, hyphen ranges, and
+wildcards in any place. A group excludes pre-releases unless the group itself names one. This
+language differs from that of `skipRange` (`versions.VersionRange`), and the same text may have
+different meanings in the two.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final
 
 from olmkit.base.versions import MAX_NUMBER, InvalidRangeError, Version
 
-MAX_LENGTH: Final = 1024  # the field of a ClusterExtension takes 64; filters may be longer
+MAX_LENGTH: Final = 1024  # the field of a ClusterExtension allows 64; filters may be longer
 
 _SPACE = r"[ \t\n\f\r]"
 _NUMBER = r"[0-9|xX*]+"
@@ -62,7 +62,7 @@ class Term:
                 return self._caret(version)
 
     def _equal(self, version: Version) -> bool:
-        # `!=*` leaves out 0.0.0 only, an oddity of the language; so does `>*`.
+        # `!=*` excludes only 0.0.0, an oddity of the language; so does `>*`.
         if self.known in (0, 3):
             return version == self.version
         if _numbers(version)[: self.known] != _numbers(self.version)[: self.known]:
@@ -108,7 +108,7 @@ class VersionConstraint:
 
     @staticmethod
     def parse(text: str) -> VersionConstraint:
-        """`text` in the language of OLM v1; `InvalidRangeError` when it is not a constraint."""
+        """Parse `text` in the language of OLM v1; `InvalidRangeError` if it is not a constraint."""
         if len(text) > MAX_LENGTH:
             raise _no_constraint(text[:60] + "…", "constraint is too long")
         groups = tuple(_group(part, text) for part in _without_hyphens(text).split("||"))
@@ -128,7 +128,7 @@ def _all_match(group: tuple[Term, ...], version: Version) -> bool:
 
 
 def _without_hyphens(text: str) -> str:
-    """`1.2 - 2.0` as two comparisons."""
+    """Convert `1.2 - 2.0` to two comparisons."""
     return _HYPHEN.sub(lambda found: f">= {found['low']}, <= {found['high']} ", text)
 
 

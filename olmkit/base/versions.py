@@ -5,7 +5,7 @@ Versions are strict semantic versions. The range language is the one of
 letter `x` means any minor or patch number, and pre-releases take part like
 any other version. It has oddities that decide what a catalog means (a lone
 character is dropped, a word with an `x` is a wildcard), so they are kept.
-The other range language, that of OLM v1, lives in `version_constraints`.
+The other range language, that of OLM v1, is in `version_constraints`.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ class Version:
 
     @staticmethod
     def parse(text: str) -> Version:
-        """`text` as a strict version; `InvalidVersionError` when it is none."""
-        if not text.isascii() or text[-1:] == "\n":  # the library takes other scripts' digits
+        """Parse `text` as a strict version; `InvalidVersionError` if it is not one."""
+        if not text.isascii() or text[-1:] == "\n":  # the library accepts digits of other scripts
             raise _no_version(text)
         plain = _PLAIN.fullmatch(text)
         if plain:
@@ -73,7 +73,7 @@ class Version:
         try:
             found = semver.Version.parse(text)
             prerelease = _identifiers(found.prerelease) if found.prerelease else ()
-        except ValueError:  # also thousands of digits, which Python does not read
+        except ValueError:  # also thousands of digits, which Python does not parse
             raise _no_version(text) from None
         numbers = [found.major, found.minor, found.patch]
         numbers += [part for part in prerelease if isinstance(part, int)]
@@ -101,7 +101,7 @@ class Version:
 
     @staticmethod
     def read(text: str) -> Version | None:
-        """`text` as a version, read tolerantly; None when it is none."""
+        """Parse `text` tolerantly as a version; None if it is not one."""
         try:
             return Version.parse_tolerantly(text)
         except InvalidVersionError:
@@ -144,7 +144,7 @@ class BuildRelease:
 
     @staticmethod
     def parse(text: str) -> BuildRelease:
-        """`text` as a release; `InvalidVersionError` when it is none."""
+        """Parse `text` as a release; `InvalidVersionError` if it is not one."""
         if len(text.encode("utf-8", "surrogatepass")) > MAX_RELEASE_LENGTH:
             raise _no_release(text, f"exceeds maximum length of {MAX_RELEASE_LENGTH} characters")
         complaints = [
@@ -173,14 +173,14 @@ class VersionRelease:
 
     @staticmethod
     def of_rebuild(version: Version) -> VersionRelease:
-        """Return the reading of old rebuilds, whose build metadata stood for a release."""
+        """Return the version of old rebuilds, whose build metadata was the release."""
         if not version.build:
             return VersionRelease(version)
         return VersionRelease(version.without_build, BuildRelease.parse(".".join(version.build)))
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Sorts by version; of one version, what has a release comes after what has none."""
+        """Return the sort key: by version; a version with a release comes after one without."""
         return (self.version.key, (0,) if self.release is None else (1, self.release.key))
 
     def __str__(self) -> str:
@@ -192,7 +192,7 @@ class VersionRelease:
 
 @dataclass(frozen=True, slots=True)
 class Comparator:
-    """One term of a range: an operator and the version it compares with."""
+    """One term of a range: an operator and the version for the comparison."""
 
     sign: str
     version: Version
@@ -213,7 +213,7 @@ class VersionRange:
 
     @staticmethod
     def parse(text: str) -> VersionRange:
-        """`text` in the language of `skipRange`; `InvalidRangeError` when it is not a range."""
+        """Parse `text` in the language of `skipRange`; `InvalidRangeError` if it is not a range."""
         try:
             groups = [_with_wildcards(group) for group in _split_or(_tokens(text))]
             parsed = tuple(tuple(_comparator(term) for term in group) for group in groups)
@@ -226,7 +226,7 @@ class VersionRange:
         return VersionRange(text, parsed)
 
     def __contains__(self, version: Version) -> bool:
-        # An empty group (`1.0.0 || || 2.0.0`) holds nothing; other tools crash on it.
+        # An empty group (`1.0.0 || || 2.0.0`) matches nothing; other tools crash on it.
         return any(
             group and all(comparator.matches(version) for comparator in group)
             for group in self.groups
@@ -256,7 +256,7 @@ _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
 def _tokens(text: str) -> list[str]:
     """Return the parts of a range; a space after `<`, `>` or `=` does not separate parts.
 
-    Words of a single byte are dropped, whatever they are.
+    Words of a single byte are always dropped.
     """
     data = text.encode("utf-8", "surrogatepass")
     words: list[bytes] = []
@@ -326,14 +326,14 @@ def _with_wildcards(terms: list[str]) -> list[str]:
 
 
 def _next(lower: str, wildcard: str) -> str:
-    """Return the first version behind a wildcard; empty if the wildcard is not at the end."""
+    """Return the first version after a wildcard; empty if the wildcard is not at the end."""
     parts = wildcard.split(".")
     if parts[-1] != "x" or len(parts) not in (2, 3):
         return ""
     raised = lower.split(".")
     place = len(parts) - 2
     if not _SIGNED.fullmatch(raised[place]) or len(raised[place]) > 18:
-        return ""  # numbers that are near the end of 64 bits
+        return ""  # numbers near the 64-bit limit
     raised[place] = str(int(raised[place]) + 1)
     return ".".join(raised)
 
@@ -433,7 +433,7 @@ def _prerelease_complaint(text: str) -> str:
 
 
 def _range_complaint(digits: str) -> str:
-    # Compared by length first: Python refuses to read integers of thousands of digits.
+    # Compared by length first: Python refuses to parse integers with thousands of digits.
     if len(digits) > 20 or int(digits) > MAX_NUMBER:
         return f"strconv.ParseUint: parsing {quote(digits)}: value out of range"
     return ""

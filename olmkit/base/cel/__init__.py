@@ -1,4 +1,4 @@
 """The Common Expression Language: parse, type-check and evaluate expressions.
 
-What CRDs and catalogs do with an expression is not here.
+The use of expressions in CRDs and catalogs is not here.
 """

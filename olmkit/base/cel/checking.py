@@ -1,7 +1,7 @@
 """Infer the type of a CEL expression.
 
-`check` finds names that are not declared and operands that do not go together, in the words of
-cel-go. What is `dyn` goes with everything; whether it fits shows when it is evaluated.
+`check` finds undeclared names and operands of incompatible types, with the messages of cel-go.
+`dyn` is compatible with every type; its type is checked during evaluation.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from olmkit.base.cel.expressions import (
 
 _NUMBERS: Final = frozenset({INT, UINT, DOUBLE})
 _TIMES: Final = frozenset({TIMESTAMP, DURATION})
-# Functions and methods of the standard: how many arguments (a method's target is one), result.
+# Standard functions and methods: number of arguments (including a method's target), result.
 _FUNCTIONS: Final[Mapping[str, tuple[int, Type]]] = {
     "size": (1, INT),
     "contains": (2, BOOL),
@@ -75,10 +75,9 @@ def check(
 ) -> Type:
     """Return the type of the expression's result.
 
-    `functions` are additional ones: how many arguments (below 0: any), and the type of the
-    result. `objects` has the fields of types that are objects, by the name of the type.
-    Raises `CelError` for a name that is not declared, and for operands that do not
-    go together.
+    `functions` are additional ones: the number of arguments (below 0: any), and the type of the
+    result. `objects` has the fields of object types, by the name of the type. Raises `CelError` for
+    undeclared names and for operands of incompatible types.
     """
     try:
         checker = _Checker({**_FUNCTIONS, **(functions or {})}, objects or {})
@@ -231,5 +230,5 @@ def _fit(left: Type, right: Type) -> bool:
 
 
 def _common_type(types: list[Type]) -> Type:
-    """Return the one type of all, or `dyn`."""
+    """Return the common type of all, or `dyn`."""
     return types[0] if types and all(found == types[0] for found in types) else DYN

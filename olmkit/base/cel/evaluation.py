@@ -1,9 +1,8 @@
 """Evaluate CEL expressions.
 
-The expression should have been checked (`checking.check`); what is dynamic is found out
-here. As the reference does, `||`, `&&`, `all` and `exists` have a value in spite of an
-operand that has none, when another decides. Expressions come from outside, so the work
-is bounded.
+The expression should have been checked (`checking.check`); dynamic types are checked here. As in
+the reference, `||`, `&&`, `all` and `exists` have a value even if an operand has an error, if
+another operand decides. Expressions are untrusted, so the work is limited.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ Functions = Mapping[str, Callable[..., Any]]
 def evaluate(expr: Expr, variables: Mapping[str, Any], functions: Functions | None = None) -> Any:
     """Return the value of the expression.
 
-    `cel_values` says what values are. `functions` are additional ones: they get values and
-    give one, or raise `EvaluationError`. Raises that error for whatever CEL has no value for
-    (a key that is missing, operands of the wrong types, overflow), and for an expression
-    that takes more than `cel_values.MAX_STEPS` steps or is nested too deeply.
+    Values are those of `cel_values`. `functions` are additional ones: they get values and return
+    one, or raise `EvaluationError`. Raises that error for errors of CEL (a missing key, operands of
+    the wrong types, overflow), and for an expression that needs more than `cel_values.MAX_STEPS`
+    steps or is nested too deeply.
     """
     try:
         return _Evaluator(functions or {}).value(expr, variables)
@@ -104,7 +103,7 @@ class _Evaluator:
         return value
 
     def _combine(self, by: bool, conditions: Iterable[tuple[Expr, Mapping[str, Any]]]) -> bool:
-        """`by` when one of the conditions is that, though others may have no value at all."""
+        """Return `by` if one of the conditions has this value, even if others have errors."""
         fault: EvaluationError | None = None
         for condition, scope in conditions:
             try:

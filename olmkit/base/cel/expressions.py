@@ -1,7 +1,7 @@
 """Parse CEL expressions.
 
-Constraints of bundles and validations of CRDs are written in CEL. `parse` gives
-the expression as a tree, `checking` the type of its result, `evaluation` its value.
+Constraints of bundles and validations of CRDs are written in CEL. `parse` returns the expression as
+a tree, `checking` the type of its result, `evaluation` its value.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def list_of(element: Type) -> Type:
 
 
 def map_of(key: Type, value: Type) -> Type:
-    """Return the CEL type of maps with such keys and values."""
+    """Return the CEL type of maps with these types of keys and values."""
     return Type("map", (key, value))
 
 
@@ -109,7 +109,7 @@ class _Token:
 
 
 def parse(text: str) -> Expr:
-    """Return the expression in `text`; raise `CelError` if it is none."""
+    """Parse the expression in `text`; raise `CelError` if it is invalid."""
     if len(text) > MAX_LENGTH:
         raise CelError("the expression is too long", 0)
     parser = _Parser(_tokens(text))
@@ -202,7 +202,7 @@ class _Parser:
         return left
 
     def _chain(self, level: int, first: Expr) -> Expr:
-        """`a || b || c` as one call, since such chains may be longer than expressions are deep."""
+        """Parse `a || b || c` as one call, because such chains may exceed the nesting limit."""
         operands = [first]
         offset = self._token.offset
         while self._accept(*_LEVELS[level]):
@@ -218,7 +218,7 @@ class _Parser:
             if len(signs) > MAX_DEPTH:
                 raise CelError("the expression is nested too deeply", token.offset)
         if signs and signs[-1].text == "-" and self._token.kind in ("int", "float"):
-            # The minus belongs to the number: the lowest one is written with it.
+            # The minus is part of the number: the lowest number is written with it.
             token = signs.pop()
             self._next += 1
             value = self._member(_literal(self._tokens[self._next - 1], minus=token))

@@ -1,7 +1,7 @@
 """Parse CEL literals.
 
-Numbers have 64 bits; strings may be raw or of bytes, with one quote or three, and
-know their own escapes.
+Numbers have 64 bits; strings may be raw or bytes, with one quote or three, and have their own
+escapes.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def number(kind: str, text: str) -> int | float:
             raise ValueError("invalid double literal")
         return value
     digits = text.rstrip("uU")
-    if len(digits) > 80:  # Python does not read thousands of digits
+    if len(digits) > 80:  # Python does not parse thousands of digits
         raise ValueError(f"invalid {kind} literal")
     whole = int(digits, 16 if "0x" in digits else 10)
     if kind == "uint" and whole <= MAX_UINT:
@@ -64,7 +64,7 @@ def string(text: str) -> str | bytes:
 
 
 def _unescape(body: str, of_code: Callable[[int], Any]) -> list[Any]:
-    r"""The parts of a string; `of_code` makes one of the number of a `\x41` or `\101`."""
+    r"""Yield the parts of a string; `of_code` converts the number of a `\x41` or `\101`."""
     parts: list[Any] = []
     position = 0
     for match in _ESCAPE.finditer(body):

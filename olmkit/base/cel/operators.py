@@ -1,7 +1,7 @@
 """The operators and functions of CEL.
 
-Which overload is meant is decided by the types of the operands, and nothing is
-converted: `1 + 1.0` has no overload, as in the reference.
+The types of the operands select the overload, and nothing is converted: `1 + 1.0` has no overload,
+as in the reference.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def text_of(value: Any) -> str:
 
 
 def _weight(value: Any) -> int:
-    """Return the steps that reading or making a value costs."""
+    """Return the steps that reading or creating a value costs."""
     if isinstance(value, (str, bytes)):
         return len(value) // 16
     return len(value) if type(value) is list else 0
@@ -76,7 +76,7 @@ def _uint(value: int) -> Uint:
 
 
 def _quotient(left: int, right: int) -> int:
-    """Towards zero."""
+    """Divide, rounding towards zero."""
     if right == 0:
         raise EvaluationError("division by zero")
     quotient = abs(left) // abs(right)
@@ -84,7 +84,7 @@ def _quotient(left: int, right: int) -> int:
 
 
 def _remainder(left: int, right: int) -> int:
-    """With the sign of the dividend."""
+    """Return the remainder, with the sign of the dividend."""
     if right == 0:
         raise EvaluationError("modulus by zero")
     _int(_quotient(left, right)) if type(left) is int else None
@@ -100,7 +100,7 @@ def _ratio(left: float, right: float) -> float:
 
 
 def _whole_numbers(function: Callable[[int, int], int]) -> dict[tuple[type, ...], Any]:
-    """Return the overloads of an operator for the two types of whole numbers."""
+    """Return the overloads of an operator for the two integer types."""
     return {
         (int, int): lambda left, right: _int(function(left, right)),
         (Uint, Uint): lambda left, right: _uint(function(int(left), int(right))),
@@ -148,7 +148,7 @@ def _text_of_double(value: float) -> str:
 
 
 def _int_of_double(value: float) -> int:
-    # The limits themselves are refused, as the reference does: doubles around them are not exact.
+    # The limits themselves are refused, as in the reference: doubles near them are not exact.
     if not MIN_INT < value < MAX_INT:
         raise EvaluationError("integer overflow")
     return int(value)
@@ -160,7 +160,7 @@ def _uint_of_double(value: float) -> Uint:
     return Uint(value)
 
 
-# Functions that take values of any type
+# Functions for values of any type
 
 
 def _contains(value: Any, container: Any, budget: Budget) -> bool:

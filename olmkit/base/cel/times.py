@@ -40,7 +40,7 @@ class Duration:
 
     @staticmethod
     def parse(text: str) -> Duration:
-        """Of a text such as `1h30m`, `-1.5s`; `ValueError` when it is none."""
+        """Parse text such as `1h30m` or `-1.5s`; `ValueError` if it is invalid."""
         found = _DURATION.fullmatch(text)
         if found is None:
             raise ValueError(f"invalid duration `{text}`")
@@ -70,12 +70,12 @@ class Timestamp:
 
     @staticmethod
     def parse(text: str) -> Timestamp:
-        """Of a text as RFC 3339 has it; `ValueError` when it is none."""
+        """Parse RFC 3339 text; `ValueError` if it is invalid."""
         found = _TIMESTAMP.fullmatch(text)
         if found is None:
             raise ValueError(f"invalid timestamp `{text}`")
         zone = "+00:00" if found[3] == "Z" else found[3]
-        # The offset is reckoned by hand, since the first and last days may leave the years.
+        # The offset is computed manually, because the first and last days may be outside the years.
         moment = datetime.datetime.fromisoformat(found[1] + "+00:00")
         minutes = int(zone[1:3]) * 60 + int(zone[4:])
         seconds = _seconds(moment) - (-60 if zone[0] == "-" else 60) * minutes
@@ -87,12 +87,12 @@ class Timestamp:
 
     @property
     def milliseconds(self) -> int:
-        """Those within the second."""
+        """Return the milliseconds within the second."""
         return self.nanoseconds % _SECOND // 10**6
 
     @property
     def moment(self) -> datetime.datetime:
-        """In UTC, to the second."""
+        """Return the time in UTC, to the second."""
         return _EPOCH + datetime.timedelta(seconds=self.seconds)
 
     def __str__(self) -> str:

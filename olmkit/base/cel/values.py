@@ -1,8 +1,8 @@
 """The values of CEL, and their comparison.
 
-A value is a Python one: bool, int (CEL's `int`), `Uint`, float, str, bytes, None, list,
-dict, `Duration`, `Timestamp`, and a `Type` for what `type(x)` gives. A bool is never a
-number here, and numbers of all three types compare by value.
+A value is a Python one: bool, int (CEL's `int`), `Uint`, float, str, bytes, None, list, dict,
+`Duration`, `Timestamp`, and a `Type` for the result of `type(x)`. A bool is never a number here,
+and numbers of all three types compare by value.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def equal(left: Any, right: Any, budget: Budget) -> bool:
 
 
 def compare(operator: str, left: Any, right: Any) -> int:
-    """Negative, 0 or positive, as `left` comes before, with or after `right`.
+    """Return a negative number, 0 or a positive one, if `left` is less, equal or greater.
 
     `operator` is for the message. Raises `EvaluationError` for types without an order between
     them, and for NaN.
@@ -107,9 +107,9 @@ def compare(operator: str, left: Any, right: Any) -> int:
 
 
 def element(container: Any, key: Any) -> Any:
-    """Return the value at `key` of a list or map; whole numbers of any type are valid keys.
+    """Return the value at `key` of a list or map; integers of any type are valid keys.
 
-    Raises `EvaluationError` when nothing is there, and for containers and keys of other types.
+    Raises `EvaluationError` for a missing key, and for containers and keys of other types.
     """
     if type(container) is dict:
         if not contains_key(container, key):

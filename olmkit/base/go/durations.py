@@ -1,4 +1,4 @@
-"""Durations as Go's `time.ParseDuration` reads them: `1m30s`, `250ms`, `0`."""
+"""Durations in the form of Go's `time.ParseDuration`: `1m30s`, `250ms`, `0`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _LIMIT = (1 << 63) / 1e9  # seconds; Go counts nanoseconds in 64 bits
 
 
 def parse(text: str) -> float:
-    """Seconds; raises `ValueError` for what Go does not read as a duration."""
+    """Parse to seconds; raises `ValueError` if Go does not accept the duration."""
     rest = text[1:] if text[:1] in ("+", "-") else text
     if rest == "0":
         return 0.0

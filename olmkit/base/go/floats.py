@@ -1,8 +1,8 @@
 """Floating-point numbers as text, in the two forms of Go's libraries.
 
-Catalogs and manifests are compared byte by byte, so a number must be written as
-the tools of the field write it: the shortest digits that read back to the same
-value, with the exponent where Go's `encoding/json` or `yaml.v2` puts one.
+Catalogs and manifests are compared byte by byte, so a number must be written like in Go tools: the
+shortest digits that read back to the same value, with the exponent where Go's `encoding/json` or
+`yaml.v2` puts one.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ import math
 import struct
 from typing import Final
 
-# Up to here a double holds every integer.
+# Up to this number, a double represents every integer.
 EXACT: Final = 2**53
 
 
 def normal(value: float) -> int | float:
-    """Return the number that JSON text makes of a double: one without a fraction is an integer.
+    """Return the number that JSON text has for a double: one without a fraction is an integer.
 
-    So `1.0` becomes 1, as on the way through Go's `encoding/json`. What is written with an
-    exponent stays a float, and so does `-0`.
+    So `1.0` becomes 1, as in Go's `encoding/json`. A number with an exponent remains a float, and
+    so does `-0`.
     """
     if value.is_integer() and abs(value) < 1e21 and (value or math.copysign(1, value) > 0):
         return int(value) if abs(value) <= EXACT else int(json_text(value))
@@ -27,7 +27,7 @@ def normal(value: float) -> int | float:
 
 
 def json_text(value: float) -> str:
-    """As `encoding/json` does: an exponent below 1e-6 and from 1e21; `-0` stays `-0`."""
+    """Format like `encoding/json`: an exponent below 1e-6 and from 1e21; `-0` stays `-0`."""
     negative, digits, point = _shortest(repr(value))
     if value != 0 and (point < -5 or point > 21):
         return negative + _exponent_form(digits, point, width=1)
@@ -35,7 +35,7 @@ def json_text(value: float) -> str:
 
 
 def yaml_text(value: float) -> str:
-    """As `yaml.v2` does: an exponent below 1e-4 and from 1e6."""
+    """Format like `yaml.v2`: an exponent below 1e-4 and from 1e6."""
     if math.isnan(value):
         return ".nan"
     if math.isinf(value):
@@ -44,7 +44,7 @@ def yaml_text(value: float) -> str:
 
 
 def key_text(value: float) -> str:
-    """As a number becomes the key of a JSON object on the way from YAML: rounded to 32 bits."""
+    """Format a number as a JSON key converted from YAML: rounded to 32 bits."""
     try:
         single = struct.unpack("f", struct.pack("f", value))[0]
     except OverflowError:
@@ -68,7 +68,7 @@ def _general_form(text: str) -> str:
 
 
 def _shortest(text: str) -> tuple[str, str, int]:
-    """Sign, digits without zeros around them, and the place of the point before them."""
+    """Return sign, digits without outer zeros, and the position of the point."""
     negative = ""
     if text[0] == "-":
         negative, text = "-", text[1:]

@@ -1,8 +1,8 @@
 r"""Match text with Go's regular expressions.
 
-Patterns come from outside, so a text is matched as Go does it, with a set of states
-and in time that grows with text and pattern alone; Python's `re` may take forever, and
-reads some patterns otherwise. Of `\p{…}` the categories are known, not the scripts.
+Patterns are untrusted, so text is matched as in Go, with a set of states and in time proportional
+to text and pattern; Python's `re` may take forever, and parses some patterns differently. For
+`\p{…}`, categories are supported, scripts are not.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Final
 
 from olmkit.base.go import patterns
 
-MAX_SIZE: Final = 10_000  # states of a pattern
+MAX_SIZE: Final = 10_000  # maximum states of a pattern
 
 Test = Callable[[str], bool]
 Place = Callable[[str, int], bool]
-# Adds the states of a part of a pattern behind a state, and gives the state after them.
+# Adds the states of a part of a pattern after a state, and returns the last state.
 Part = Callable[["_States", int], int]
 
 _Ranges = list[tuple[str, str]]
@@ -49,7 +49,7 @@ _SETS: Final = {
 
 
 class PatternError(ValueError):
-    """A pattern cannot be used."""
+    """A pattern that is not supported."""
 
 
 def matches(pattern: str, text: str, spend: Callable[[int], None]) -> bool:
@@ -88,7 +88,7 @@ def _compile(pattern: str) -> _States:
 
 @dataclass(slots=True)
 class _States:
-    """By number: where it continues, and the condition: a test of a character or of the place."""
+    """By number: the next states, and the condition: a test of a character or of the position."""
 
     next: list[list[int]] = field(default_factory=list)
     tests: list[Test | None] = field(default_factory=list)
@@ -108,7 +108,7 @@ class _States:
         return len(self.next) - 1
 
     def closure(self, reached: set[int], text: str, at: int) -> set[int]:
-        """Those states and all that can be reached from them without a character."""
+        """Return these states and all that are reachable without a character."""
         waiting = list(reached)
         while waiting:
             state = waiting.pop()
@@ -138,7 +138,7 @@ class _Reader:
     flags: frozenset[str] = frozenset()
 
     def alternatives(self) -> Part:
-        """Return the parts up to the end of the group, or of the pattern."""
+        """Parse the parts up to the end of the group or pattern."""
         branches = [self._sequence()]
         while self.text.startswith("|", self.at):
             self.at += 1
@@ -167,7 +167,7 @@ class _Reader:
             limits = (int(found[1]), most)
             self.at = found.end()
         if limits and self.text.startswith("?", self.at):
-            self.at += 1  # whether it is greedy is the same to a search
+            self.at += 1  # greediness does not matter for a search
         return limits
 
     def _read_one(self, parts: list[Part]) -> None:
@@ -204,7 +204,7 @@ class _Reader:
             on, _, off = flags[0][2:-1].partition("-")
             self.flags = (self.flags | set(on)) - set(off)
             if flags[1] == ")":
-                return  # they hold up to the end of the group around
+                return  # they apply up to the end of the enclosing group
         elif self.text.startswith("(?", self.at):
             self.at = self.text.index(">", self.at) + 1
         else:
@@ -338,7 +338,7 @@ def _at(place: Place) -> Part:
 
 def _concatenate(parts: list[Part]) -> Part:
     def add(states: _States, begin: int) -> int:
-        # Even nothing takes a state, so that repeating it a million times is refused as well.
+        # Even an empty part needs a state, so that repeating it a million times is also refused.
         return functools.reduce(lambda at, part: part(states, at), parts, states.add(after=begin))
 
     return add
@@ -373,7 +373,7 @@ def _repeat(part: Part, least: int, most: int | None) -> Part:
     return add
 
 
-# Places
+# Positions
 
 
 def _begins(_: str, at: int) -> bool:

@@ -1,9 +1,9 @@
 r"""Validate regular expressions like Go.
 
-The API server compiles the patterns of CRDs with Go's `regexp`, whose language is
-neither Python's nor Perl's: it knows no look-around and no back references, and
-`\pL`, `\Q…\E` and `[[:alpha:]]`, which Python lacks. Only the form is judged;
-limits on the size of what a pattern compiles to are not known here.
+The API server compiles the patterns of CRDs with Go's `regexp`, whose language differs from
+Python's and Perl's: it has no look-around and no back references, but `\pL`, `\Q…\E` and
+`[[:alpha:]]`, which Python lacks. Only the syntax is checked, not the limits on the size of the
+compiled pattern.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class _Reader:
     text: str
     at: int = 0
     open_groups: int = 0
-    # Whether a repetition has something to repeat, and where the one just before it begins.
+    # Whether a repetition has an operand, and the start of the previous repetition.
     has_operand: bool = False
     last_repeat: int | None = None
 
@@ -62,7 +62,7 @@ class _Reader:
             raise _BadPatternError(f"missing closing ): `{self.text}`")
 
     def _one(self) -> int | None:
-        """Read one element; where it begins, when it is a repetition."""
+        """Parse one element; return its start if it is a repetition."""
         begin = self.at
         match self.text[begin]:
             case "(":
@@ -135,7 +135,7 @@ class _Reader:
                 raise _BadPatternError(f"invalid or unsupported Perl syntax: `{words}`")
             self.at = flags.end()
             if flags[1] == ")":
-                return  # flags alone are nothing that could be repeated
+                return  # flags alone cannot be repeated
         self.open_groups += 1
         self.has_operand = False
 
@@ -158,7 +158,7 @@ class _Reader:
         self._operand(1)
 
     def _set_of_characters(self) -> bool:
-        r"""Step over `\d`, `\pL` and their like, when one is here."""
+        r"""Skip `\d`, `\pL` and similar classes, if there is one."""
         two = self.text[self.at : self.at + 2]
         if two in (r"\p", r"\P"):
             found = UNICODE.match(self.text, self.at)
@@ -214,9 +214,9 @@ class _Reader:
 
 
 def literal_escape(text: str, begin: int) -> tuple[str, int]:
-    r"""The character that an escape such as `\n` or `\x41` means, and where it ends.
+    r"""Return the character of an escape such as `\n` or `\x41`, and its end.
 
-    `ValueError` when there is none at `begin`.
+    Raises `ValueError` if there is none at `begin`.
     """
     letter = text[begin + 1 : begin + 2]
     if not letter:

@@ -1,9 +1,8 @@
 """Sort like Go's `sort.Slice`, which is not stable.
 
-Items that are equal to each other end up in an order that depends on the
-algorithm alone: pattern-defeating quicksort, with fixed choices of pivots. Where
-the tools of the field sort so and write the result, the same bytes need the
-same algorithm. Code that may choose uses `sorted`.
+The order of equal items depends only on the algorithm: pattern-defeating quicksort, with fixed
+choices of pivots. To write the same bytes as tools that sort this way, the same algorithm is
+needed. Other code uses `sorted`.
 """
 
 from __future__ import annotations
@@ -13,11 +12,11 @@ from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
 
-# Up to this length Go inserts, which is stable.
+# Up to this length, Go uses insertion sort, which is stable.
 _INSERTION: Final = 12
 _NINTHER: Final = 50
 _SHIFTS: Final = 5
-# All twelve comparisons among the candidates found the greater one first.
+# All twelve comparisons of the candidates found the greater one first.
 _DESCENDING: Final = 12
 _MASK: Final = 2**64 - 1
 
@@ -34,7 +33,7 @@ def sort_slice(items: Iterable[T], key: Callable[[T], Any]) -> list[T]:
 
 
 class _Slice:
-    """Two lists that are sorted together by the first."""
+    """Two lists that are sorted together by the first one."""
 
     def __init__(self, keys: list[Any], values: list[Any]) -> None:
         self._keys = keys
@@ -45,7 +44,7 @@ class _Slice:
         while True:
             length = end - start
             if length <= _INSERTION or limit == 0:
-                # Go sorts by heap when the pivots were bad too often; no real list gets there.
+                # Go uses heapsort after too many bad pivots; no real list needs that.
                 self._insert(start, end)
                 return
             if not balanced:
@@ -81,7 +80,7 @@ class _Slice:
             items[start:end] = [items[index] for index in order]
 
     def _sink(self, index: int, first: int) -> None:
-        """Move an item down to where it belongs, not below `first`."""
+        """Move an item down to its position, not below `first`."""
         while index > first and self._keys[index] < self._keys[index - 1]:
             self._swap(index, index - 1)
             index -= 1
@@ -92,7 +91,7 @@ class _Slice:
             index += 1
 
     def _is_nearly_sorted(self, start: int, end: int) -> bool:
-        """Sort what needs a few shifts only; whether that was enough."""
+        """Sort if only a few shifts are needed; return whether that was enough."""
         index = start + 1
         for _ in range(_SHIFTS):
             while index < end and not self._keys[index] < self._keys[index - 1]:
@@ -131,9 +130,9 @@ class _Slice:
         return two, swaps
 
     def _split(self, start: int, end: int, pivot: int) -> tuple[int, bool]:
-        """Smaller items to the left, the others to the right.
+        """Move smaller items to the left, the others to the right.
 
-        Where the pivot is then, and whether all had been so already.
+        Returns the position of the pivot, and whether all items were already in place.
         """
         keys = self._keys
         self._swap(start, pivot)
@@ -167,7 +166,7 @@ class _Slice:
             low, high = low + 1, high - 1
 
     def _scatter(self, start: int, end: int) -> None:
-        """Move three items, so that a pattern does not lead to bad pivots again."""
+        """Move three items, so that a pattern does not cause bad pivots again."""
         length = random = end - start
         span = 1 << length.bit_length()
         middle = start + length // 4 * 2

@@ -1,8 +1,7 @@
 """The positions of values in JSON text, and of syntax errors.
 
-Read token by token, and only when a place is requested or a text could not
-be read: the words for what is wrong are those of Go's `encoding/json`, which
-people search for.
+The text is read token by token, only if a place is requested or the text is invalid: the messages
+are those of Go's `encoding/json`, which people search for.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from olmkit.base.json.reader import MAX_DEPTH, JsonError
 from olmkit.base.yaml.positions import YamlNode
 
 _SPACE: Final = re.compile(rb"[ \t\r\n]*")
-# Possessive, since what may be taken back costs a hundred bytes for each character.
+# Possessive, because backtracking costs a hundred bytes for each character.
 _STRING: Final = re.compile(rb'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"')
 _STRING_START: Final = re.compile(rb'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+')
 _NUMBER: Final = re.compile(rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
@@ -26,15 +25,15 @@ _LITERALS: Final = (b"true", b"false", b"null")
 
 
 def compose(data: bytes, start: int = 0) -> YamlNode:
-    """Return the places of the JSON value that begins at `start`, as if the text began there.
+    """Return the places of the JSON value at `start`, as if the text started there.
 
-    Raises `JsonError` with the offset of the first byte that cannot be.
+    Raises `JsonError` with the offset of the first invalid byte.
     """
     return _Scanner(data, start).value()
 
 
 def explain(data: bytes, start: int = 0) -> JsonError | None:
-    """Return what is wrong with the JSON value that begins at `start`; None if nothing is."""
+    """Return the error in the JSON value that starts at `start`; None if it is valid."""
     try:
         compose(data, start)
     except JsonError as error:
@@ -60,7 +59,7 @@ class _Scanner:
         self._ascii = data.isascii()
 
     def value(self) -> YamlNode:
-        """Return the first value; what follows it is not looked at."""
+        """Return the first value; anything after it is ignored."""
         stack: list[_Open] = []
         while True:
             self._skip()
@@ -74,7 +73,7 @@ class _Scanner:
                     continue
             elif not stack:
                 return node
-            # A value has ended: continue in what surrounds it, as far out as brackets close.
+            # A value has ended: continue in the enclosing collections, as far as brackets close.
             while stack:
                 if opened is None:
                     self._add(stack[-1], node)
@@ -116,7 +115,7 @@ class _Scanner:
         entries[name] = (key, node)
 
     def _closes(self, opened: _Open) -> bool:
-        """Read on to the next entry, or past the closing bracket."""
+        """Read up to the next entry, or past the closing bracket."""
         self._skip()
         char = self._peek()
         if char == (b"}" if opened.kind == "object" else b"]"):

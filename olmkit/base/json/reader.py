@@ -1,8 +1,8 @@
 """Parse JSON text like Go's `encoding/json`.
 
-What is plain goes through the fast decoder; what that refuses and Go accepts
-(bytes that are not UTF-8, half a surrogate pair) is read by the standard library
-with the odd characters replaced. A number without a fraction is an integer.
+The fast decoder reads most text. For text that it refuses and Go accepts (bytes that are not UTF-8,
+half a surrogate pair), the standard library reads it with these characters replaced. A number
+without a fraction is an integer.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ MAX_DEPTH: Final = 500
 _SPACE: Final = re.compile(rb"[ \t\r\n]*")
 _TEXT_SPACE: Final = re.compile(r"[ \t\r\n]*")
 _HALF_PAIR: Final = re.compile("[\ud800-\udfff]")
-# What is before a number, and how many digits make it long.
+# The characters before a number, and the number of digits that make it long.
 _BEFORE_NUMBERS: Final = b":[, \t\n\r\f\v"
 _LONG: Final = 16
-# Looking back comes after the literal, by which the search is quick.
+# Lookbehind comes after the literal, which makes the search fast.
 _MINUS_ZERO: Final = re.compile(rb"-0(?<=[:\[,\s]-0)(?![0-9.eE])")
-# Every digit becomes a zero, so that a long number is found by a plain search.
+# Every digit is replaced by a zero, so that a plain search finds long numbers.
 _DIGITS: Final = bytes(48 if 48 <= byte <= 57 else 46 for byte in range(256))
 
 
@@ -46,17 +46,17 @@ def read(data: bytes) -> Any:
 
 
 def read_doubles(data: bytes) -> Any:
-    """Return the only value of a text, each number having passed through a double."""
+    """Return the only value of a text, with each number converted to a double."""
     return _read(data, _doubles if has_odd_numbers(data) else None)
 
 
 def has_odd_numbers(data: bytes) -> bool:
-    """Return whether a number may change when it passes through a double."""
+    """Return whether a number may change if it is converted to a double."""
     return _has_big(data) or _MINUS_ZERO.search(data) is not None or data.startswith(b"-0")
 
 
 def _has_big(data: bytes) -> bool:
-    """Return whether a number, or what looks like one in a string, begins with many digits."""
+    """Return whether a number, or similar text in a string, starts with many digits."""
     digits = data.translate(_DIGITS)
     found = digits.find(b"0" * _LONG)
     while found >= 0:
@@ -79,10 +79,10 @@ def skip_space(data: bytes | bytearray, start: int) -> int:
 
 
 def read_stream(data: bytes, start: int, *, doubles: bool = True) -> Iterator[tuple[Any, int, int]]:
-    """Yield the values that are one after the other from `start`: value, where it begins and ends.
+    """Yield consecutive values from `start`: value, start and end.
 
-    The slow and exact way, for a stream in which the ends of values are not known. With `doubles`,
-    each number passes through a double.
+    The slow and exact method, for a stream in which the ends of values are unknown. With `doubles`,
+    each number is converted to a double.
     """
     text = data[start:].decode("utf-8", "surrogateescape")
     offset, position = start, 0

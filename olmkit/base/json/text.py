@@ -1,8 +1,8 @@
 """Write JSON text byte for byte like Go's `encoding/json`.
 
-Catalogs carry JSON inside JSON (base64 of manifests, values of properties),
-so the text itself is compared and hashed, not only what it means. Keys are
-sorted by code point; `<`, `>` and `&` are escaped where Go does so by default.
+Catalogs contain JSON inside JSON (base64 of manifests, values of properties), so the text itself is
+compared and hashed, not only its value. Keys are sorted by code point; `<`, `>` and `&` are escaped
+where Go does so by default.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import msgspec
 from olmkit.base.go import floats
 
 _HTML: Final = ((b"<", b"\\u003c"), (b">", b"\\u003e"), (b"&", b"\\u0026"))
-# Go escapes these two with any option: JavaScript takes them for line ends.
+# Go always escapes these two: JavaScript treats them as line ends.
 _SEPARATORS: Final = ((b"\xe2\x80\xa8", b"\\u2028"), (b"\xe2\x80\xa9", b"\\u2029"))
-# Ends of numbers that Go writes in another way, or what looks like one inside a string.
+# Ends of numbers that Go writes differently, or similar text inside a string.
 _WHOLE: Final = re.compile(rb"\.0(?:[,\]}]|\Z)")
 _EXPONENT: Final = re.compile(rb"e[-0-9][0-9]*(?:[,\]}]|\Z)")
 
@@ -39,7 +39,7 @@ def compact(value: Any, *, escape_html: bool = True, sort: bool = True) -> bytes
 
 
 def escape_separators(data: bytes) -> bytes:
-    """JSON text with the two line ends of JavaScript escaped, which are legal in strings."""
+    """Escape the two line ends of JavaScript in JSON text, which are valid in strings."""
     if b"\xe2\x80" in data:
         for plain, escaped in _SEPARATORS:
             data = data.replace(plain, escaped)
@@ -47,17 +47,17 @@ def escape_separators(data: bytes) -> bytes:
 
 
 def squeeze(text: bytes) -> bytes:
-    """JSON text without the spaces between its tokens, each token as it was written."""
+    """Remove the spaces between the tokens of JSON text; tokens are not changed."""
     return msgspec.json.format(text, indent=-1)
 
 
 def indent(text: bytes, width: int = 4) -> bytes:
-    """JSON text with a line for each value, each token as it was written."""
+    """Indent JSON text with a line for each value; tokens are not changed."""
     return msgspec.json.format(text, indent=width)
 
 
 def _format_floats(value: Any) -> Any:
-    """`value` with each float as the text that Go writes for it."""
+    """Return `value` with each float as the text that Go writes for it."""
     if type(value) is float:
         return msgspec.Raw(floats.json_text(value).encode())
     if type(value) is dict:

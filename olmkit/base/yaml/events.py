@@ -1,8 +1,8 @@
 """The events of libyaml's parser, and its errors with olmkit's places and messages.
 
-Where libyaml reads a text in another way than Go's parser, which was made from an
-older release of it, the text is changed (an escape that only Go knows) or refused
-(a byte order mark inside it) before a wrong value is used.
+If libyaml parses text differently than Go's parser, which is based on an older release of it, the
+text is changed (an escape that only Go supports) or refused (a byte order mark inside it) before a
+wrong value is used.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from olmkit.base.yaml.problems import YamlProblem
 
 T = TypeVar("T")
 
-# A byte order mark that starts a line would be ignored here, and be text for Go.
+# A byte order mark at the start of a line would be ignored here, but Go treats it as text.
 _MARK: Final = re.compile(
     rb"(?:[\r\n]|\xc2\x85|\xe2\x80[\xa8\xa9]|\A\xef\xbb\xbf)(?:[ \t]|\xef\xbb\xbf)*\xef\xbb\xbf"
 )
 _UNKNOWN_ESCAPE: Final = "found unknown escape character"
 _STARTS: Final = (yaml_events.SequenceStartEvent, yaml_events.MappingStartEvent)
 _ENDS: Final = (yaml_events.SequenceEndEvent, yaml_events.MappingEndEvent)
-# So many of them are spelled another way, each with a new reading of the text.
+# The maximum number that are rewritten, each with a new parse of the text.
 _MOST_ESCAPES: Final = 50
 
 
 class YamlError(Exception):
     """A syntax error, with line and column from 0, or only a byte offset.
 
-    `reason` is what libyaml calls it.
+    `reason` is libyaml's message.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class YamlError(Exception):
 
 
 def events(data: bytes) -> Iterator[Any]:
-    """Yield the events of the text; errors of the parser turned into `YamlError`."""
+    """Yield the events of the text; errors of the parser become `YamlError`."""
     mark = _misplaced_mark(data)
     limit = None if mark is None else len(decode(data[:mark]))
     opened: list[Any] = []
@@ -104,7 +104,7 @@ def decode(data: bytes) -> str:
 
 
 def error_at(event: Any, message: str, *, hint: str = "") -> YamlError:
-    """Return the error that something is wrong with the meaning of an event."""
+    """Return the error for an event with an invalid meaning."""
     mark = event.start_mark
     return YamlError(message, line=mark.line, column=mark.column, hint=hint)
 
@@ -132,7 +132,7 @@ def _misplaced_mark(data: bytes) -> int | None:
 
 
 def _problem(error: YAMLError, data: bytes, opened: Any | None) -> YamlError:
-    """Return the error in our words. `opened` is the innermost collection that has not ended."""
+    """Return the error with our message. `opened` is the innermost open collection."""
     if isinstance(error, yaml_stream.ReaderError):
         reason = str(error.reason)
         problem = problems.describe(reason)
@@ -154,7 +154,7 @@ def _problem(error: YAMLError, data: bytes, opened: Any | None) -> YamlError:
         and place[0] > opened.start_mark.line
         and character not in ("]", "}")
     ):
-        # The next line does not fit, because the bracket of an earlier one is open.
+        # The next line is invalid, because the bracket of an earlier one is open.
         start = opened.start_mark
         place = (start.line, start.column)
         problem = problems.unclosed_collection(
@@ -182,6 +182,6 @@ def _invalid(
 
 
 def _character(data: bytes, line: int, column: int) -> str:
-    """Return the character of a place, empty after the end of its line."""
+    """Return the character at a place, empty after the end of its line."""
     lines = data.split(b"\n", line + 1)
     return lines[line].decode("utf-8", "replace")[column : column + 1] if line < len(lines) else ""

@@ -1,11 +1,10 @@
 """Read simple YAML quickly; anything else is left to the exact parser.
 
-The fast parser is not Go's: it forgives wrong indentation, and reads base-60
-numbers, anchors and tags its own way. So libyaml runs over the text as well,
-without making objects: it decides whether this is YAML at all, and counts. Where
-the counts differ, or where a form may be in the text on whose value the two
-disagree, the answer is `REFUSED` and `yaml_reader` reads it. A text that passes
-has the same value either way.
+The fast parser differs from Go's: it accepts wrong indentation, and parses base-60 numbers, anchors
+and tags differently. So libyaml also parses the text, without creating objects: it checks whether
+the text is YAML, and counts events. If the counts differ, or the text may contain a form on which
+the two disagree, the result is `REFUSED`, and `yaml_reader` reads the text. Otherwise, both give
+the same value.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ _ODD_CHARACTER: Final = re.compile(
 )
 # Comments and blank lines before the separator of the first document.
 _HEADER: Final = re.compile(rb"(?:[ ]*+(?:#[^\n]*+)?\n)*+---[ ]*+\n")
-# What opens a block scalar after a key, and the indent of the next line with text.
+# The start of a block scalar after a key, and the indent of the next line with text.
 _BLOCK: Final = re.compile(rb": [|>][-+]? *\n(?: *\n)*( +)(?=[^ \n])")
 _KEY: Final = re.compile(rb" *(?:- +)*[A-Za-z0-9_./-]+\Z")
 # Brackets that may open a collection, and are not closed at once. These patterns and those below
@@ -61,17 +60,17 @@ _OPENERS: Final = (
 _TAG: Final = re.compile(rb"!(?:(?<=[\s\[{,:]!)|(?<=\A!))")
 _ANCHOR: Final = re.compile(rb"&(?:(?<=[\s\[{,:]&)|(?<=\A&))[0-9A-Za-z_-]")
 _EMPTY_VALUE: Final = re.compile(rb":[,\]}]")
-# Parts of numbers that the two read in different ways.
+# Parts of numbers that the two parse differently.
 _NUMBER_PARTS: Final = (
     re.compile(rb"_(?:(?<=[\s\[{,:+.0-9_-]_)|(?<=\A_))[0-9._+eE\s,\]}:-]"),
     re.compile(rb":(?<=[0-9_]:)[0-9_]"),
     re.compile(rb"0(?:(?<=[\s\[{,:\"+-]0)|(?<=\A0))[0-9oObB_]"),
 )
-# Over a long one the fast parser broods for minutes.
+# A long one takes the fast parser minutes.
 _LONG_NUMBER: Final = re.compile(rb"0[xXbBoO][0-9A-Fa-f_]{64}")
-# No real number is longer; a longer one counts as odd.
+# No real number is longer; a longer one is left to the exact parser.
 _LONGEST_NUMBER: Final = 64
-# Outside of brackets a number is all that is on the line after a key or a dash, or is a key.
+# Outside brackets, a number is the whole rest of the line after a key or a dash, or is a key.
 _IN_BLOCK: Final = (
     re.compile(rb"(?:\A|\n|[:?-] ) *[0-9A-Fa-fxXoO_.:+-]*\Z"),
     re.compile(rb"[0-9A-Fa-fxXoO_.:+-]*(?: *(?:[\n#]|\Z)|:(?:\s|\Z))"),
@@ -101,7 +100,7 @@ def read(data: bytes) -> Any:
 
 
 def _plain_text(data: bytes) -> bytes | None:
-    """Return the text without what is before its document; None if a rare form may be in it."""
+    """Return the text from its document on; None if it may contain a rare form."""
     unusual = data.translate(None, _USUAL)
     if unusual:
         if unusual.strip(b"\r") or data.count(b"\r\n") != len(unusual):
@@ -126,7 +125,7 @@ def _plain_text(data: bytes) -> bytes | None:
     if _LONG_NUMBER.search(outside):
         return None
     if _has_flow(outside):
-        # What looks like a block may be in brackets, and so not be a block.
+        # Text that looks like a block may be in brackets, and so not be a block.
         odd = b"?" in data or _EMPTY_VALUE.search(data) or _has_odd_number(data, _IN_FLOW)
     else:
         odd = _has_odd_number(outside, _IN_BLOCK)
@@ -134,7 +133,7 @@ def _plain_text(data: bytes) -> bytes | None:
 
 
 def _has_flow(data: bytes) -> bool:
-    """Return whether a collection in brackets may begin somewhere."""
+    """Return whether a collection in brackets may start somewhere."""
     return any(
         _may_begin(data, match.start()) for opener in _OPENERS for match in opener.finditer(data)
     )
@@ -156,7 +155,7 @@ def _may_begin(data: bytes, position: int) -> bool:
 
 
 def _outside_blocks(data: bytes) -> Iterator[bytes]:
-    """Yield the text without the contents of block scalars, which mean nothing but themselves."""
+    """Yield the text without the contents of block scalars, which have no special meaning."""
     position = 0
     for header in _BLOCK.finditer(data):
         start = header.start()
@@ -226,7 +225,7 @@ def _tidy(value: Any) -> int:
                     container[key] = floats.normal(item)
                 else:
                     return 0
-        # A collection counts itself.
+        # A collection also counts itself.
         nodes -= len(below)
         if not below:
             return nodes

@@ -1,11 +1,10 @@
 """Find places in simple block YAML by its lines.
 
-Most findings need one place in a file of thousands of lines; making a tree of
-all its nodes for that is most of the work of a run. Here only the lines of the
-collections on the way are looked at. The value is known, so each step checks
-that the keys found are the keys there are; whatever is not plain block style
-(flow, anchors, merges, text over several lines, tabs) gives `None`, and
-`yaml_places` answers.
+Most findings need one place in a file of thousands of lines; building a tree of all its nodes would
+be most of the work of a run. Here only the lines of the collections on the path are read. The value
+is known, so each step checks that the found keys are the actual keys; for anything except plain
+block style (flow, anchors, merges, multi-line text, tabs), the result is `None`, and `yaml_places`
+is used.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _KEY: Final = re.compile(
 )
 _ITEM: Final = re.compile(rb"- +(?=[^ #\n])")
 _COMMENT: Final = re.compile(rb"[ ]*(?:#[^\n]*)?\n")
-# Possessive, since what may be taken back costs a hundred bytes for each character.
+# Possessive, because backtracking costs a hundred bytes for each character.
 _PLAIN: Final = re.compile(
     rb"(?![\"'&*!|>{}\[\]%@`,?#]|- |-\n|: )(?:[^\n#:]++|(?<! )#|:(?! |\n))*+"
 )
@@ -140,7 +139,7 @@ class Lines:
         matches = []
         for start in starts:
             if data.startswith((b"- ", b"-\n"), start):
-                continue  # items that are under their key, in the same column
+                continue  # items below their key, in the same column
             match = _KEY.match(data, start)
             if match is None:
                 raise _Unsure

@@ -1,8 +1,7 @@
 """A tree with the positions of values in YAML.
 
-Created only when a place is requested, by reading the text a second time.
-JSON needs nothing else, since it is read as YAML here; what only one of
-them accepts has been decided before.
+Created only when a place is requested, by reading the text a second time. JSON is also read as YAML
+here; text that only one of them accepts has been handled before.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ class YamlNode:
     """One value: its range (lines and columns from 0) and its child nodes.
 
     `entries` maps a key, or an index, to the node of the key and of the value; in a list
-    both are the same. `twice` holds the key nodes of entries that a later one replaced.
+    both are the same. `twice` has the key nodes of entries that a later one replaced.
     """
 
     line: int
@@ -104,7 +103,7 @@ def _compose(stream: Iterator[Any]) -> YamlNode | None:
             node, anchor = opened.node, opened.anchor
             node.end_line, node.end_column = event.end_mark.line, event.end_mark.column
             if event.end_mark.index == event.start_mark.index and node.entries:
-                # A block ends where the next token starts; its last entry says more.
+                # A block ends where the next token starts; its last entry is more precise.
                 last = next(reversed(node.entries.values()))[1]
                 node.end_line, node.end_column = last.end_line, last.end_column
         if anchor is not None:

@@ -1,7 +1,7 @@
 """Messages for YAML syntax errors, at the line of the error.
 
-libyaml reports what its parser missed, often lines behind the fault: an open quote at the end of
-the text, an open bracket at the next key. Its own words never reach a user.
+libyaml often reports errors lines after their cause: an open quote at the end of the text, an open
+bracket at the next key. Its own messages are never shown to users.
 """
 
 from __future__ import annotations
@@ -178,5 +178,5 @@ def describe(reason: str, character: str = "") -> YamlProblem:
 
 
 def unclosed_collection(*, is_list: bool) -> YamlProblem:
-    """Return an open bracket or brace, at whose place the fault is."""
+    """Return an open bracket or brace, which is the place of the error."""
     return _OPEN[is_list]

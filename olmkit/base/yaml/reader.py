@@ -1,8 +1,8 @@
 """Build plain values from libyaml's events, like Go's yaml.v2 and Kubernetes.
 
-This is the referee: complete, exact, with a place for every error. Keys become
-strings, a merge key overrides what is before it, and what an alias expands
-to is counted, so that a small file cannot become a huge value.
+This is the authoritative reader: complete, exact, with a place for every error. Keys become
+strings, a merge key overrides earlier keys, and the expansion of aliases is limited, so that a
+small file cannot become a huge value.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from olmkit.base.yaml.events import YamlError
 from olmkit.base.yaml.scalars import ScalarError
 
 MAX_DEPTH: Final = 500
-# An alias may repeat a long text without many nodes; Go does not bound that, memory does.
+# An alias may repeat a long text without many nodes; Go does not limit that, but memory does.
 MAX_EXPANDED: Final = 128 * 1024 * 1024
 
 
@@ -50,13 +50,13 @@ class YamlReading(NamedTuple):
 def read(data: bytes) -> YamlReading:
     """Return the first document, whether `more` follow, and whether a key is `repeated`.
 
-    What follows is not looked at: it may be anything, as it is for Go's reader.
+    The rest of the text is ignored, as in Go's reader.
     """
     return yaml_events.read(data, _first)
 
 
 def read_all(data: bytes, plain: Plain = scalars.plain) -> list[YamlReading]:
-    """Return every document; `plain` gives the value of an unquoted scalar."""
+    """Return every document; `plain` returns the value of an unquoted scalar."""
     return yaml_events.read(
         data, lambda text: list(_from_events(yaml_events.events(text), text, plain))
     )
@@ -192,7 +192,7 @@ class _Builder:
         return self._text
 
     def _check_tag(self, event: Any) -> None:
-        # Go takes these characters for a part of the tag, the parser here for its end.
+        # Go treats these characters as part of the tag, the parser here as its end.
         odd = _ODD_TAG.match(self._source(), event.start_mark.index)
         if odd:
             raise yaml_events.error_at(
@@ -200,7 +200,7 @@ class _Builder:
             )
 
     def _check_slashes(self, event: Any) -> None:
-        # The parser here knows the escape `\\/` of JSON, Go's does not.
+        # The parser here supports the escape `\\/` of JSON, Go's does not.
         if _SLASH.match(self._source(), event.start_mark.index, event.end_mark.index):
             raise yaml_events.error_at(
                 event, "found unknown escape character", hint="write `/` without a backslash"
@@ -249,7 +249,7 @@ class _Builder:
         return _copy(anchor.value), anchor.depth, 1 + anchor.nodes, anchor.text
 
     def _excessive(self) -> bool:
-        # The ratio that Go allows sinks from 99 % to 10 % as a document grows.
+        # The ratio that Go allows decreases from 99 % to 10 % as a document grows.
         if self._expanded > MAX_EXPANDED:
             return True
         if self._aliased <= 100 or self._nodes <= 1000:
@@ -281,14 +281,14 @@ class _Builder:
             frame.key = MISSING
 
     def _merge(self, items: dict[str, Any], value: Any, event: Any) -> None:
-        # A list of maps must be right there, not behind an alias.
+        # A list of maps must be directly here, not in an alias.
         written_out = isinstance(value, list) and type(event) is not events.AliasEvent
         parts = value if written_out else [value]
         if not all(isinstance(part, dict) for part in parts):
             raise yaml_events.error_at(
                 event, "map merge requires map or sequence of maps as the value"
             )
-        # Earlier maps of a list win; whatever is merged overrides keys that are before it.
+        # Earlier maps of a list take precedence; merged values override keys before the merge.
         for part in reversed(parts):
             items.update(_copy(part))
 

@@ -1,8 +1,8 @@
 """Resolve YAML scalars by the rules of Go's yaml.v2, which Kubernetes uses.
 
-They are those of YAML 1.1 with exceptions: dates and base-60 numbers stay the
-written string, `0o17` and `09` are numbers, and integers beyond 64 bits turn
-into floats. PyYAML's own resolver differs in each of these.
+They are those of YAML 1.1 with exceptions: dates and base-60 numbers remain strings, `0o17` and
+`09` are numbers, and integers beyond 64 bits turn into floats. PyYAML's own resolver differs in
+each of these.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MERGE: Final = PREFIX + "merge"
 
 Scalar = str | int | float | bool | None
 
-# Every plain scalar that is not a string and no number.
+# Every plain scalar that is neither a string nor a number.
 WORDS: Final[dict[str, Scalar]] = {
     **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE"), True),
     **dict.fromkeys(("on", "On", "ON"), True),
@@ -38,12 +38,12 @@ WORDS: Final[dict[str, Scalar]] = {
     **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), float("inf")),
     **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), float("-inf")),
 }
-# Nothing but these can start a word of the table or a number.
+# Only these can start a word of the table or a number.
 _FIRST: Final = frozenset("yYnNtTfFoO~.+-0123456789")
 _INTEGER: Final = re.compile(
     r"[+-]?(?:0[bB][01]+|0[oO][0-7]+|0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)", re.ASCII
 )
-# One more form that Go reads, by its second look at binary numbers.
+# One more form that Go parses, in its second attempt for binary numbers.
 _SIGNED_BINARY: Final = re.compile(r"0b[+-][01]+", re.ASCII)
 _FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", re.ASCII)
 _FRACTION: Final = re.compile(r"\.[0-9]+(?:_[0-9]+)*(?:[eE][-+]?[0-9]+(?:_[0-9]+)*)?", re.ASCII)
@@ -75,7 +75,7 @@ def plain(text: str) -> Scalar:
 def plain_of_kustomize(text: str) -> Scalar:
     """Return the value of an unquoted scalar by the rules of kustomize's newer parser.
 
-    Only `true` and `false` are truth values, and a date is a point in time, written in full.
+    Only `true` and `false` are booleans, and a date is a timestamp, written in full.
     """
     value = plain(text)
     if isinstance(value, bool) and text.lower() not in ("true", "false"):
@@ -104,7 +104,7 @@ def _full_timestamp(text: str) -> str:
 def parse_tagged(tag: str | None, text: str) -> Scalar:
     """Return the value of a tagged scalar; an unknown tag leaves the text unchanged.
 
-    Raises `ScalarError` when the text is not of the type of its tag, as `gopkg.in/yaml` does.
+    Raises `ScalarError` if the text does not have the type of its tag, like `gopkg.in/yaml`.
     """
     if tag is None:
         return plain(text)
@@ -125,7 +125,7 @@ def parse_tagged(tag: str | None, text: str) -> Scalar:
 
 
 def key(value: Scalar) -> str:
-    """Return the value of a mapping's key as the string that JSON has in its place.
+    """Return the value of a mapping's key as the string for JSON.
 
     Raises `ScalarError` for null and for integers beyond 64 bits.
     """
@@ -142,7 +142,7 @@ def key(value: Scalar) -> str:
 
 def _number(text: str) -> Scalar:
     if text[0] == ".":
-        # A leading point goes straight to Go's float parser, which is strict with underscores.
+        # A leading point is parsed by Go's float parser, which is strict with underscores.
         return _float(text) if _FRACTION.fullmatch(text) else text
     digits = text.replace("_", "")
     if _INTEGER.fullmatch(digits):
@@ -194,7 +194,7 @@ def is_timestamp(text: str) -> bool:
     year, month, day, *clock = (int(part or 0) for part in match.groups())
     hour, minute, second = (max(a, b) for a, b in zip(clock[:3], clock[3:], strict=True))
     try:
-        # Go knows a year 0, Python does not; a leap year is in for it.
+        # Go supports the year 0, Python does not; a leap year replaces it.
         datetime.datetime(year or 2000, month, day, hour, minute, second, tzinfo=datetime.UTC)
     except ValueError:
         return False
@@ -206,6 +206,6 @@ def _binary(text: str) -> str:
         data = base64.b64decode(text.replace("\r", "").replace("\n", ""), validate=True)
     except (binascii.Error, ValueError):
         raise ScalarError("!!binary value contains invalid base64 data") from None
-    # On its way through JSON each byte that is not UTF-8 becomes a replacement character.
+    # In the conversion through JSON, each byte that is not UTF-8 becomes a replacement character.
     readable = data.decode("utf-8", "surrogateescape")
     return re.sub("[\udc80-\udcff]", "\ufffd", readable)

@@ -1,8 +1,8 @@
 """Write YAML byte for byte like Go's yaml.v2 after a conversion through JSON.
 
-Block style, two spaces, lists not indented below their key, keys in natural order
-(`a2` before `a10`), strings plain where they may be, folded at 80 columns. Every
-tool of the field writes so, and catalogs and bundles are compared byte by byte.
+Block style, two spaces, lists not indented below their key, keys in natural order (`a2` before
+`a10`), strings plain where they may be, folded at 80 columns. All tools written in Go use this
+form, and catalogs and bundles are compared byte by byte.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from olmkit.base.yaml import scalars
 _WIDTH: Final = 80
 # Longer keys are written after a question mark; libyaml counts bytes here.
 _LONGEST_KEY: Final = 128
-# A reader finds a key's colon only so many characters after its start.
+# A reader finds a key's colon only within this many characters of its start.
 _LONGEST_JSON_KEY: Final = 1024
 _LONGEST_ESCAPE: Final = 6
 
-# Surely plain: no space to fold at, nothing that could be a number.
+# Certainly plain: no space to fold at, no possible number.
 _SAFE: Final = re.compile(
     r"[A-Za-z/_$(][A-Za-z0-9/_.+=@$()-]*(?::[A-Za-z0-9/_.+=@$()-]+)*", re.ASCII
 )
-# Of ASCII text. The patterns for all characters take milliseconds to compile: see `_any_special`.
+# For ASCII text. The patterns for all characters take milliseconds to compile: see `_any_special`.
 _SPECIAL: Final = re.compile("[^\n -~]")
 _BREAK: Final = re.compile("[\n\u2028\u2029]")
 _KEY_BREAK: Final = re.compile("[\r\n\u2028\u2029]")
@@ -41,7 +41,7 @@ _FIRST_SPACE: Final = re.compile(r"(?<=[^ ]) ")
 _BREAK_RUN: Final = re.compile("([\u2028\u2029]+)")
 _LINE: Final = re.compile("[^\n\u2028\u2029]+")
 _BASE60: Final = re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?", re.ASCII)
-# What a reader of JSON text as YAML refuses, and what it folds like a line break.
+# Characters that a YAML reader refuses in JSON text, and that it folds like a line break.
 _CONTROL: Final = re.compile("[\x7f-\x84\x86-\x9f\ufffe\uffff]")
 _NEXT_LINE: Final = re.compile(" *\x85[ \x85]*")
 
@@ -102,7 +102,7 @@ def _sequence(parts: list[str], items: list[Any], indent: int, *, inline: bool) 
 
 
 def _below(parts: list[str], value: Any, indent: int) -> None:
-    """A value on the line of its indicator, which ends at the column `indent`."""
+    """Yield a value on the line of its indicator, which ends at the column `indent`."""
     if type(value) is dict and value:
         _mapping(parts, value, indent, inline=True)
     elif type(value) is list and value:
@@ -112,7 +112,7 @@ def _below(parts: list[str], value: Any, indent: int) -> None:
 
 
 def _scalar(value: Any, column: int, indent: int) -> str:
-    """Return a scalar or an empty collection, and its line end."""
+    """Return a scalar or an empty collection, with its line end."""
     match value:
         case str():
             return _string(_round_trip(value), column, indent)
@@ -128,7 +128,7 @@ def _scalar(value: Any, column: int, indent: int) -> str:
             number = floats.normal(value)
             if isinstance(number, int):
                 return _scalar(number, column, indent)
-            # Only minus zero has no fraction here; as JSON text it reads as an integer.
+            # Only minus zero has no fraction here; as JSON text it is an integer.
             return f"{floats.yaml_text(number) if number else '0'}\n"
         case list() if not value:
             return "[]\n"
@@ -140,9 +140,9 @@ def _scalar(value: Any, column: int, indent: int) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def _key(key: str) -> str | None:
-    """Return a key as written on one line; None if it has to follow a question mark."""
+    """Return a key as written on one line; None if it must follow a question mark."""
     if "\x85" in key or len(key) * _LONGEST_ESCAPE > _LONGEST_JSON_KEY:
-        # As JSON text it would go over two lines, or too far, for a reader to find its colon.
+        # As JSON text, it would span two lines, or be too long for a reader to find its colon.
         text = json_text.compact(key, escape_html=False).decode()
         if "\x85" in key or len(text) > _LONGEST_JSON_KEY:
             raise UnwritableError("could not find expected ':'")
@@ -153,7 +153,7 @@ def _key(key: str) -> str | None:
 
 
 def unwritable(value: Any) -> tuple[str | int, ...] | None:
-    """Path in a value to the first string or key that `write` refuses; None without one."""
+    """Return the path to the first string or key that `write` refuses; None if there is none."""
     entries: Iterable[tuple[str | int, Any]]
     match value:
         case str():
@@ -215,13 +215,13 @@ def _string(text: str, column: int, indent: int) -> str:
     if written[0] == '"':
         return _fold_double(written, column, indent) + "\n"
     if written[0] == "'":
-        # Neither the first nor the last character of the string can be folded at.
+        # The string cannot be folded at its first or last character.
         return _fold(written, column, indent, 2, len(written) - 1) + "\n"
     return _fold(written, column, indent, 1, len(written)) + "\n"
 
 
 def _is_special(text: str) -> bool:
-    """Return whether a character is in the text that needs an escape."""
+    """Return whether the text has a character that needs an escape."""
     pattern = _SPECIAL if text.isascii() else _any_special()
     return pattern.search(text) is not None
 
@@ -234,12 +234,12 @@ def _any_special() -> re.Pattern[str]:
 
 @functools.cache
 def _any_escaped() -> re.Pattern[str]:
-    """As `_any_special`, with quotes, backslashes and line breaks."""
+    """Like `_any_special`, with quotes, backslashes and line breaks."""
     return re.compile('[^\n -~\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd]|["\\\\\n\u2028\u2029]')
 
 
 def _inline(text: str) -> str:
-    """Return a string without folding: plain, or in the quotes that it needs."""
+    """Return a string without folding: plain, or with the quotes that it needs."""
     if not _is_string(text):
         return _double(text)
     if not (
@@ -252,7 +252,7 @@ def _inline(text: str) -> str:
 
 
 def _is_string(text: str) -> bool:
-    """Return whether a reader takes the text for a string when it has no quotes."""
+    """Return whether a reader parses the unquoted text as a string."""
     if type(scalars.plain(text)) is not str:
         return False
     if text[0] not in "+-0123456789":
@@ -261,7 +261,7 @@ def _is_string(text: str) -> bool:
 
 
 def _double(text: str) -> str:
-    # Go looks for a byte order mark at the start whenever it looks at a character.
+    # Go checks for a byte order mark at the start whenever it reads a character.
     if text.startswith("\ufeff"):
         escaped = _ANYTHING
     else:
@@ -293,11 +293,11 @@ def _literal(text: str, indent: int) -> str:
 
 
 def _fold(text: str, column: int, indent: int, first: int, last: int) -> str:
-    """Fold at lone spaces beyond the width; only those from `first` up to `last` count."""
+    """Fold at single spaces beyond the width; only those from `first` to `last` count."""
     parts: list[str] = []
     start = 0
     while True:
-        # The column of a character is that of `start` and its distance from there.
+        # The column of a character is that of `start` plus its distance from there.
         earliest = max(start + _WIDTH + 1 - column, first)
         match = _LONE_SPACE.search(text, earliest, last)
         if match is None:
@@ -326,7 +326,7 @@ def _fold_double(text: str, column: int, indent: int) -> str:
 
 
 def _broken(text: str, column: int, indent: int) -> str:
-    """Single-quoted text with line breaks that are not line feeds, which stay as they are."""
+    """Write single-quoted text; line breaks that are not line feeds are not changed."""
     parts: list[str] = []
     lines = _BREAK_RUN.split(text)
     for number, line in enumerate(lines):
@@ -340,7 +340,7 @@ def _broken(text: str, column: int, indent: int) -> str:
 
 
 def natural_order(keys: tuple[str, ...]) -> tuple[str, ...]:
-    """Keys as yaml.v2 sorts them: letters after all else, runs of digits as numbers."""
+    """Return the sort key of yaml.v2: letters after all else, runs of digits as numbers."""
     if len(keys) < 2:
         return keys
     return _natural_order(keys)
@@ -374,7 +374,7 @@ def _compare(left: str, right: str) -> int:
 
 
 def _in_number(text: str, position: int) -> bool:
-    """Return whether digits other than zero are right before a position."""
+    """Return whether digits other than zero are directly before a position."""
     while position > 0 and text[position - 1].isdecimal():
         position -= 1
         if text[position] != "0":
@@ -386,5 +386,5 @@ def _number(text: str, position: int, value: int) -> tuple[int, int]:
     while position < len(text) and text[position].isdecimal():
         value = value * 10 + ord(text[position]) - 48
         position += 1
-    # Go counts in 64 bits and does not notice when that is not enough.
+    # Go counts in 64 bits and ignores overflows.
     return (value + 2**63) % 2**64 - 2**63, position
