@@ -1,8 +1,8 @@
 """Read untrusted tar archives entry by entry, with limits.
 
-Go's `archive/tar` is the reader that clusters have, so what it refuses is refused
-here too: a damaged header in the middle, where `tarfile` sees the end of the
-archive, and sizes that are not numbers, which it takes as zero.
+Clusters use Go's `archive/tar`, so archives that it refuses are refused here too: with a damaged
+header in the middle, which `tarfile` treats as the end of the archive, and with sizes that are not
+numbers, which it treats as zero.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ def entries(
 ) -> Iterator[tuple[tarfile.TarInfo, BinaryIO]]:
     """Yield each entry of a layer with its content, readable until the next one is requested.
 
-    `stream` must be able to seek; `name` is how messages call it. `seen` gets all bytes of the
+    `stream` must be able to seek; `name` is its name in messages. `seen` gets all bytes of the
     uncompressed archive. Raises `InputError`.
     """
     archive = _Archive(_decompress(stream, name, budget), name, budget, seen)
     try:
-        if archive.is_empty:  # to Go an archive without entries
+        if archive.is_empty:  # for Go an archive without entries
             return
         with tarfile.open(
             fileobj=archive,
@@ -99,7 +99,7 @@ def entry_path(text: str, name: str) -> str | None:
     """Return the path of an entry below the root; None for the root itself.
 
     `name` is that of the archive, for messages. Raises `InputError` for a path that leaves the
-    root, or that Linux does not take.
+    root, or that Linux does not support.
     """
     check_length(text, name)
     parts = [part for part in text.split("/") if part not in ("", ".")]
@@ -111,7 +111,7 @@ def entry_path(text: str, name: str) -> str | None:
 
 
 def check_length(text: str, name: str) -> None:
-    """Raise `InputError` for a path or a link that no Linux takes."""
+    """Raise `InputError` for a path or a link that is too long for Linux."""
     if len(text) > MAX_PATH:
         raise InputError(
             f"{name}: the path `{printable(text)}` has {len(text)} characters, "
@@ -120,7 +120,7 @@ def check_length(text: str, name: str) -> None:
 
 
 def printable(text: str) -> str:
-    """`text` short enough, and without control characters, for a message."""
+    """Shorten `text` for a message, and remove control characters."""
     safe = "".join(
         char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text[:201]
     )
@@ -132,12 +132,12 @@ def _members(tar: tarfile.TarFile, name: str, budget: ReadBudget) -> Iterator[ta
         budget.enter(name)
         _check_size(entry, tar, name)
         yield entry
-        # Otherwise each entry of a big archive stays in memory.
+        # Otherwise, each entry of a large archive stays in memory.
         tar.members.clear()  # type: ignore[attr-defined]
 
 
 def _check_size(entry: tarfile.TarInfo, tar: tarfile.TarFile, name: str) -> None:
-    """An entry has the size that all readers see in its headers."""
+    """Check that all readers see the same size of an entry in its headers."""
     text = entry.pax_headers.get("size")
     if text is not None and not (
         len(text) <= _MAX_DIGITS and text.isascii() and text.isdecimal() and int(text) == entry.size
@@ -152,7 +152,7 @@ def _check_size(entry: tarfile.TarInfo, tar: tarfile.TarFile, name: str) -> None
 def _entry_type(name: str, budget: ReadBudget) -> type[tarfile.TarInfo]:
     """Return a `TarInfo` class that limits extended headers.
 
-    `tarfile` reads each of these within the one before it, which is why they are counted.
+    `tarfile` reads these recursively, so they are counted.
     """
 
     class Entry(tarfile.TarInfo):
@@ -220,7 +220,7 @@ class _Archive(io.RawIOBase):
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing, before anything is read."""
+        """Return whether the archive is empty, before anything is read."""
         if self._first is None:
             self._first = self._read(1)
         return not self._first
@@ -240,7 +240,7 @@ class _Archive(io.RawIOBase):
 
 
 class _Gunzip:
-    """The content of a gzip stream of any number of members, with zeros behind the last one."""
+    """The content of a gzip stream of any number of members, with zeros after the last one."""
 
     def __init__(self, source: BinaryIO, name: str, budget: ReadBudget) -> None:
         self._source = source

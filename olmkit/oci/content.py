@@ -1,9 +1,8 @@
 """The parts of images: digests, descriptors, image manifests, indexes, configs.
 
-Values and their JSON, as the OCI image specification 1.1 and Docker's image
-manifest version 2 schema 2 write them. What comes from a registry or a file is
-not trusted: sizes and depth are bounded, and every fault is an `InputError`
-that names the field. What we write has its keys in the order of the
+Values and their JSON, as the OCI image specification 1.1 and Docker's image manifest version 2
+schema 2 write them. Data from a registry or a file is untrusted: sizes and depth are limited, and
+every error is an `InputError` that names the field. Written JSON has its keys in the order of the
 specification and no spaces, so that equal values have equal digests.
 """
 
@@ -19,17 +18,17 @@ from typing import Any
 
 from olmkit.base.diagnostics import InputError
 
-# What a registry must accept at least, and what docker-registry accepts at most.
+# The size that a registry must accept at least, and docker-registry accepts at most.
 MAX_MANIFEST_SIZE = 4 * 1024 * 1024
-# Configs carry the history and labels of all layers; real ones stay below 100 kB.
+# Configs contain the history and labels of all layers; real ones are below 100 kB.
 MAX_CONFIG_SIZE = 8 * 1024 * 1024
-MAX_LAYERS = 1000  # overlayfs takes 500; more is an attack or a mistake
+MAX_LAYERS = 1000  # overlayfs supports 500; more is an attack or a mistake
 MAX_INDEX_ENTRIES = 5000
 # A mirror of a whole public catalog lists some 20,000 images and signatures, 300 bytes each.
 MAX_LAYOUT_INDEX_SIZE = 64 * 1024 * 1024
 MAX_LAYOUT_ENTRIES = 200_000
 
-# Lengths of the hexadecimal part, by algorithm: the registered ones of the image specification.
+# Lengths of the hexadecimal part, by algorithm: those registered in the image specification.
 _HEX_LENGTHS = {"sha256": 64, "sha384": 96, "sha512": 128}
 _SYNTAX = re.compile(r"[a-z0-9]+(?:[.+_-][a-z0-9]+)*:[a-zA-Z0-9=_-]+")
 _HEX = re.compile(r"[a-f0-9]+")
@@ -60,7 +59,7 @@ class MediaType(StrEnum):
 
 INDEX_TYPES = frozenset({MediaType.OCI_INDEX, MediaType.DOCKER_INDEX})
 MANIFEST_TYPES = frozenset({MediaType.OCI_MANIFEST, MediaType.DOCKER_MANIFEST})
-# Layers that registries need not have, since a license forbids to distribute them (OCI image
+# Layers that need not be in registries, because a license forbids their distribution (OCI image
 # specification, "Non-Distributable Layers").
 _EXTERNAL_TYPES = frozenset(
     {
@@ -145,7 +144,7 @@ class Platform:
 class Descriptor:
     """A descriptor: media type, size and digest of content.
 
-    `urls`: where else the bytes are; they are not read from there.
+    `urls`: other sources of the bytes, which are not used.
     """
 
     media_type: str
@@ -166,12 +165,12 @@ class Descriptor:
 
     @property
     def is_manifest(self) -> bool:
-        """Whether a registry keeps it among its manifests: image manifests and indexes."""
+        """Return whether a registry stores it as a manifest: image manifests and indexes."""
         return self.media_type in MANIFEST_TYPES or self.is_index
 
     @property
     def is_external(self) -> bool:
-        """Whether it is a layer that is at its `urls`, and need not be in any registry."""
+        """Return whether it is a layer at its `urls` that need not be in a registry."""
         return bool(self.urls) and self.media_type in _EXTERNAL_TYPES
 
 
@@ -269,13 +268,13 @@ class ImageConfig:
 
     @property
     def run_options(self) -> Mapping[str, Any]:
-        """The `config` object: entry point, command, user, environment, labels."""
+        """Return the `config` object: entry point, command, user, environment, labels."""
         config = self.value.get("config")
         return config if isinstance(config, dict) else {}
 
     @property
     def diff_ids(self) -> tuple[Digest, ...]:
-        """The digests of the layers as uncompressed archives, lowest first."""
+        """Return the digests of the uncompressed layers, lowest first."""
         rootfs = self.value.get("rootfs")
         found = rootfs.get("diff_ids") if isinstance(rootfs, dict) else None
         if found is None:
@@ -289,11 +288,11 @@ class ImageConfig:
 
 
 def parse_manifest(data: bytes, media_type: str = "") -> ImageManifest | ImageIndex:
-    """Return an image manifest or an index, by `media_type`, which came with it, or by its content.
+    """Parse an image manifest or an index, by its `media_type` or its content.
 
-    A text that is both, or says another type than it came with, is refused: two readers could
-    take it for two different images. Raises `InputError` for these, for the schema 1 of Docker,
-    and for more entries than the limits allow.
+    A text that is both, or contains another type than `media_type`, is refused: two readers could
+    treat it as two different images. Raises `InputError` for these, for the schema 1 of Docker, and
+    for more entries than the limits allow.
     """
     value = _decode(data, "image manifest", MAX_MANIFEST_SIZE)
     said = value.get("mediaType", "")
@@ -355,7 +354,7 @@ def _decode(data: bytes, noun: str, limit: int) -> dict[str, Any]:
         raise InputError(
             f"{noun}: it is {len(data) / 1e6:.1f} MB; the limit is {limit / 1e6:.0f} MB"
         )
-    import msgspec  # names of images, for which most need this module, are not JSON
+    import msgspec  # names of images, for which this module is mostly needed, are not JSON
 
     try:
         value = msgspec.json.decode(data)

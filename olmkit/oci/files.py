@@ -1,8 +1,7 @@
 """The file system of an image: merged layers, with links resolved inside the image.
 
-Folders are kept as a tree of nodes and not as paths, so that removing a folder or
-following a link costs as much as there are folders on the way, whatever else the
-image has.
+Folders are stored as a tree of nodes and not as paths, so that the cost of removing a folder or
+following a link depends only on the number of folders in the path.
 """
 
 from __future__ import annotations
@@ -22,16 +21,16 @@ from olmkit.oci.limits import MAX_DEPTH, Limits, ReadBudget
 
 _WHITEOUT = ".wh."
 _OPAQUE = ".wh..wh..opq"
-_MAX_LINKS = 40  # what Linux follows in one path
+_MAX_LINKS = 40  # the limit of Linux for one path
 
 
 class _Node:
-    """A folder if it has `children`, else a file, a link, or an entry that was not kept."""
+    """A folder if it has `children`, else a file, a link, or an entry without content."""
 
     __slots__ = ("children", "file", "layer", "link")
 
     def __init__(self, layer: int) -> None:
-        self.layer = layer  # the last one that has it
+        self.layer = layer  # the last layer that has it
         self.children: dict[str, _Node] | None = None
         self.file: File | None = None
         self.link: str | None = None
@@ -56,9 +55,9 @@ class _Place:
 class LayeredFiles:
     """The files of an image while its layers are merged, lowest first.
 
-    The content of files is kept below `wanted` alone, since catalogs often are on the
-    base image of a whole distribution; links are kept from everywhere. `also` are single files
-    that are kept, too. One `budget` may be for several passes over the same layers.
+    File contents are kept only below `wanted`, because catalogs often have the base image of a
+    whole distribution; all links are kept. `also` are individual files that are kept too. Several
+    passes over the same layers may share one `budget`.
     """
 
     def __init__(
@@ -81,11 +80,11 @@ class LayeredFiles:
         self._total = 0
 
     def add(self, stream: BinaryIO, name: str, diff_id: Digest | None = None) -> None:
-        """Lay one layer over the others; `name` is how messages call it.
+        """Add one layer on top of the others; `name` is its name in messages.
 
-        `stream` must be able to seek; `diff_id` is the digest that its archive must have when it
-        is uncompressed. Raises `InputError` for an archive that is damaged, leaves the image,
-        exceeds the limits or has another digest.
+        `stream` must be able to seek; `diff_id` is the expected digest of its uncompressed archive.
+        Raises `InputError` for an archive that is damaged, leaves the image, exceeds the limits or
+        has another digest.
         """
         self._layer += 1
         seen = hashlib.new(diff_id.algorithm) if diff_id is not None else None
@@ -109,11 +108,11 @@ class LayeredFiles:
             )
 
     def folder(self, folder: str) -> Tree:
-        """Return the files below `folder`, links followed; empty if there is no such folder.
+        """Return the files below `folder`, with links followed; empty if there is no such folder.
 
-        A file is counted once for each link to it, because a reader of the folder reads it
-        that often. Raises `InputError` for a link that leaves the image, goes round in a
-        circle, or points to nothing that was kept, and for links that exceed the limits.
+        A file is counted once for each link to it, because a reader of the folder reads it that
+        often. Raises `InputError` for a link that leaves the image, is part of a cycle, or refers
+        to a file that was not kept, and for links that exceed the limits.
         """
         root = self._walk(folder.strip("/"))
         found: dict[str, File] = {}
@@ -148,7 +147,7 @@ class LayeredFiles:
         return tuple(target for target in targets if not self._keeps(target))
 
     def linked(self) -> frozenset[str]:
-        """Return the files outside of wanted folders that hard links inside are other names of."""
+        """Return the files outside wanted folders to which hard links inside refer."""
         return frozenset(self._lacking)
 
     def _place(
@@ -193,14 +192,14 @@ class LayeredFiles:
     def _find_link_target(
         self, path: str, entry: TarInfo, name: str
     ) -> tuple[File | None, str | None]:
-        """Return the file or link that a hard link is another name of."""
+        """Return the file or link to which a hard link refers."""
         folder, base = posixpath.split(archives.entry_path(entry.linkname, name) or "")
         place = self._walk(folder)
         node = _child(place.node, base)
         if node is not None and (node.file is not None or node.link is not None):
             return node.file, node.link
         target = posixpath.join(place.path, base)
-        is_open = target in self._open  # a hard link to what the next pass keeps
+        is_open = target in self._open  # a hard link to a file that the next pass keeps
         if is_open or (node is not None and node.children is None and not self._keeps(target)):
             self._open.add(path)
             if not is_open:
@@ -225,7 +224,7 @@ class LayeredFiles:
             assert parent is not None  # noqa: S101 - the one before was made
             node = place.nodes[index + 1]
             if node is None or node.children is None:
-                self._budget.enter(name)  # no entry names it, so it is not counted yet
+                self._budget.enter(name)  # no entry names it, so it has not been counted yet
                 place.nodes[index + 1] = self._make_folder(parent, part)
         return place
 
@@ -258,9 +257,9 @@ class LayeredFiles:
             waiting.extend((one.children or {}).values())
 
     def _empty(self, folder: _Node | None) -> None:
-        """Forget what lower layers have in a folder, and keep what this one has put there."""
+        """Remove the entries of lower layers in a folder, and keep those of this layer."""
         order = [folder] if folder is not None and folder.children is not None else []
-        for one in order:  # grows on the way: parents before children
+        for one in order:  # grows during the loop: parents before children
             children = one.children or {}
             self._budget.walk(len(children) + 1)
             order.extend(child for child in children.values() if child.children is not None)
@@ -271,7 +270,7 @@ class LayeredFiles:
                     self._forget(children.pop(base))
 
     def _leaves(self, folder: _Node | None) -> Iterator[tuple[str, _Node]]:
-        """Yield everything below a folder that is not a folder, with its path from there."""
+        """Yield everything below a folder except folders, with its relative path."""
         waiting = [("", folder)] if folder is not None else []
         while waiting:
             prefix, one = waiting.pop()

@@ -1,9 +1,8 @@
 """Immutable images, built from scratch or from another image.
 
-An `Image` has its image manifest and config as they are stored, and the bytes of
-those layers that were made here; the others lie where the image came from. An
-`MultiPlatformImage` is one image for each of several platforms. Equal input gives equal
-digests: times are arguments, never read from a clock.
+An `Image` has its image manifest and config as stored, and the bytes of the layers that were built
+here; the others are in the source of the image. An `MultiPlatformImage` is one image for each of
+several platforms. Equal input gives equal digests: times are arguments, never read from a clock.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from olmkit.oci.content import (
 )
 from olmkit.oci.layer import Layer
 
-# What OLM's own images are published for, and what its pods tolerate.
+# The platforms of OLM's own images, which its pods tolerate.
 OLM_PLATFORMS = tuple(
     Platform(os="linux", architecture=name) for name in ("amd64", "arm64", "ppc64le", "s390x")
 )
@@ -33,7 +32,7 @@ OLM_PLATFORMS = tuple(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Image:
-    """One image for one platform; `blobs` holds the layers that were made here."""
+    """One image for one platform; `blobs` has the layers that were built here."""
 
     manifest: ImageManifest
     manifest_data: bytes = field(repr=False)
@@ -85,7 +84,7 @@ def scratch(platform: Platform, *, created: int = 0) -> Image:
 
 
 def born(image: Image, *, created: int) -> Image:
-    """`image` with another creation time, in Unix seconds; for what is built on it."""
+    """Return `image` with another creation time, in Unix seconds, as a base for another image."""
     return _assemble(
         {**image.config.value, "created": _time(created)},
         image.manifest.layers,
@@ -97,11 +96,11 @@ def born(image: Image, *, created: int) -> Image:
 
 
 def append(image: Image, layer: Layer, *, created_by: str, created: int = 0) -> Image:
-    """`image` with one more layer on top."""
+    """Return `image` with one more layer on top."""
     value = image.config.value
     descriptor = layer.descriptor
     if image.manifest.media_type == MediaType.DOCKER_MANIFEST:
-        # The bytes are the same; only the name differs, and an image must not mix the two.
+        # The bytes are equal; only the names differ, and an image must not mix the two.
         descriptor = replace(descriptor, media_type=_docker_layer(descriptor.media_type))
     config = {
         **value,
@@ -125,9 +124,9 @@ def append(image: Image, layer: Layer, *, created_by: str, created: int = 0) -> 
 
 
 def relayer(image: Image, stored: Sequence[Layer]) -> Image:
-    """`image` with the same layers stored in another way, such as compressed.
+    """Return `image` with the same layers stored differently, such as compressed.
 
-    Raises `InputError` when the uncompressed content of `stored` is not that of its layers.
+    Raises `InputError` if the uncompressed content of `stored` is not that of its layers.
     """
     if [part.diff_id for part in stored] != list(image.config.diff_ids):
         raise InputError("the layers of the image are not those that its config names")
@@ -141,23 +140,23 @@ def relayer(image: Image, stored: Sequence[Layer]) -> Image:
 
 
 def label(image: Image, labels: Mapping[str, str]) -> Image:
-    """`image` with `labels` added to those it has."""
+    """Return `image` with additional `labels`."""
     return configure(image, {"Labels": dict(sorted({**image.config.labels, **labels}.items()))})
 
 
 def label_all(
     image: Image | MultiPlatformImage, labels: Mapping[str, str]
 ) -> Image | MultiPlatformImage:
-    """`image`, on each of its platforms, with `labels` added."""
+    """Return `image` with additional `labels` on each of its platforms."""
     if isinstance(image, Image):
         return label(image, labels)
     return index([label(one, labels) for one in image.images])
 
 
 def configure(image: Image, options: Mapping[str, Any]) -> Image:
-    """`image` with some of its run options replaced: `Entrypoint`, `User`, `Env` and so on.
+    """Return `image` with some run options replaced: `Entrypoint`, `User`, `Env` and so on.
 
-    None takes one away.
+    None removes one.
     """
     merged = {**image.config.run_options, **options}
     config = {
@@ -175,15 +174,15 @@ def configure(image: Image, options: Mapping[str, Any]) -> Image:
 
 
 def annotate(image: Image, annotations: Mapping[str, str]) -> Image:
-    """`image` with `annotations` added to those of its image manifest."""
+    """Return `image` with additional `annotations` in its image manifest."""
     manifest = replace(image.manifest, annotations={**image.manifest.annotations, **annotations})
     return replace(image, manifest=manifest, manifest_data=manifest.format())
 
 
 def index(images: Sequence[Image]) -> MultiPlatformImage:
-    """`images`, each for another platform, under one name.
+    """Return `images`, each for another platform, as one image.
 
-    Raises `InputError` when two of them are for one platform.
+    Raises `InputError` if two of them have the same platform.
     """
     platforms = [image.config.platform for image in images]
     if len(set(platforms)) != len(platforms):
@@ -202,10 +201,10 @@ def data_image(
     platforms: Sequence[Platform] = OLM_PLATFORMS,
     created: int = 0,
 ) -> Image | MultiPlatformImage:
-    """Return an image that only carries files, the same for every platform.
+    """Return an image with only files, which is the same for every platform.
 
-    With one platform an image, with more an index over images that share the layer:
-    runtimes look for their own platform even where nothing is executed.
+    For one platform it is an image, for several an index of images that share the layer: runtimes
+    look for their own platform even if nothing is executed.
     """
     images = [
         label(
@@ -220,7 +219,7 @@ def data_image(
 
 
 def contents(image: Image | MultiPlatformImage) -> Iterator[tuple[Descriptor, bytes]]:
-    """Yield everything of `image` that is in memory, in an order in which it may be stored."""
+    """Yield all parts of `image` that are in memory, in an order in which they can be stored."""
     if isinstance(image, MultiPlatformImage):
         for part in image.images:
             yield from contents(part)

@@ -1,9 +1,8 @@
 """Layers: a `Tree` as a reproducible archive. Reading them is in `olmkit.oci.files`.
 
-What we write depends on nothing but the files: sorted names, time zero (or the
-one that is given), owner 0, modes 0644 and 0755, and a compressor that is pinned
-and not the machine's, since builds of zlib differ in the bytes they write
-(`docs/decisions/layer-compression.md`).
+The archive depends only on the files: sorted names, time zero (or the given time), owner 0, modes
+0644 and 0755, and a pinned compressor instead of the machine's, because builds of zlib write
+different bytes (`docs/decisions/layer-compression.md`).
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from olmkit.oci.content import Descriptor, Digest, MediaType
 
 # Level 6 is within 2 % of the best one on real bundles and three times as fast.
 _LEVEL = 6
-# ID1 ID2, deflate, no flags, no time, no extra flags, unknown system: nothing of this machine.
+# ID1 ID2, deflate, no flags, no time, no extra flags, unknown system: no data of this machine.
 _GZIP_HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
 _BLOCK = 512
 END = bytes(2 * _BLOCK)  # of an archive
@@ -30,7 +29,7 @@ _NAME_SIZE = 100  # of the name in a POSIX header
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layer:
-    """One layer as it is stored, and the digest of its archive before compression."""
+    """One layer as stored, and the digest of its uncompressed archive."""
 
     descriptor: Descriptor
     diff_id: Digest
@@ -59,7 +58,7 @@ def compress(archive: bytes) -> Layer:
 
 
 def write_archive(tree: Tree, *, mtime: int = 0) -> bytes:
-    """`tree` as a tar archive, each folder before what is in it."""
+    """Write `tree` as a tar archive, each folder before its contents."""
     parts: list[bytes] = []
     for path in sorted({*tree, *_folders(tree)}):
         file = tree.get(path)
@@ -76,7 +75,7 @@ def write_archive(tree: Tree, *, mtime: int = 0) -> bytes:
 
 
 def mode_of(file: File) -> int:
-    """Return the permission bits that a file has in a layer."""
+    """Return the permission bits of a file in a layer."""
     return 0o755 if file.mode & 0o100 else 0o644
 
 
@@ -106,7 +105,7 @@ def header(
             + record
             + padding(len(record))
         )
-        name = b"long-name"  # readers take the one before it
+        name = b"long-name"  # readers use the previous one
     fields = b"".join(
         (
             name.ljust(_NAME_SIZE, b"\0"),
@@ -133,7 +132,7 @@ def padding(size: int) -> bytes:
 
 
 def pax_record(key: bytes, value: bytes) -> bytes:
-    """`LENGTH key=value` and a newline, where the length counts its own digits."""
+    """Return `LENGTH key=value` and a newline, where the length includes its own digits."""
     size = len(key) + len(value) + 3
     while len(str(size)) + len(key) + len(value) + 3 != size:
         size = len(str(size)) + len(key) + len(value) + 3

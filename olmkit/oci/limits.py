@@ -1,9 +1,9 @@
 """Limits for untrusted images.
 
-A layer of a few kilobytes can unpack to gigabytes, name a folder in a folder in a
-folder ten thousand times, or lead from link to link. The work for an image is
-therefore bounded as a whole, over all its layers and every time they are read: any
-image that fits needs a few seconds and less than a gigabyte.
+A layer of a few kilobytes can unpack to gigabytes, name a folder in a folder in a folder ten
+thousand times, or lead from link to link. The work for an image is therefore limited as a whole,
+over all its layers and every read of them: any image within the limits needs a few seconds and less
+than a gigabyte.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ class Limits:
     """The limits of one image."""
 
     file_size: int = 128 * 1024 * 1024
-    total_size: int = 768 * 1024 * 1024  # of the files that are kept
-    # Of all layers, uncompressed: base images of operators reach 2 GB.
+    total_size: int = 768 * 1024 * 1024  # for the kept files
+    # For all uncompressed layers: base images of operators have up to 2 GB.
     archive_size: int = 4 * 1024 * 1024 * 1024
-    stored_size: int = 4 * 1024 * 1024 * 1024  # of all layers, as they are stored
-    entries: int = 100_000  # of all layers; a base image with a whole Linux has 30,000
-    header_size: int = 1024 * 1024  # of one entry, with its extended attributes
-    headers_size: int = 16 * 1024 * 1024  # of the extended headers of all entries
-    steps: int = 8_000_000  # from folder to folder or link; a usual path has eight
-    paths_size: int = 64 * 1024 * 1024  # of the paths of the files that are kept
+    stored_size: int = 4 * 1024 * 1024 * 1024  # for all layers, as stored
+    entries: int = 100_000  # for all layers; a base image with a whole Linux has 30,000
+    header_size: int = 1024 * 1024  # for one entry, with its extended attributes
+    headers_size: int = 16 * 1024 * 1024  # for the extended headers of all entries
+    steps: int = 8_000_000  # steps to a folder or link; a usual path has eight
+    paths_size: int = 64 * 1024 * 1024  # for the paths of the kept files
 
 
 class ReadBudget:
     """The remaining budget of one image; each method raises `InputError` when exceeded.
 
-    `name` is how messages call what is being read.
+    `name` is the name of the image in messages.
     """
 
     def __init__(self, limits: Limits | None = None) -> None:
@@ -48,7 +48,7 @@ class ReadBudget:
         self._paths = 0
 
     def unpack(self, size: int, name: str) -> None:
-        """So many bytes came out of a layer."""
+        """Count bytes that were unpacked from a layer."""
         self._bytes += size
         if self._bytes > self.limits.archive_size:
             raise InputError(
@@ -57,7 +57,7 @@ class ReadBudget:
             )
 
     def begin_member(self, name: str) -> None:
-        """One more compressed piece of a layer begins; some tools compress each file by itself."""
+        """Count one more compressed member of a layer; some tools compress each file separately."""
         self._members += 1
         if self._members > 2 * self.limits.entries:
             raise InputError(
@@ -65,25 +65,25 @@ class ReadBudget:
             )
 
     def enter(self, name: str) -> None:
-        """One more file, folder or link, whether an entry names it or it only contains one."""
+        """Count one more file, folder or link, with or without an entry."""
         self._entries += 1
         if self._entries > self.limits.entries:
             raise InputError(f"{name}: the image has more than {self.limits.entries} entries")
 
     def extend(self, size: int, name: str) -> None:
-        """An extended header of so many bytes."""
+        """Count the bytes of an extended header."""
         self._headers += size
         if size > self.limits.header_size or self._headers > self.limits.headers_size:
             raise InputError(f"{name}: the header of an entry is too large")
 
     def walk(self, steps: int) -> None:
-        """So many steps along paths and links."""
+        """Count steps along paths and links."""
         self._steps += steps
         if self._steps > self.limits.steps:
             raise InputError(f"image: its paths and links need more than {self.limits.steps} steps")
 
     def keep_path(self, size: int) -> None:
-        """One more path, of so many characters, in the result."""
+        """Count one more path with this many characters in the result."""
         self._paths += size
         if self._paths > self.limits.paths_size:
             raise InputError(

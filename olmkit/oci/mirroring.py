@@ -1,10 +1,9 @@
 """The names of images in a mirror.
 
 The mirror keeps the repository of each image below a prefix and drops its registry:
-`quay.io/example/cog` is `mirror.example/prefix/example/cog`. So one rule for each registry
-is enough for the programs that rewrite names (containerd), and one for each repository for
-those that list them (OpenShift, Podman). Digests stay, hence what names an image by its
-digest finds it.
+`quay.io/example/cog` is `mirror.example/prefix/example/cog`. So one rule for each registry is
+enough for the programs that rewrite names (containerd), and one for each repository for those that
+list them (OpenShift, Podman). Digests do not change, so references by digest remain valid.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ class MirroredNames:
 
 
 def parse_target(text: str) -> MirrorTarget:
-    """`REGISTRY[/PREFIX]` or `oci:FOLDER`; `ConfigurationError` when it is neither."""
+    """Parse `REGISTRY[/PREFIX]` or `oci:FOLDER`; `ConfigurationError` for anything else."""
     if text.startswith("oci:"):
         found = parse_source(text)
         if isinstance(found, LayoutReference) and not found.tag and not found.digest:
@@ -94,10 +93,10 @@ def is_loopback(target: MirrorTarget) -> bool:
 
 
 def parse_images(texts: Iterable[str]) -> tuple[Reference, ...]:
-    """Return the images of a catalog as references, each once, in their order.
+    """Return the images of a catalog as references, each once, in order.
 
-    What has a digest loses its tag, since the digest decides. Raises `InputError` with all
-    that are not references.
+    References with a digest lose their tag, because the digest takes precedence. Raises
+    `InputError` with all invalid references.
     """
     found: dict[Reference, None] = {}
     wrong: list[str] = []
@@ -123,7 +122,7 @@ def parse_images(texts: Iterable[str]) -> tuple[Reference, ...]:
 
 
 def check_tags(sources: Iterable[Reference], target: MirrorRegistry) -> None:
-    """Refuse two images that would get one tag; `ConfigurationError` names them."""
+    """Raise `ConfigurationError` if two images would get the same tag."""
     seen: dict[Reference, Reference] = {}
     for source in sources:
         if source.tag is None:
@@ -137,7 +136,7 @@ def check_tags(sources: Iterable[Reference], target: MirrorRegistry) -> None:
 
 
 def keeping_tag(digest: Digest) -> str:
-    """Return the tag of an image that is named by digest: registries may remove what has no tag."""
+    """Return a tag for an image that is named by digest: registries may remove untagged images."""
     return f"mirror-{digest.encoded[:16]}"
 
 

@@ -1,9 +1,9 @@
 """The sources of an image according to `registries.conf`, as in Podman and CRI-O.
 
-A rule is for all names that begin with its prefix; the longest prefix holds. Its
-mirrors are tried first, in order, then its location. Only version 2 of the file's
-form is known, and of it what decides where an image comes from; short names and
-search lists are not used, since olmkit takes names as Docker does.
+A rule applies to all names that start with its prefix; the longest prefix takes precedence. Its
+mirrors are tried first, in order, then its location. Only version 2 of the format is supported, and
+only the settings for sources of images; short names and search lists are not used, because olmkit
+interprets names like Docker.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _PULLS = ("all", "digest-only", "tag-only")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mirror:
-    """A mirror; `pull` says for which references it is used."""
+    """A mirror; `pull` is the kind of references for which it is used."""
 
     location: str
     insecure: bool = False
@@ -58,7 +58,7 @@ class MirrorPlace:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The rules of one machine; of two with one prefix the later file's holds."""
+    """The rules of one machine; of two with the same prefix, that of the later file counts."""
 
     rules: Mapping[str, MirrorRule] = field(default_factory=dict, hash=False)
 
@@ -94,7 +94,7 @@ class Rules:
 
 
 def parse(data: bytes, path: str) -> Rules:
-    """Return the rules of one file; raise `ConfigurationError` if it is none."""
+    """Return the rules of one file; raise `ConfigurationError` if it is invalid."""
     try:
         value: Any = tomllib.loads(data.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -152,7 +152,7 @@ def _is_asked(rule: MirrorRule, mirror: Mirror, reference: Reference) -> bool:
 
 
 def _move(reference: Reference, prefix: str, location: str) -> Reference | None:
-    """`reference` with `location` in the place of `prefix`; None when that is not a name."""
+    """Replace `prefix` by `location` in `reference`; None if the result is not a name."""
     if prefix.startswith("*."):
         name = re.sub(r"^[^/]+", lambda _: location, reference.name)
     else:

@@ -1,10 +1,9 @@
-"""Names of images: in a registry, and wherever else olmkit finds them.
+"""Names of images: in registries and in other sources.
 
-`Reference` is the Docker reference grammar with its normalisation (`ubuntu` is
-`docker.io/library/ubuntu`). `Source` is what a user may type where an image or
-a catalog is taken: a reference, an OCI layout or archive, a Docker archive, a
-Docker engine's image, or a folder. Nothing here looks at the disk; whether a
-word is a folder is known to `olmkit.edges.images.transports`.
+`Reference` is the Docker reference grammar with its normalization (`ubuntu` is
+`docker.io/library/ubuntu`). `Source` is a user's reference to an image or a catalog: a reference,
+an OCI layout or archive, a Docker archive, a Docker engine's image, or a folder. This module does
+not access the disk; `olmkit.edges.images.transports` decides whether a word is a folder.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _REFERENCE = re.compile(
 )
 _IDENTIFIER = re.compile(r"[a-f0-9]{64}")
 _PINNED = re.compile(rf"(?P<rest>.*)@(?P<digest>{_DIGEST})", re.DOTALL)
-# Wider than the grammar of the image specification, which forbids what Docker tags may have.
+# Wider than the grammar of the image specification, which does not allow all Docker tags.
 _LAYOUT_TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@+/-]*")
 
 
@@ -47,7 +46,7 @@ class InvalidReferenceError(ConfigurationError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
-    """An image in a registry: `registry/repository[:tag][@digest]`, normalised."""
+    """An image in a registry: `registry/repository[:tag][@digest]`, normalized."""
 
     registry: str
     repository: str
@@ -56,7 +55,7 @@ class Reference:
 
     @staticmethod
     def parse(text: str) -> Reference:
-        """`text` by the Docker grammar; `InvalidReferenceError` when it is none."""
+        """Parse `text` by the Docker grammar; `InvalidReferenceError` if it is invalid."""
         if _IDENTIFIER.fullmatch(text):
             raise _invalid(
                 text,
@@ -92,7 +91,7 @@ class Reference:
 
     @property
     def name(self) -> str:
-        """Registry and repository, without tag and digest."""
+        """Return registry and repository, without tag and digest."""
         return f"{self.registry}/{self.repository}" if self.registry else self.repository
 
     @property
@@ -102,24 +101,24 @@ class Reference:
 
     @property
     def host(self) -> str:
-        """The registry without its port, and without the brackets of an IPv6 address."""
+        """Return the registry without its port, and without the brackets of an IPv6 address."""
         if self.registry.startswith("["):
             return self.registry[1:].partition("]")[0]
         return self.registry.partition(":")[0]
 
     def pinned(self, digest: Digest) -> Reference:
-        """Return the same image by its digest alone."""
+        """Return the same image, only with its digest."""
         return replace(self, tag=None, digest=digest)
 
     def tagged(self) -> Reference:
-        """Return the same image with a tag, `latest` when it had neither tag nor digest."""
+        """Return the same image with a tag, `latest` if it has neither tag nor digest."""
         if self.tag is None and self.digest is None:
             return replace(self, tag=DEFAULT_TAG)
         return self
 
     @property
     def selector(self) -> str:
-        """What is requested from the API of a registry: the digest, or else the tag."""
+        """Return the digest or else the tag for requests to the API of a registry."""
         return str(self.digest) if self.digest is not None else self.tag or DEFAULT_TAG
 
     def __str__(self) -> str:
@@ -229,7 +228,7 @@ def parse_source(text: str) -> AnyReference:
 
 
 def parse_image(text: str) -> ImageReference:
-    """Like `parse_source`, for places where a folder would make no sense."""
+    """Like `parse_source`, but does not accept folders."""
     source = parse_source(text)
     if isinstance(source, FolderReference):
         raise _invalid(text, "it is a folder")
@@ -237,7 +236,7 @@ def parse_image(text: str) -> ImageReference:
 
 
 def _split_domain(text: str) -> tuple[str, str]:
-    """Registry and the rest, by the convention that a registry has a dot, a port or is local."""
+    """Return registry and rest; by convention, a registry has a dot, a port or is local."""
     if names_registry(text):
         domain, _, remainder = text.partition("/")
     else:
@@ -295,6 +294,6 @@ def _hint(text: str, reason: str) -> str:
 
 
 def _printable(text: str) -> str:
-    """`text` short enough, and without control characters, for a message."""
+    """Shorten `text` for a message, and remove control characters."""
     safe = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
     return safe if len(safe) <= 200 else f"{safe[:200]}…"

@@ -1,9 +1,9 @@
 """Referrers of an image: signatures, attestations, SBOMs.
 
-A registry finds it in two ways. By the OCI distribution specification 1.1, such a manifest
-names its `subject`, and the referrers API lists it; a registry without that API keeps the list
-under a tag (https://github.com/opencontainers/distribution-spec/blob/v1.1.0/spec.md,
-"Referrers Tag Schema"). cosign has kept its own under tags of the image's digest since before
+There are two ways to find them. By the OCI distribution specification 1.1, such a manifest names
+its `subject`, and the referrers API lists it; for a registry without that API, the list is under a
+tag (https://github.com/opencontainers/distribution-spec/blob/v1.1.0/spec.md, "Referrers Tag
+Schema"). cosign uses tags with the image's digest
 (https://github.com/sigstore/cosign/blob/v2.6.0/specs/SIGNATURE_SPEC.md).
 """
 
@@ -17,7 +17,7 @@ from olmkit.oci.store import ImageStore
 
 SIGNATURE: Final = ".sig"
 COSIGN_SUFFIXES: Final = (SIGNATURE, ".att", ".sbom")
-# Signatures of years are tens; more than this is not what one image has.
+# Signatures of years are some tens; one image never has more than this.
 MAX_REFERRERS: Final = 1000
 
 
@@ -42,7 +42,7 @@ class Referring(Protocol):
         ...
 
     async def attach(self, descriptor: Descriptor) -> None:
-        """Let a manifest that is here be found by its subject."""
+        """Make a stored manifest available by its subject."""
         ...
 
 
@@ -75,7 +75,7 @@ def entry(manifest: ImageManifest | ImageIndex, descriptor: Descriptor) -> Descr
 
 
 def with_entry(found: ImageIndex | None, added: Descriptor) -> ImageIndex:
-    """Return the list of referrers with one more; the same list when it is there already."""
+    """Return the list of referrers with one more entry, unless it is already listed."""
     entries = found.manifests if found is not None else ()
     if any(one.digest == added.digest for one in entries):
         entries = tuple(added if one.digest == added.digest else one for one in entries)

@@ -1,11 +1,12 @@
 """Signatures of images in cosign's format.
 
-A signature is over a short text, the payload, that names the digest of the image. It is a layer of
-an image manifest under the tag `sha256-….sig`; the signature of the text is an annotation
-of that layer (https://github.com/sigstore/cosign/blob/v2.6.0/specs/SIGNATURE_SPEC.md). Since
-release 3, cosign keeps a bundle instead: a manifest whose subject is the image, with a signed
-in-toto statement in one layer (https://github.com/sigstore/protobuf-specs,
-https://github.com/secure-systems-lab/dsse/blob/v1.0.2/protocol.md). Keys are not known here.
+A signature signs a short text, the payload, which contains the digest of the image. It is a layer
+of an image manifest under the tag `sha256-….sig`; the signature of the text is an annotation of
+that layer (https://github.com/sigstore/cosign/blob/v2.6.0/specs/SIGNATURE_SPEC.md). Since release
+3, cosign writes a bundle instead: a manifest whose subject is the image, with a signed in-toto
+statement in one layer (https://github.com/sigstore/protobuf-specs,
+https://github.com/secure-systems-lab/dsse/blob/v1.0.2/protocol.md). This module does not handle
+keys.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ SIMPLE_SIGNING: Final = "application/vnd.dev.cosign.simplesigning.v1+json"
 ANNOTATION: Final = "dev.cosignproject.cosign/signature"
 BUNDLE: Final = "application/vnd.dev.sigstore.bundle.v0.3+json"
 MAX_PAYLOAD: Final = 1024 * 1024
-MAX_SIGNATURES: Final = 200  # in one manifest; a key that is rotated each week fills four years
+MAX_SIGNATURES: Final = 200  # in one manifest; a weekly key rotation reaches this in four years
 
 _TYPE: Final = "cosign container image signature"
 _STATEMENT: Final = "application/vnd.in-toto+json"
 _PREDICATE: Final = "https://sigstore.dev/cosign/sign/v1"
-# What go-containerregistry writes into the config of such an image.
+# The config that go-containerregistry writes for such an image.
 _NO_TIME: Final = "0001-01-01T00:00:00Z"
 
 
@@ -68,7 +69,7 @@ def payload(name: str, digest: Digest, annotations: Mapping[str, str]) -> bytes:
 
 
 def layer(text: bytes, signature: bytes) -> Descriptor:
-    """Return the layer that holds a payload and its signature."""
+    """Return the layer with a payload and its signature."""
     return replace(
         Descriptor.of(text, SIMPLE_SIGNING),
         annotations={ANNOTATION: base64.b64encode(signature).decode()},
@@ -102,7 +103,7 @@ def manifest(found: ImageManifest | None, added: Descriptor) -> tuple[ImageManif
 
 
 def read_layer(descriptor: Descriptor, text: bytes) -> SignedText:
-    """Return the signature of a layer. Raises `InputError` when it is malformed."""
+    """Return the signature of a layer. Raises `InputError` if it is malformed."""
     signature = _decode(descriptor.annotations.get(ANNOTATION, ""))
     value = _object(text)
     critical = _mapping(value.get("critical"))
@@ -115,7 +116,7 @@ def read_layer(descriptor: Descriptor, text: bytes) -> SignedText:
 def read_bundle(text: bytes) -> tuple[SignedText, ...]:
     """Return the signatures of a bundle, one for each digest that its statement names.
 
-    Raises `InputError` when it is malformed, or a statement about something else.
+    Raises `InputError` if it is malformed, or a statement about something else.
     """
     envelope = _mapping(_object(text).get("dsseEnvelope"))
     statement = _decode(envelope.get("payload"))

@@ -1,10 +1,9 @@
 """The interface of image stores, which registries and layouts implement.
 
-A `ImageStore` is one repository: content by digest, and names for some of it. Content
-travels as chunks and is checked against its descriptor on the way, so that
-nothing has to fit in memory and nothing wrong is kept. Moving several things at
-once needs tasks and is in `olmkit.edges.images.transfer`; what must come before what is
-said here.
+An `ImageStore` is one repository: content by digest, and names for some of it. Content is
+transferred in chunks and checked against its descriptor, so that nothing must fit in memory and no
+wrong content is stored. Concurrent transfers are in `olmkit.edges.images.transfer`; the required
+order is defined here.
 """
 
 from __future__ import annotations
@@ -32,11 +31,12 @@ from olmkit.oci.content import (
 from olmkit.oci.image import Image, MultiPlatformImage, contents
 
 Opener = Callable[[int], AsyncIterator[bytes]]
-"""Starts some content again from a byte offset, so that an interrupted transfer can continue."""
+"""Restarts content from a byte offset, so that an interrupted transfer can continue."""
 
 _CHUNK = 256 * 1024
-_MAX_DEPTH = 4  # an index of indexes of indexes is more than anyone has needed
-# What all manifests of an image name, repetitions included; 50 platforms with 100 layers are 5,000.
+_MAX_DEPTH = 4  # in practice, indexes are not nested this deeply
+# The references of all manifests of an image, including repetitions; 50 platforms with 100 layers
+# are 5,000.
 MAX_REFERENCES = 100_000
 
 
@@ -44,7 +44,7 @@ MAX_REFERENCES = 100_000
 class RegistryError(RemoteError):
     """A registry refused a request, or returned content that is not usable.
 
-    `url` carries no secrets; `retry_after` is for how many seconds it wants to be left alone.
+    `url` contains no secrets; `retry_after` is the number of seconds to wait before a retry.
     """
 
     status: int = 0
@@ -62,15 +62,15 @@ class ImageStore(Protocol):
     """One repository of content and names."""
 
     async def exists(self, descriptor: Descriptor) -> bool:
-        """Return whether the content is here."""
+        """Return whether the content exists."""
         ...
 
     def fetch(self, descriptor: Descriptor, offset: int = 0) -> AsyncIterator[bytes]:
-        """Return the content from `offset` on, not checked: see `check_content` and `read`."""
+        """Return the content from `offset`, unchecked: see `check_content` and `read`."""
         ...
 
     async def push(self, descriptor: Descriptor, content: Opener) -> None:
-        """Keep the content; what it names must be here already."""
+        """Store the content; the content that it refers to must already exist."""
         ...
 
     async def resolve(self, selector: str) -> Descriptor:
@@ -78,7 +78,7 @@ class ImageStore(Protocol):
         ...
 
     async def tag(self, descriptor: Descriptor, tag: str) -> None:
-        """Let `tag` refer to an image that is here."""
+        """Let `tag` refer to an existing image."""
         ...
 
     async def tags(self) -> tuple[str, ...]:
@@ -91,7 +91,7 @@ class Mounting(Protocol):
     """A store that can mount content from another repository."""
 
     async def mount(self, descriptor: Descriptor, source: ImageStore) -> bool:
-        """Return whether the content is here now, taken from `source`."""
+        """Return whether the content is now here, mounted from `source`."""
         ...
 
 
@@ -161,7 +161,7 @@ class MemoryStore:
 
 
 def chunks(data: bytes) -> Opener:
-    """Bytes in memory as content."""
+    """Yield bytes in memory as content."""
 
     async def opened(offset: int) -> AsyncIterator[bytes]:
         view = memoryview(data)
@@ -172,7 +172,7 @@ def chunks(data: bytes) -> Opener:
 
 
 async def fetch_checked(store: ImageStore, descriptor: Descriptor) -> AsyncIterator[bytes]:
-    """Content of a store as it comes, checked; a `ContentError` names the repository."""
+    """Yield checked content of a store; a `ContentError` names the repository."""
     with add_place(store):
         async with closing(check_content(descriptor, store.fetch(descriptor))) as content:
             async for chunk in content:
@@ -181,7 +181,7 @@ async def fetch_checked(store: ImageStore, descriptor: Descriptor) -> AsyncItera
 
 @contextmanager
 def add_place(source: ImageStore) -> Iterator[None]:
-    """Put the `place` of the store, where it has one, before the message of a `ContentError`."""
+    """Add the `place` of the store, if it has one, to the message of a `ContentError`."""
     try:
         yield
     except ContentError as error:
@@ -194,7 +194,7 @@ def add_place(source: ImageStore) -> Iterator[None]:
 async def check_content(
     descriptor: Descriptor, content: AsyncIterator[bytes]
 ) -> AsyncIterator[bytes]:
-    """`content` as it comes; `ContentError` at its end, or as soon as it is too long."""
+    """Yield `content`; raise `ContentError` at its end, or as soon as it is too long."""
     running = hashlib.new(descriptor.digest.algorithm)
     size = 0
     async with closing(content):
@@ -221,7 +221,7 @@ async def check_content(
 async def read(
     store: ImageStore, descriptor: Descriptor, *, limit: int = MAX_MANIFEST_SIZE
 ) -> bytes:
-    """Small content as a whole, checked; `InputError` when it is larger than `limit` bytes."""
+    """Read small content as a whole, checked; `InputError` if it is larger than `limit` bytes."""
     if descriptor.size > limit:
         raise InputError(
             f"`{descriptor.digest}` is {descriptor.size / 1e6:.1f} MB; the limit is "
@@ -231,12 +231,12 @@ async def read(
 
 
 async def read_manifest(store: ImageStore, descriptor: Descriptor) -> ImageManifest | ImageIndex:
-    """Return the manifest or index of a descriptor. Raises `InputError` when it is malformed."""
+    """Return the manifest or index of a descriptor. Raises `InputError` if it is malformed."""
     return parse_manifest(await read(store, descriptor), descriptor.media_type)
 
 
 async def require_layers(store: ImageStore, image: Image) -> None:
-    """Raises `InputError` for a layer that is at URLs alone, which are not read."""
+    """Raise `InputError` for a layer that is only at URLs, which are not read."""
     for layer in image.manifest.layers:
         if layer.is_external and not await store.exists(layer):
             raise InputError(
@@ -249,11 +249,10 @@ async def require_layers(store: ImageStore, image: Image) -> None:
 async def pull(
     store: ImageStore, selector: str, platform: Platform, *, any_platform: bool = False
 ) -> Image:
-    """Return the image under `selector`, for `platform` when there are several; no layers are read.
+    """Return the image for `selector`, and of several that for `platform`; no layers are read.
 
-    With `any_platform` the first one does when there is none for `platform`: for images that
-    carry data only. Raises `InputError` when there is none for `platform`, `RemoteError` of the
-    store.
+    With `any_platform`, the first one is used if there is none for `platform`: for images with only
+    data. Raises `InputError` if there is none for `platform`, and `RemoteError` of the store.
     """
     descriptor = await store.resolve(selector)
     for _ in range(_MAX_DEPTH):
@@ -283,10 +282,10 @@ async def pull(
 
 
 async def levels(store: ImageStore, *roots: Descriptor) -> tuple[tuple[Descriptor, ...], ...]:
-    """Return all that `roots` consist of, in levels: each may be stored when those before it are.
+    """Return all parts of `roots` in levels: each can be stored after the levels before it.
 
-    What is named twice comes once; within a level the order does not matter. Raises `InputError`
-    when the manifests together name more than `MAX_REFERENCES` parts.
+    Duplicate parts are returned once; within a level, the order does not matter. Raises
+    `InputError` if the manifests together name more than `MAX_REFERENCES` parts.
     """
     found: dict[Digest, tuple[int, Descriptor]] = {}
     named = 0
@@ -306,9 +305,9 @@ async def _walk(
     found: dict[Digest, tuple[int, Descriptor]],
     named: int,
 ) -> int:
-    """Enter `descriptor` and what it names into `found` with their heights over the blobs.
+    """Add `descriptor` and its parts to `found`, with their heights above the blobs.
 
-    `named` is how many parts manifests have named so far; the result is the new count.
+    `named` is the number of parts that manifests have named so far; the result is the new number.
     """
     if descriptor.digest in found:
         return named
