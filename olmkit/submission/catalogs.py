@@ -1,6 +1,6 @@
 """The catalogs of an operator, each next to the template that it was rendered from.
 
-No image is read: a template is rendered from the bundles that the catalog has for its images.
+No image is read: a template is rendered from the bundles in the catalog.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class CatalogImage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenderedCatalog:
-    """What a catalog of an operator holds. `differences` are those from its template.
+    """The contents of an operator's catalog. `differences` are those from its template.
 
-    `catalog` is None, and `error` says why, when the catalog cannot be read. `with_objects` is
+    If the catalog cannot be read, `catalog` is None and `error` has the reason. `with_objects` is
     the place of the first bundle with inlined manifests.
     """
 
@@ -156,7 +156,7 @@ def _dump_blobs(blobs: Sequence[Blob], is_semver: bool) -> dict[str, bytes]:
         if shape is not None:
             value = shapes.dump(shape, blob.fields)
         if blob.schema == wire.PACKAGE and is_semver:
-            # They come from the bundle's CSV, which the catalog need not have.
+            # They come from the bundle's CSV, which the catalog may not contain.
             value = {key: value[key] for key in ("schema", "name", "defaultChannel")}
         label = f"{blob.schema.removeprefix('olm.')} `{blob.name or blob.package}`"
         found[label] = found.get(label, b"") + json_text.compact(value)

@@ -1,4 +1,4 @@
-"""What a pull request changes in a repository of operators.
+"""The changes of a pull request in a repository of operators.
 
 Source: `detect_changed_operators` of the pipelines of OpenShift's catalogs.
 """
@@ -38,7 +38,7 @@ class ChangeSet:
 
     @cached_property
     def operators(self) -> tuple[str, ...]:
-        """The operators with a changed file, also one of a catalog only, sorted."""
+        """Return the operators with a changed file, including those only in a catalog, sorted."""
         of_files = {found for f in self.files if (found := _operator(f.path))}
         return tuple(sorted(of_files))
 
@@ -56,7 +56,7 @@ class ChangeSet:
 
     @cached_property
     def unrelated(self) -> tuple[ChangedFile, ...]:
-        """The changed files that belong neither to an operator nor to a catalog."""
+        """Return the changed files that belong neither to an operator nor to a catalog."""
         return tuple(changed for changed in self.files if not _operator(changed.path))
 
     def at(self, path: str) -> Location:

@@ -1,7 +1,7 @@
-"""The upgrade graph of an operator as its CSVs give it, for catalogs that are built from bundles.
+"""The upgrade graph of an operator from its CSVs, for catalogs that are built from bundles.
 
-Source: `operator_repo` of the pipelines of OpenShift's catalogs. In semver mode each version
-replaces the one before; else `replaces`, `skips` and `olm.skipRange` are the edges.
+Source: `operator_repo` of the pipelines of OpenShift's catalogs. In semver mode, each version
+replaces the previous one; else `replaces`, `skips` and `olm.skipRange` are the edges.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Edges = Mapping[str, frozenset[str]]
 
 
 def channels(operator: Operator) -> tuple[str, ...]:
-    """Return the channels of all versions, sorted; default channels, too."""
+    """Return the channels of all versions, including default channels, sorted."""
     found = {name for version in operator.versions for name in version.channels}
     found |= {v.default_channel for v in operator.versions if v.default_channel}
     return tuple(sorted(found))

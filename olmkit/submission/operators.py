@@ -35,10 +35,10 @@ REPLACES_MODE: Final = "replaces-mode"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VersionFolder:
-    """What rules about an operator need of one of its versions.
+    """The data of an operator's version that rules need.
 
-    `folder` is below the operator's; `csv_path` and `annotations_path` are so, too, and empty when
-    there is no such file. A version that could not be read has its folder only.
+    `folder`, `csv_path` and `annotations_path` are relative to the operator's folder; paths are
+    empty if there is no such file. A version that could not be read has only its folder.
     """
 
     folder: str
@@ -57,7 +57,7 @@ class VersionFolder:
 
     @property
     def operator(self) -> str:
-        """The name of the operator in the name of the CSV: what is before the first dot."""
+        """Return the operator in the name of the CSV: the part before the first dot."""
         return self.name.partition(".")[0]
 
     @property
@@ -67,7 +67,7 @@ class VersionFolder:
 
     @property
     def order(self) -> tuple[object, ...]:
-        """Sorts by version; those without a semantic one come first, by name."""
+        """Return the sort key: by version; those without a semantic one come first, by name."""
         found = Version.read(self.version or self.number)
         return (0, self.number) if found is None else (1, found.key, found.build, self.folder)
 
@@ -97,8 +97,8 @@ def version_of(bundle: Bundle, folder: str) -> VersionFolder:
 class Operator:
     """An operator. `files` are below its folder, `catalogs` those of each catalog that has it.
 
-    `root` is how findings name the repository, without a slash at its end. `known_catalogs` are
-    the catalogs of the repository.
+    `root` is the name of the repository in findings, without a slash at its end. `known_catalogs`
+    are the catalogs of the repository.
     """
 
     name: str
@@ -152,7 +152,7 @@ class Operator:
 
     @cached_property
     def ci(self) -> Mapping[str, Any]:
-        """The values of `ci.yaml`; empty when it is missing or broken."""
+        """Return the values of `ci.yaml`; empty if it is missing or invalid."""
         try:
             document = self.document(CI)
         except InputError:
@@ -161,7 +161,7 @@ class Operator:
 
     @property
     def is_file_based(self) -> bool:
-        """Whether templates and catalogs, not CSVs, hold the upgrade graph."""
+        """Return whether templates and catalogs, not CSVs, contain the upgrade graph."""
         return self._fbc.get("enabled") is True
 
     @property
@@ -170,13 +170,13 @@ class Operator:
 
     @property
     def update_mode(self) -> str:
-        """How the upgrade graph is built from CSVs."""
+        """Return how the upgrade graph is built from CSVs."""
         mode = self.ci.get("updateGraph")
         return mode if isinstance(mode, str) and mode else REPLACES_MODE
 
     @property
     def mapping(self) -> Iterator[tuple[int, str, str, tuple[str, ...]]]:
-        """Index, template, type and catalogs of each entry of `fbc.catalog_mapping`."""
+        """Yield index, template, type and catalogs of each entry of `fbc.catalog_mapping`."""
         for index, item in enumerate(objects.sequence(self._fbc.get("catalog_mapping"))):
             entry = objects.mapping(item)
             catalogs = tuple(
@@ -192,7 +192,7 @@ class Operator:
 
     @property
     def releases(self) -> Iterator[tuple[VersionFolder, str]]:
-        """The versions with a release configuration, and the path of it."""
+        """Return the versions with a release configuration, and its path."""
         for version in self.versions:
             if version.has_release:
                 yield version, f"{version.folder}/{RELEASE}"

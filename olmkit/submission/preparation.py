@@ -1,7 +1,7 @@
 """The files of a new version of an operator in a repository of catalogs.
 
-What authors wrote there stays: `ci.yaml` is written only when it is new, and templates are
-edited in place.
+Files of authors are kept: `ci.yaml` is written only if it is new, and templates are edited in
+place.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _FOLDER: Final = re.compile(r"[0-9A-Za-z][-+.0-9A-Za-z]*", re.ASCII)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewVersion:
-    """What is submitted. `reviewers`, `template` and `project` count for a new `ci.yaml` only.
+    """The submission. `reviewers`, `template` and `project` count only for a new `ci.yaml`.
 
     `openshift` is the value of `com.redhat.openshift.versions`; empty leaves the bundle's own.
     `template` starts a file-based operator. `image` is that of the released bundle.
@@ -59,7 +59,7 @@ class NewVersion:
 
     @property
     def csv(self) -> ClusterServiceVersion:
-        """The CSV. Raises `InputError` for a bundle without a usable one."""
+        """Return the CSV. Raises `InputError` for a bundle without a usable one."""
         csv = self.bundle.csv
         if csv is None or not csv.name or not csv.version:
             raise InputError(
@@ -72,7 +72,7 @@ class NewVersion:
 
     @property
     def package(self) -> str:
-        """The package, which names the operator's folder. Raises `InputError`."""
+        """Return the package, which is also the operator's folder name. Raises `InputError`."""
         package = self.bundle.package
         if _NAME.fullmatch(package) is None:
             raise InputError(
@@ -85,7 +85,7 @@ class NewVersion:
 
 
 def version_files(new: NewVersion) -> Tree:
-    """Return the bundle as it is in its version folder: manifests, metadata and tests."""
+    """Return the files of the version folder: manifests, metadata and tests."""
     bundle = new.bundle
     if (bundle.manifests_dir, bundle.metadata_dir) != (DEFAULT_MANIFESTS, DEFAULT_METADATA):
         raise InputError(
@@ -106,9 +106,9 @@ def version_files(new: NewVersion) -> Tree:
 
 
 def derive_openshift(bundle: Bundle) -> str:
-    """Return `com.redhat.openshift.versions` for a bundle with `minKubeVersion` only.
+    """Return `com.redhat.openshift.versions` for a bundle with only `minKubeVersion`.
 
-    Empty when the bundle has a value, or does not name the oldest Kubernetes that it works with:
+    Empty if the bundle has a value, or does not name its oldest Kubernetes version:
     the pipelines of OpenShift's catalogs refuse one without the other.
     """
     csv = bundle.csv
@@ -299,12 +299,12 @@ def _with_semver(new: NewVersion, operator: Operator, name: str, data: bytes, sh
 
 
 def _written_key(value: Mapping[str, Any], name: str) -> str:
-    """Return the key as the template spells it; its keys count in any case."""
+    """Return the key as the template spells it; its keys match in any case."""
     return next((str(key) for key in value if shapes.fold(str(key)) == shapes.fold(name)), name)
 
 
 def level(catalog: str) -> Level:
-    """Catalogs for OpenShift 4.17 and later hold `olm.csv.metadata`."""
+    """Return the migration level: catalogs for OpenShift 4.17 and later have `olm.csv.metadata`."""
     found = _VERSION.fullmatch(catalog)
     number = (int(found[1]), int(found[2])) if found else (0, 0)
     return Level.CSV_METADATA if number >= _MIGRATED else Level.NONE

@@ -34,7 +34,7 @@ PROFILES: Final[Mapping[Target, str]] = {
 }
 """The profile of rules behind each pipeline."""
 
-# The pipeline's name of a check, and the rules here that are the same check.
+# The pipeline's name of a check, and the equivalent rules.
 _CHECKS: Final[Mapping[str, tuple[str, ...]]] = {
     "check_api_version_constraints": ("OCP001", "OCP002"),
     "check_bundle_images_in_fbc": ("SUB051",),
@@ -70,7 +70,7 @@ class Settings:
 
     @property
     def target(self) -> Target:
-        """The pipeline that belongs to the organization."""
+        """Return the pipeline of the organization."""
         match self.organization:
             case "certified-operators" | "redhat-marketplace":
                 return Target.CERTIFIED
@@ -96,7 +96,7 @@ def parse(data: bytes | None, path: str) -> Settings:
 
 
 def read(data: bytes | None, path: str) -> Settings:
-    """As `parse`; the defaults for a file that cannot be read, which its pipeline reports."""
+    """Like `parse`; the defaults for an unreadable file, which its pipeline reports."""
     try:
         return parse(data, path)
     except InputError:
@@ -108,7 +108,7 @@ def _texts(value: Any) -> tuple[str, ...]:
 
 
 def _matches(pattern: str, operator: str) -> bool:
-    """Patterns are regular expressions of the beginning; only the plain parts of them are read."""
+    """Match regular expressions at the beginning; only their plain parts are read."""
     text = pattern[:_MAX_PATTERN]
     prefix = text.removeprefix("^")
     is_open = prefix.endswith(".*")

@@ -1,4 +1,4 @@
-"""The forms of `ci.yaml` and `release-config.yaml`, and what does not fit them.
+"""The forms of `ci.yaml` and `release-config.yaml`, and deviations from them.
 
 Source: `ci-schema.json` and `release-config-schema.json` of the pipelines of OpenShift's catalogs.
 """
@@ -12,11 +12,11 @@ from typing import Any, Final, NamedTuple
 from olmkit.base.documents import Key, field_path
 
 _SHOWN: Final = 80
-_FORMER: Final = frozenset({"addReviewers"})  # OperatorHub.io's pipeline knew it
+_FORMER: Final = frozenset({"addReviewers"})  # OperatorHub.io's pipeline supported it
 
 
 class Misfit(NamedTuple):
-    """A value that does not fit, or a key that is missing or unknown. `of_key`: the key itself."""
+    """A value with a wrong form, or a missing or unknown key. `of_key`: the key itself."""
 
     keys: tuple[Key, ...]
     message: str
@@ -26,7 +26,7 @@ class Misfit(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form:
-    """What a value has to be. `closed` refuses unknown keys."""
+    """The form of a value. `closed` refuses unknown keys."""
 
     type: str
     fields: Mapping[str, Form] = field(default_factory=dict)
@@ -108,7 +108,7 @@ _TYPES: Final[Mapping[str, tuple[type, str]]] = {
 
 
 def misfits(form: Form, value: Any, keys: tuple[Key, ...] = ()) -> Iterator[Misfit]:
-    """Yield everything in `value` that does not fit `form`."""
+    """Yield each deviation of `value` from `form`."""
     import difflib
 
     type_, words = _TYPES[form.type]
