@@ -215,7 +215,7 @@ class _Describer:
                     waiting.append((f"{path}[0]." if is_list else f"{path}.", one.type, inside))
 
     def _fields(self, struct: Struct, seen: frozenset[Named]) -> Iterator[Field]:
-        """Own fields, those of inline ones, and those of base classes not declared again."""
+        """Return own fields, those of inline ones, and those of base classes if not redeclared."""
         for one in struct.fields:
             if not one.is_inline:
                 yield one

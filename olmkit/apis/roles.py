@@ -47,7 +47,7 @@ class PolicyRule:
 
 
 def roles(sources: Sources, *, role_name: str) -> list[Manifest]:
-    """ClusterRoles first, then the roles of each namespace; empty when no marker requests one."""
+    """Return ClusterRoles first, then the roles of each namespace; empty without markers."""
     found: dict[tuple[str, str], list[PolicyRule]] = {}
     for package in sources.packages:
         for marker in package.markers:

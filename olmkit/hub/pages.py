@@ -219,7 +219,7 @@ STAND_INS: Final = (
     "stand-in-of-the-package",
     "stand-in-of-the-channel",
 )
-"""Stand-ins of the names of bundle, version, package and channel: plain in YAML, shell and HTML."""
+"""Placeholders for the names of bundle, version, package, channel: plain in YAML, shell, HTML."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -89,7 +89,7 @@ def _stays(key: str, old: Any, new: Any, *, is_same: bool) -> bool:
 
 
 def merge_reference(type_schema: Schema, field_schema: Schema) -> Schema:
-    """Return the schema of a field whose type is declared elsewhere; the field's texts win.
+    """Return the schema of a field whose type is declared elsewhere; the field's texts are kept.
 
     The result shares everything below its top level with the arguments.
     """

@@ -67,7 +67,7 @@ def _check_paths(marker: Marker, schema: Schema, findings: Findings) -> None:
 
 @dataclass(slots=True)
 class ServedNames:
-    """Under which names the kinds of each group are served; of two with one, one stays away."""
+    """The names under which the kinds of each group are served; only one can have each name."""
 
     _taken: dict[tuple[str, str], Struct] = field(default_factory=dict)
 

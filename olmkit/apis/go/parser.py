@@ -108,7 +108,7 @@ def _markers(file: GoFile, groups: list[GoGroup]) -> list[Comment]:
 def _types(
     file: GoFile, node: Node, above: Above, keeps_package: Callable[[Comment], bool]
 ) -> bool:
-    """Note the types of a declaration; whether the comments above it belong to its one type."""
+    """Record the types of a declaration; return whether the comments belong to its only type."""
     children = node.children
     is_grouped = any(child.type == "(" for child in children)
     for child, groups in with_groups(file, children):
@@ -177,7 +177,7 @@ def _imports(file: GoFile, node: Node) -> None:
 
 
 def _marshals(node: Node) -> bool:
-    """Return whether a method takes nothing and gives bytes and an error, as marshallers do."""
+    """Return whether a method has no parameters and returns bytes and an error, as to marshal."""
     taken, given = node.child_by_field_name("parameters"), node.child_by_field_name("result")
     if taken is None or given is None or _types_of(taken):
         return False

@@ -62,7 +62,7 @@ def sort_of(names: Names, module: Module, node: ast.ClassDef) -> Sort | None:
 
 
 def _is_meant_as_model(module: Module, node: ast.ClassDef) -> bool:
-    """Whether its base is a model that the module does not import, which is reported with it."""
+    """Return whether a base is a model that is not imported, which is reported with it."""
     named = {base.id for base in node.bases if isinstance(base, ast.Name)}
     return any(module.lacks(name) for name in named & _MODEL_NAMES)
 

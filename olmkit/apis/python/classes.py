@@ -502,7 +502,7 @@ class ModuleReader:
         return [c for group in groups for c in group.markers(self.module.path)]
 
     def _type_markers(self, claim: Claim) -> Iterator[Marker]:
-        """Markers above a type; those of the near group that only a package knows go there."""
+        """Return markers above a type; markers of the near group for packages move there."""
         path = self.module.path
         for comment in claim.near.markers(path) if claim.near else ():
             at_type = REGISTRY.find(comment.text, MarkerLevel.TYPE)
