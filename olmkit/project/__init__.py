@@ -1,4 +1,4 @@
-"""A user's project as values: its configuration, what its image holds, how its operator is run.
+"""A user's project as values: its configuration, the contents of its image, running its operator.
 
-No disk here, and nothing of OLM: bundles are in `bundle`.
+It does not access the disk and does not depend on OLM: bundles are in `bundle`.
 """

@@ -1,8 +1,8 @@
 """A user's project: the PROJECT file and `[tool.olmkit]` as one typed value.
 
-The PROJECT file is the one of kubebuilder and operator-sdk (version 3), so that
-projects of either are read. `[tool.olmkit]` in `pyproject.toml` holds what that
-file has no place for. Nothing here reads the disk: the bytes are passed in.
+The PROJECT file is the one of kubebuilder and operator-sdk (version 3), so that projects of either
+are read. `[tool.olmkit]` in `pyproject.toml` has the settings that are not possible there. Nothing
+here reads the disk: the bytes are passed in.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ WATCHED_LAYOUTS = {
 
 
 IDENTITY = ("domain", "group", "kind", "version")
-"""The keys by which a plugin names a kind that it has made."""
+"""The keys by which a plugin names a kind that it has created."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Api:
     """One API that the project has or uses: an entry of `resources`.
 
-    `runner` is `helm` or `ansible` where an entry of `watches.yaml` says what runs for its objects
-    in a project that is written in another language.
+    `runner` is `helm` or `ansible` if an entry of `watches.yaml` runs for its objects in a project
+    that is written in another language.
     """
 
     group: str
@@ -63,12 +63,12 @@ class Api:
 
     @property
     def is_defined_elsewhere(self) -> bool:
-        """Whether another owner defines the kind: Kubernetes, or another operator."""
+        """Return whether another owner defines the kind: Kubernetes, or another operator."""
         return self.is_core or self.is_external
 
     @property
     def qualified_group(self) -> str:
-        """`cache.example.com`: group and domain, or the one that is there; of pods none."""
+        """Return group and domain: `cache.example.com`; only one of them if the other is empty."""
         if self.is_core and self.group == "core":
             return ""
         return ".".join(part for part in (self.group, self.domain) if part)
@@ -76,7 +76,7 @@ class Api:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What `[tool.olmkit]` may say, with what holds when it does not."""
+    """The settings of `[tool.olmkit]`, with their defaults."""
 
     sources: tuple[str, ...] = ()
     role_name: str = "manager-role"
@@ -101,7 +101,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Project:
-    """One project. `plugins` and unknown keys of the file stay in `document`."""
+    """One project. `document` has `plugins` and unknown keys of the file."""
 
     name: str
     document: Document
@@ -115,18 +115,18 @@ class Project:
 
     @property
     def language(self) -> str:
-        """`python`, `go`, `helm`, `ansible`, or an empty text."""
+        """Return `python`, `go`, `helm`, `ansible`, or an empty string."""
         for key in self.layout:
             language = key.removeprefix("base.").partition(".")[0]
             if language in ("python", "go", "helm", "ansible"):
                 return language
-            if language == "hybrid":  # a program in Go that runs charts as well
+            if language == "hybrid":  # a Go program that also runs charts
                 return "go"
         return ""
 
     @property
     def runners(self) -> tuple[str, ...]:
-        """What runs for the objects of kinds in its `watches.yaml`: `helm`, `ansible` or both."""
+        """Return the runners of the kinds in its `watches.yaml`: `helm`, `ansible` or both."""
         named = {api.runner for api in self.apis} | {self.language}
         return tuple(one for one in WATCHED_LAYOUTS if one in named)
 
@@ -140,7 +140,7 @@ def parse(
 ) -> Project:
     """Return a project from its two files; the first one may have been read by `document`.
 
-    Raises `ConfigurationError` when there is no PROJECT file or one that cannot be read.
+    Raises `ConfigurationError` if there is no PROJECT file or if it cannot be read.
     """
     if project_file is None:
         raise ConfigurationError(
@@ -159,8 +159,8 @@ def parse(
 
 
 def document(project_file: bytes, *, prefix: str = "") -> Document:
-    """Return a PROJECT file as a document; `ConfigurationError` for what is not YAML."""
-    # Here and below: who only wants `[tool.olmkit]` starts without the readers of YAML.
+    """Return a PROJECT file as a document; `ConfigurationError` if it is not YAML."""
+    # Here and below: callers that need only `[tool.olmkit]` do not load the YAML readers.
     from olmkit.base import documents
 
     try:
@@ -172,9 +172,9 @@ def document(project_file: bytes, *, prefix: str = "") -> Document:
 def find_plugins_from_watches(project: Project, read: Callable[[str], bytes | None]) -> Project:
     """Return the project with the layout of its `watches.yaml` if its own is wrong.
 
-    That is so for one of Go without a `go.mod`, and for none without sources that build a package.
-    In a Go program, kinds of the file that name no Go package are those of charts and roles.
-    `read` returns the bytes of a file of the project, None where there is none.
+    It is wrong for a Go layout without a `go.mod`, and for no layout without sources of a package.
+    In a Go program, kinds without a Go package are those of charts and roles. `read` returns the
+    bytes of a file of the project, or None if it does not exist.
     """
     builds = {"go": ("go.mod",), "": ("go.mod", PYPROJECT_FILE)}.get(project.language)
     data = None if builds is None else read(_WATCHES_FILE)
@@ -184,7 +184,7 @@ def find_plugins_from_watches(project: Project, read: Callable[[str], bytes | No
 
     try:
         listed = documents.load(data, _WATCHES_FILE).value
-    except InputError:  # what reads the entries reports it
+    except InputError:  # the reader of the entries reports it
         return project
     entries = [
         {str(key).lower(): value for key, value in one.items()}
@@ -198,7 +198,7 @@ def find_plugins_from_watches(project: Project, read: Callable[[str], bytes | No
             for one, runner in zip(entries, runners, strict=True)
         }
         return replace(project, apis=tuple(_with_runner(api, kinds) for api in project.apis))
-    if len(set(runners)) != 1:  # nothing, or kinds of both, which a program in Python runs
+    if len(set(runners)) != 1:  # nothing, or kinds of both, which a Python program runs
         return project
     return replace(project, layout=(WATCHED_LAYOUTS[runners[0]],))
 
@@ -217,7 +217,7 @@ def old_version(project_file: Document) -> str:
 def of_any_version(project_file: Document) -> Project:
     """Return the project of a PROJECT file of version 3 or a similar one, without settings.
 
-    Raises `ConfigurationError` for one that has something else under these keys.
+    Raises `ConfigurationError` for one with other values under these keys.
     """
     reader = _Reader(project_file)
     project = reader.project()
@@ -237,9 +237,9 @@ def without_file(pyproject: bytes | None, *, prefix: str = "") -> Project:
 
 
 def changed(settings: Settings, text: str) -> Settings:
-    """Settings with one that is said as `NAME=VALUE`; raises `ConfigurationError`.
+    """Return settings with one changed by `NAME=VALUE`; raises `ConfigurationError`.
 
-    Items of a list are between commas.
+    Items of a list are separated by commas.
     """
     import difflib
 
@@ -344,7 +344,7 @@ class _Reader:
             )
 
     def _runners(self) -> dict[tuple[Any, ...], str]:
-        """Return the kinds that a plugin says it has made, with what runs for them."""
+        """Return the kinds that a plugin has created, with their runners."""
         found = {}
         for runner, plugin in WATCHED_LAYOUTS.items():
             listed = self.document.get("plugins", plugin, "resources")
@@ -372,9 +372,9 @@ _OTHER_VERSION = "PRJ002"
 def parse_settings(
     data: bytes | None, path: str = PYPROJECT_FILE
 ) -> tuple[Settings, tuple[Diagnostic, ...]]:
-    """`[tool.olmkit]` of a `pyproject.toml`, and warnings about settings that are not read.
+    """Return `[tool.olmkit]` of a `pyproject.toml`, and warnings about unknown settings.
 
-    Raises `ConfigurationError` for what is not TOML or has a wrong type.
+    Raises `ConfigurationError` if it is not TOML or a value has a wrong type.
     """
     import difflib
 

@@ -1,4 +1,4 @@
-"""The distributions of olmkit that a project needs, in the versions that go with this one.
+"""The distributions of olmkit that a project needs, in versions that match this one.
 
 docs/explanation/versions.md says which versions are compatible.
 """
@@ -18,7 +18,7 @@ def runtime(*extras: str) -> str:
 
 
 def compatible(version: str) -> str:
-    """Return the versions that do all that `version` does: `>=0.1,<0.2`, from 1.0 `>=1.2,<2`."""
+    """Return the versions with all features of `version`: `>=0.1,<0.2`, from 1.0 `>=1.2,<2`."""
     match = _RELEASED.match(version)
     if match is None:
         raise ValueError(f"`{version}` is not a version")

@@ -1,6 +1,6 @@
 """The rules that a project ignores: `[tool.olmkit.ignore]` of its `pyproject.toml`.
 
-Each rule has a reason, so that the next reader knows why:
+Each rule has a reason, which explains the decision:
 
     [tool.olmkit.ignore]
     HUB063 = "our channels are named after years"

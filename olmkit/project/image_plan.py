@@ -1,10 +1,9 @@
 """The plan of an operator's image: base, layers, entry point.
 
-The image is the base, a layer with the packages that the operator needs, and on
-top of it a layer with the operator's own code, so that a change of code makes
-and moves the last layer alone. Packages are in a separate folder that
-`PYTHONPATH` names, whatever the base calls its site-packages: the same image
-comes from a Containerfile with `pip install --target`.
+The image is the base, a layer with the packages that the operator needs, and on top of it a layer
+with the operator's own code, so that a change of code builds and pushes only the last layer.
+Packages are in a separate folder in `PYTHONPATH`, regardless of the base's site-packages: a
+Containerfile with `pip install --target` builds the same image.
 """
 
 from __future__ import annotations
@@ -30,9 +29,9 @@ HOME = "/opt/operator"
 PACKAGES = f"{HOME}/lib"
 CODE = f"{HOME}/app"
 SBOM = f"{HOME}/sbom.cdx.json"
-# What distributions of "no root, no special user" images have settled on.
+# The user ID that "nonroot" base images use.
 USER = "65532:65532"
-# The newest glibc of what is still supported: RHEL 8 and Debian 10 have 2.28.
+# The newest glibc that supported systems have: RHEL 8 and Debian 10 have 2.28.
 DEFAULT_LIBC = "manylinux_2_28"
 ENVIRONMENT = {
     "PYTHONDONTWRITEBYTECODE": "1",  # the root file system is read-only
@@ -40,7 +39,7 @@ ENVIRONMENT = {
     "PYTHONUNBUFFERED": "1",
 }
 _CREATED_BY = "olmkit image build"
-# The base's name is left out: a mirror's would give another digest to the same image.
+# The base's name is left out: a mirror's name would change the digest of the same image.
 _BASE_DIGEST = "org.opencontainers.image.base.digest"
 _SET_VERSION = re.compile(
     r"""^(?:__version__|VERSION)\s*(?::\s*str)?\s*=\s*(['"])v?(.+?)\1""", re.M
@@ -73,7 +72,7 @@ class Application:
 
     @property
     def module(self) -> str:
-        """The package that is started."""
+        """Return the package that is started."""
         return self.packages[0].rpartition("/")[2]
 
 
@@ -100,8 +99,8 @@ def application(
 ) -> Application:
     """Return the operator from its `pyproject.toml`; `folders` are those with an `__init__.py`.
 
-    Raises `ConfigurationError` when there is no such file, no name in it, or when it is
-    not plain which package is the operator.
+    Raises `ConfigurationError` if there is no such file, no name in it, or if it is unclear which
+    package is the operator.
     """
     if pyproject is None:
         raise ConfigurationError(
@@ -132,7 +131,7 @@ def application(
 
 
 def required_packages(pyproject: bytes | None) -> tuple[str, ...]:
-    """The dependencies of a `pyproject.toml`; none where there is no such file, or not TOML."""
+    """Return the dependencies of a `pyproject.toml`; none if it does not exist or is not TOML."""
     try:
         value: Any = tomllib.loads((pyproject or b"").decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError):
@@ -141,9 +140,9 @@ def required_packages(pyproject: bytes | None) -> tuple[str, ...]:
 
 
 def python_version(base: Image, asked: str = "") -> str:
-    """`3.13`: the Python of the base, from what was requested or from the base's own words.
+    """Return the Python version of the base, such as `3.13`, as requested or declared.
 
-    Raises `ConfigurationError` when neither says it.
+    Raises `ConfigurationError` if it is neither requested nor declared.
     """
     said = asked or _environment(base).get("PYTHON_VERSION", "")
     match = _VERSION.match(said)
@@ -226,11 +225,11 @@ def compose(
     more: Mapping[str, Layer] | None = None,
     more_labels: Mapping[str, str] | None = None,
 ) -> Image:
-    """Return the image: `base` with its layers on top and all that a runtime wants to know.
+    """Return the image: `base` with the layers on top and the settings for a runtime.
 
-    `more` layers, by what they hold, are between packages and code. `created` is the time of
-    creation in Unix seconds; no clock is read. Raises `InputError` when the base is for another
-    machine than any that Python has packages for.
+    `more` layers, by their contents, are between packages and code. `created` is the time of
+    creation in Unix seconds; no clock is read. Raises `InputError` if Python has no packages for
+    the base's machine.
     """
     image = images.born(base, created=created)
     if packages is not None:
@@ -286,7 +285,7 @@ def code_tree(files: Mapping[str, Tree]) -> Tree:
 
 
 def default_tag(application: Application) -> str:
-    """Return the name of the image in a layout by default."""
+    """Return the default name of the image in a layout."""
     word = re.sub(r"[-_.]+", "-", application.name).lower().strip("-")
     version = re.sub(r"[^A-Za-z0-9_.-]", "-", application.version)
     return f"{word}:v{version}" if version else f"{word}:latest"
@@ -357,7 +356,7 @@ def _texts(value: Any) -> tuple[str, ...]:
 def lock_command(
     makefile: bytes | None, requirements: Sequence[str], *, has_pyproject: bool
 ) -> str:
-    """What writes a lock with hashes: the target of the Makefile, if it has one."""
+    """Return the command that writes a lock with hashes: a Makefile target, if there is one."""
     if re.search(rb"^lock:", makefile or b"", re.MULTILINE):
         return "make lock"
     if has_pyproject:

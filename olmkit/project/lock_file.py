@@ -1,7 +1,7 @@
-"""Files with exact versions and hashes, compared with what the project requires.
+"""Files with exact versions and hashes, compared with the project's requirements.
 
-Only names are compared: which versions fit is for what wrote the file. An installer takes the file
-as it is, so an image from one that lacks a package starts, and ends at the import.
+Only names are compared: the program that wrote the file checks versions. An installer uses the file
+unchanged, so with a missing package, the image is built, but the operator fails at the import.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _SEPARATORS = re.compile(r"[-_.]+")
 
 
 def find_missing(requirements: Iterable[str], lock: bytes) -> tuple[str, ...]:
-    """The names of required packages that a lock file has no line for.
+    """Return the names of required packages that are not in a lock file.
 
     Requirements with a marker (`; sys_platform == …`) may be left out of it on purpose.
     """
@@ -29,7 +29,7 @@ def find_missing(requirements: Iterable[str], lock: bytes) -> tuple[str, ...]:
 
 
 def _pin(line: str) -> str:
-    """The package of a line; empty for comments, hashes and options."""
+    """Return the package of a line; empty for comments, hashes and options."""
     if line[:1] in ("", "#", " ", "\t", "-"):
         return ""
     found = _NAME.match(line)

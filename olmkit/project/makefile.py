@@ -1,7 +1,7 @@
 """Read the options of controller-gen in the Makefile of a Go project.
 
-Recipe lines that run it are looked at, with simple variables put in. What cannot be
-read from the text (shell, functions, other folders) is left out, never guessed.
+Recipe lines that run it are parsed, with simple variables replaced. Parts that cannot be evaluated
+(shell, functions, other folders) are left out, never guessed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _VARIABLE = re.compile(
     r"^(?:export +)?([A-Za-z_][A-Za-z0-9_]*) *(\??|::?)= *(.*?) *$", re.MULTILINE
 )
 _USE = re.compile(r"\$(?:\(([A-Za-z_][A-Za-z0-9_]*)\)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
-# A call of a function, which only make can work out.
+# A call of a function, which only make can evaluate.
 _CALL = re.compile(r"\$[({][A-Za-z]+\s[^(){}]*[)}]")
 _PROGRAM = re.compile(r"(?:.*/)?controller-gen|.*\$[({](?:LOCAL_)?CONTROLLER_GEN(?:_BINARY)?[)}]")
 _PATHS = re.compile(r"[,;]")
@@ -37,7 +37,7 @@ _OPTIONS = {
     "rbac": ("headerFile", "year", "roleName", "fileName"),
     "webhook": ("headerFile", "year"),
 }
-# Values that mean what is done anyway.
+# Values that are the default anyway.
 _USUAL = {"crdVersions": ("", "v1", "{v1}"), "fileName": ("", "role.yaml")}
 _FOLDERS = {"crd": "config/crd/bases", "rbac": "config/rbac", "webhook": "config/webhook"}
 
@@ -69,7 +69,7 @@ class Found:
 
 
 def read(text: str) -> Found | None:
-    """Return the options of the first line that makes CRDs; None if no line does.
+    """Return the options of the first line that generates CRDs; None if there is none.
 
     The name of the role may be on a separate line.
     """
@@ -111,7 +111,7 @@ def _calls(text: str, variables: dict[str, str]) -> Iterator[tuple[int, list[str
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """Logical lines with the number of their first one."""
+    """Yield logical lines with the number of their first line."""
     whole, start = "", 0
     for number, line in enumerate(text.splitlines(), 1):
         start = start or number
@@ -125,7 +125,7 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _expand(word: str, variables: dict[str, str]) -> str:
-    for _ in range(5):  # variables of variables; more is not a simple one
+    for _ in range(5):  # nested variables; deeper nesting is not simple
 
         def value(match: re.Match[str]) -> str:
             return variables.get(match.group(1) or match.group(2), match.group())
@@ -147,7 +147,7 @@ def _settings(words: list[str]) -> dict[str, Any]:
             continue
         generator, colon, options = word.partition(":")
         if generator == "output" and (into := _output(options, "crd")):
-            # A rule for one generator wins over that for all of them.
+            # A rule for one generator takes precedence over one for all generators.
             outputs[options.startswith("crd:")] = into
         if generator not in _OPTIONS or not colon:
             continue
@@ -178,7 +178,7 @@ def _output(rule: str, generator: str) -> str:
 
 
 def _find_ignored(words: list[str]) -> Iterator[IgnoredOption]:
-    """Options that controller-gen does not know, or that are not carried out here."""
+    """Return options that controller-gen does not have, or that olmkit does not support."""
     import difflib
 
     called = {word.partition(":")[0] for word in words}

@@ -1,8 +1,8 @@
 """Plan a run of the operator on this machine: arguments and environment variables.
 
-What the Deployment of the manager would give its container, the process gets
-too, as far as it makes sense outside a pod: variables with a plain value, not
-those that a pod's own facts fill. Functions of the project's files.
+The process gets the same variables as the manager's container in the Deployment, as far as they are
+valid outside a pod: those with a plain value, not those with fields of the pod. All functions
+depend only on the project's files.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ def plan(
 ) -> RunPlan:
     """Return the command that starts the operator.
 
-    `entrypoint` is that of its image, `python` the interpreter of this machine in the place
-    of the image's. `namespace`: the only one that is watched; empty leaves it to the rest.
-    Raises `ConfigurationError` for what cannot be a namespace.
+    `entrypoint` is that of its image, `python` the interpreter of this machine that replaces the
+    image's. `namespace`: the only watched one; if empty, other settings decide. Raises
+    `ConfigurationError` for an invalid namespace.
     """
     if namespace and not names.is_label(namespace):
         raise ConfigurationError(
@@ -60,7 +60,7 @@ def plan(
         )
     first, *rest = entrypoint
     environment = dict(_variables(manifests))
-    # Which namespaces OLM chose is not known here, whatever a manifest says.
+    # The namespaces that OLM chose are unknown here, even if a manifest has them.
     environment.pop(WATCH_NAMESPACE, None)
     if namespace:
         environment[WATCH_NAMESPACE] = namespace
@@ -80,7 +80,7 @@ def watches_entrypoint(language: str) -> tuple[str, ...]:
 
 
 def kinds(project: Project) -> tuple[GVK, ...]:
-    """Return the kinds that the operator's controllers are for."""
+    """Return the kinds of the operator's controllers."""
     return tuple(
         dict.fromkeys(
             GVK(group=api.qualified_group, version=api.version, kind=api.kind)

@@ -1,7 +1,7 @@
 """Write an SBOM of an image in the CycloneDX format.
 
 Python packages are read from their own metadata. Equal packages give equal bytes:
-its serial number comes from them and its time is given.
+the serial number is derived from them, and the time is an argument.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _METADATA = ".dist-info/METADATA"
 
 @dataclass(frozen=True, slots=True, order=True, kw_only=True)
 class SbomComponent:
-    """What is not a Python package; `type` and `namespace` are those of its package URL.
+    """A component other than a Python package; `type` and `namespace` are those of its package URL.
 
-    `licence` is an expression of SPDX; what is empty is not known.
+    `licence` is an SPDX expression; empty fields are unknown.
     """
 
     type: str
@@ -39,7 +39,7 @@ class SbomComponent:
 
     @property
     def words(self) -> str:
-        """All of it, for what is made from it."""
+        """Return all fields as strings, to derive identifiers from them."""
         return " ".join(astuple(self))
 
 
@@ -53,8 +53,8 @@ def write(
 ) -> bytes:
     """Return the SBOM of the operator `name`, its `packages` and more `parts` as JSON.
 
-    `version` is that of the operator, where it is known; `created` is the time of the document
-    in Unix seconds. Raises `ConfigurationError` when the library that writes it is not installed.
+    `version` is that of the operator, if known; `created` is the time of the document in Unix
+    seconds. Raises `ConfigurationError` if the library that writes it is not installed.
     """
     try:
         from cyclonedx.model.bom import Bom, BomMetaData
@@ -120,7 +120,7 @@ def _component(part: SbomComponent) -> Component:
 
 
 def _packages(tree: Tree) -> list[tuple[str, str, str]]:
-    """Name, version and licence of each installed package, as its metadata says."""
+    """Yield name, version and license of each installed package, from its metadata."""
     found = []
     for path, file in tree.items():
         if path.endswith(_METADATA) and path.count("/") == 1:

@@ -1,4 +1,4 @@
-"""The image of a Helm or Ansible operator: what it has next to what all images have.
+"""The image of a Helm or Ansible operator: its additional contents.
 
 Folders, user and working directory are those of operator-sdk's images, so that manifests written
 for them need no change.
@@ -41,7 +41,7 @@ _PROGRAMS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Content:
-    """What a kind of project has: folders, packages, and where all of it is."""
+    """The contents of a kind of project: folders, packages, and their paths."""
 
     target: str
     folders: tuple[str, ...]
@@ -170,7 +170,7 @@ def collection_parts(tree: Tree) -> list[SbomComponent]:
 
 
 def chart_parts(tree: Tree) -> list[SbomComponent]:
-    """Return the charts of the layer with the project's files, those that they contain included."""
+    """Return the charts of the layer with the project's files, including their subcharts."""
     found = []
     for path, file in tree.items():
         if not path.endswith("/Chart.yaml") or "/templates/" in path:
@@ -182,7 +182,7 @@ def chart_parts(tree: Tree) -> list[SbomComponent]:
 
 
 def helm_part(data: bytes) -> SbomComponent:
-    """Return the helm program; its version is known when Go wrote it into the program."""
+    """Return the helm program; its version is known if Go wrote it into the program."""
     digest = hashlib.sha256(data).hexdigest()
     found = _HELM_MODULE.search(data)
     if found is None:

@@ -1,4 +1,4 @@
 """Edit YAML, Python and TOML files, keeping comments and layout.
 
-What is edited in is decided by the callers.
+The callers decide what to insert.
 """

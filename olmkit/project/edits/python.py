@@ -1,8 +1,8 @@
 """Insert imports and statements into Python files.
 
-The syntax tree says where; the text is changed by lines, so that comments and
-form stay. What is there already is not added again. The marker comments of the
-scaffold are preferred, and may be taken away by the author.
+The syntax tree provides the places; the text is changed by lines, so that comments and layout are
+kept. Existing statements are not added again. The marker comments of the scaffold are preferred,
+but authors may remove them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from olmkit.base.diagnostics import InputError, Location
 from olmkit.project.edits import python_shape
 from olmkit.project.edits.yaml import MARKER
 
-_BYTE_ORDER = "\ufeff"  # which editors of Windows write, and Python reads over
+_BYTE_ORDER = "\ufeff"  # a byte order mark, which Windows editors write and Python ignores
 
 
 def local_name(data: bytes, path: str, module: str, name: str, *, alias: str) -> str:
@@ -39,9 +39,9 @@ def local_name(data: bytes, path: str, module: str, name: str, *, alias: str) ->
 
 
 def with_import(data: bytes, path: str, module: str, name: str, *, alias: str = "") -> bytes:
-    """`data` with `from module import name`, among the imports of the same package.
+    """Return `data` with `from module import name`, next to imports of the same package.
 
-    An alias that is the name itself is none.
+    An alias that equals the name is left out.
     """
     alias = "" if alias == name else alias
     tree, lines = _parse(data, path)
@@ -80,10 +80,10 @@ def with_import(data: bytes, path: str, module: str, name: str, *, alias: str = 
 def with_statement(
     data: bytes, path: str, function: str, statement: str, *, marker: str = "", sign: str
 ) -> bytes:
-    """`data` with a statement at the end of a function, or above the marker in it.
+    """Return `data` with a statement at the end of a function, or above its marker.
 
-    `sign` is a text that the function holds when the statement is there already. Raises
-    `InputError` when there is no such function; its hint says what to add by hand.
+    `sign` is a text that the function contains if the statement already exists. Raises `InputError`
+    if there is no such function; its hint names the code to add manually.
     """
     tree, lines = _parse(data, path)
     found = next(
@@ -126,9 +126,9 @@ def with_statement(
 
 
 def with_argument(data: bytes, path: str, function: str, first: str, argument: str) -> bytes:
-    """`data` with one more argument of a call in a function: the one whose first is `first`.
+    """Return `data` with one more argument of a call in a function, whose first one is `first`.
 
-    Nothing changes where there is no such call, or its closing bracket is not on a separate line.
+    Nothing changes if there is no such call, or its closing bracket is not on a separate line.
     """
     tree, lines = _parse(data, path)
     for node in tree.body:
@@ -150,7 +150,7 @@ def with_argument(data: bytes, path: str, function: str, first: str, argument: s
 
 
 def with_definition(data: bytes, path: str, name: str, text: str) -> bytes:
-    """`data` with the text of a class or a function at its end, unless one `name` is there."""
+    """Return `data` with a class or function at its end, unless `name` already exists."""
     tree, lines = _parse(data, path)
     kinds = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
     if any(isinstance(node, kinds) and node.name == name for node in tree.body):
@@ -161,9 +161,9 @@ def with_definition(data: bytes, path: str, name: str, text: str) -> bytes:
 
 
 def with_class_marker(data: bytes, path: str, name: str, marker: str) -> bytes:
-    """`data` with a marker comment on top of those of the class `name`.
+    """Return `data` with a marker comment above those of the class `name`.
 
-    Raises `InputError` when there is no such class.
+    Raises `InputError` if there is no such class.
     """
     tree, lines = _parse(data, path)
     found = next(
@@ -182,7 +182,7 @@ def with_class_marker(data: bytes, path: str, name: str, marker: str) -> bytes:
 
 
 def without_marker(data: bytes, marker: str) -> bytes:
-    """`data` without the lines that hold a marker comment and nothing else."""
+    """Return `data` without the lines that contain only a marker comment."""
     lines = data.decode("utf-8").split("\n")
     return _joined([line for line in lines if line.strip().lstrip("# ") != marker])
 
@@ -238,7 +238,7 @@ def _is_extensible(node: ast.ImportFrom, lines: Sequence[str]) -> bool:
 
 
 def _import_order(name: str) -> tuple[int, str]:
-    """Constants, classes, functions, each by alphabet: as formatters sort them."""
+    """Return the sort key of formatters: constants, classes, functions, each alphabetically."""
     if name.isupper() and len(name) > 1:
         return 0, name
     return (1 if name[:1].isupper() else 2), name
@@ -267,7 +267,7 @@ def _place_of_library(tree: ast.Module, statement: list[str]) -> tuple[int, list
 
 
 def _end_of_imports(tree: ast.Module) -> int:
-    """Return the line after the last import of the head, or after the module's words."""
+    """Return the line after the first imports, or after the module docstring."""
     place = 0
     for index, node in enumerate(tree.body):
         is_words = (
@@ -280,7 +280,7 @@ def _end_of_imports(tree: ast.Module) -> int:
 
 
 def _joined(lines: Sequence[str]) -> bytes:
-    """Return the text, with the line ends and the mark that it had; new lines come without."""
+    """Return the text with its original line ends and byte order mark; new lines have none."""
     plain = [line.removesuffix("\r").removeprefix(_BYTE_ORDER) for line in lines]
     if any(line.startswith(_BYTE_ORDER) for line in lines):
         plain[0] = _BYTE_ORDER + plain[0]

@@ -1,8 +1,8 @@
 """Break long lines of Python like formatters do.
 
-Templates and statements are written for short names. What does not fit a line is broken
-inside its last brackets, or those of the parameters of a function: first to one line
-each, then to one for each item.
+Templates and statements are written for short names. A long line is broken inside its last
+brackets, or those of a function's parameters: first into one line for the contents, then into one
+line for each item.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _IMPORT = re.compile(r"from (\S+) import ([^()#]+)")
 
 
 def text(value: str) -> str:
-    """Return a text as it is written in Python, in the quotes of which it has fewer."""
+    """Return a Python string literal, with the quotes that need fewer escapes."""
     inside = json.dumps(value, ensure_ascii=False)[1:-1]
     if value.count('"') <= value.count("'"):
         return f'"{inside}"'
@@ -26,7 +26,7 @@ def text(value: str) -> str:
 
 
 def shaped(source: str) -> str:
-    """Return a source text, each line of it that is too long broken."""
+    """Return a source text with all long lines broken."""
     return "\n".join(part for line in source.split("\n") for part in broken(line))
 
 
@@ -42,7 +42,7 @@ def import_block(module: str, names: Sequence[str]) -> list[str]:
 
 
 def broken(line: str) -> list[str]:
-    """Return a line, or those that it is broken to; one that has no brackets to break stays."""
+    """Return a line, or the lines that it is broken into; one without brackets is not changed."""
     if len(line) <= MAX_LINE:
         return [line]
     if found := _IMPORT.fullmatch(line):
@@ -59,7 +59,7 @@ def broken(line: str) -> list[str]:
         return [f"{name} = (", inner + value, f"{indent})"]
     items = list(_items(line[start + 1 : end]))
     whole = inner + ", ".join(items) + ("," if is_function and len(items) == 1 else "")
-    # Several items of a list or of its like get a line each, those of a call if they must.
+    # Several items of a list or a similar literal get a line each, those of a call only if needed.
     is_display = len(items) > 1 and not re.search(r"[\w\])]$", line[:start])
     if len(whole) <= MAX_LINE and not is_display:
         middle = [whole]
@@ -97,7 +97,7 @@ def _groups(line: str) -> Iterator[tuple[int, int]]:
 
 
 def _code(text: str) -> Iterator[tuple[int, str, int]]:
-    """Places and characters outside of texts, and in how many brackets one then is."""
+    """Yield positions and characters outside strings, with the bracket depth."""
     depth, quote, is_escaped = 0, "", False
     for place, character in enumerate(text):
         if quote:

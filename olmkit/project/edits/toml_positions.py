@@ -1,8 +1,7 @@
-"""Where a key of a TOML file is.
+"""Find the place of a key in a TOML file.
 
-The reader of the standard library knows no places, and none is needed until a
-finding wants one. Then the file is read again, each time one line further, until
-the key is there.
+The parser of the standard library does not report places, which only findings need. For a finding,
+the file is parsed repeatedly, each time with one more line, until the key exists.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ def find(text: str, path: str, *keys: str) -> Location:
 
 
 def of_error(error: Exception, path: str) -> tuple[str, Location]:
-    """Message and position of a TOML syntax error, from the message of the parser."""
+    """Return message and position of a TOML syntax error, from the parser's message."""
     words = str(error)
     said = _SAID.search(words)
     if said is None:

@@ -32,10 +32,10 @@ def with_item(
     marker: str = "",
     first: bool = False,
 ) -> bytes:
-    """`data` with `item` in the list under `keys`: above the marker, else last, or `first`.
+    """Return `data` with `item` in the list under `keys`: above the marker, else last, or `first`.
 
-    An item that is there, also as a mapping with more keys, is not added again; one that is
-    there as a comment is made valid. Raises `InputError` where there is no block list.
+    An existing item, also as a mapping with more keys, is not added again; a commented item is
+    uncommented. Raises `InputError` if there is no block list.
     """
     text = _Text(data, path)
     found = text.document.get(*keys)
@@ -55,7 +55,7 @@ def with_item(
 
 
 def with_replaced_item(data: bytes, path: str, keys: tuple[Key, ...], old: str, new: str) -> bytes:
-    """`data` with the text `new` instead of `old` in the list under `keys`, if that is there."""
+    """Return `data` with `old` replaced by `new` in the list under `keys`, if it exists."""
     text = _Text(data, path)
     found = text.document.get(*keys)
     if isinstance(found, list) and old in found:
@@ -64,7 +64,7 @@ def with_replaced_item(data: bytes, path: str, keys: tuple[Key, ...], old: str, 
 
 
 def with_commented_item(data: bytes, path: str, keys: tuple[Key, ...], item: str) -> bytes:
-    """`data` with the text `item` as a comment in the list under `keys`, if it is there."""
+    """Return `data` with the text `item` commented out in the list under `keys`, if it exists."""
     text = _Text(data, path)
     found = text.document.get(*keys)
     if isinstance(found, list):
@@ -75,10 +75,10 @@ def with_commented_item(data: bytes, path: str, keys: tuple[Key, ...], item: str
 
 
 def with_value(data: bytes, path: str, keys: tuple[Key, ...], value: Any) -> bytes:
-    """`data` with `value` under `keys`; the mapping above is made when it is not there.
+    """Return `data` with `value` under `keys`; the parent mapping is created if needed.
 
-    A new key goes to its place by alphabet. Raises `InputError` where there is no mapping, and
-    where an item of a list is meant that is not there.
+    A new key is inserted in alphabetical order. Raises `InputError` if there is no mapping, and for
+    a missing item of a list.
     """
     text = _Text(data, path)
     if text.document.get(*keys, default=_MISSING) == value:
@@ -104,7 +104,7 @@ def with_value(data: bytes, path: str, keys: tuple[Key, ...], value: Any) -> byt
 
 
 def without_key(data: bytes, path: str, keys: tuple[Key, ...]) -> bytes:
-    """`data` without the key `keys`, which is not the only one of its mapping."""
+    """Return `data` without the key `keys`, which must not be the only one of its mapping."""
     text = _Text(data, path)
     if text.has_key(keys):
         text.remove(keys)
@@ -112,9 +112,9 @@ def without_key(data: bytes, path: str, keys: tuple[Key, ...]) -> bytes:
 
 
 def in_document(data: bytes, path: str, kind: str, change: Callable[[bytes], bytes]) -> bytes:
-    """`data` with the document of one kind changed; the others are not looked at.
+    """Return `data` with the document of one kind changed; the others are not changed.
 
-    Raises `InputError` when the file has none of that kind.
+    Raises `InputError` if the file has none of that kind.
     """
     parts = re.split(rb"^(?=---(?:\s|$))", data, flags=re.MULTILINE)
     for index, part in enumerate(parts):
@@ -128,7 +128,7 @@ _MISSING = object()
 
 
 def _holds(found: Any, wanted: Any) -> bool:
-    """Return whether one entry says what is wanted, and maybe more."""
+    """Return whether an entry contains the wanted value, and possibly more."""
     if isinstance(wanted, Mapping):
         return isinstance(found, Mapping) and all(
             key in found and _holds(found[key], value) for key, value in wanted.items()
@@ -163,7 +163,7 @@ def _decoded(data: bytes, path: str) -> str:
 
 
 class _Text:
-    """The lines of one file, and the document that they hold."""
+    """The lines of one file, and its document."""
 
     def __init__(self, data: bytes, path: str) -> None:
         self.document: Document = documents.load_yaml(data, path)
@@ -185,7 +185,7 @@ class _Text:
         return isinstance(above, Mapping) and keys[-1] in above
 
     def uncommented(self, item: str) -> bool:
-        """Make `#- item` valid, if it is so somewhere."""
+        """Uncomment `#- item`, if it exists."""
         pattern = re.compile(rf"(\s*)#\s?- {re.escape(item)}\s*")
         for index, line in enumerate(self._lines):
             match = pattern.fullmatch(line)
@@ -225,7 +225,7 @@ class _Text:
         self._lines[line] = f"{text[:dash]}#{text[dash:]}"
 
     def fill_list(self, keys: tuple[Key, ...], item: Any, *, marker: str) -> None:
-        """Give the empty list under `keys` its first entry."""
+        """Add the first entry to the empty list under `keys`."""
         index, column = self._place(keys)
         line = self._lines[index]
         head, _, rest = line[column:].partition(":")
@@ -242,7 +242,7 @@ class _Text:
         index, column = self._block_place(keys)
         end = self._end_of_key(index, column)
         lines = _key_lines(str(keys[-1]), value, " " * column)
-        # The line may hold the dash of a list before the key.
+        # The line may contain the dash of a list before the key.
         lines[0] = self._lines[index][:column] + lines[0][column:]
         self._lines[index:end] = lines
 
@@ -251,14 +251,14 @@ class _Text:
         head = self._lines[index][:column]
         end = self._end_of_key(index, column)
         del self._lines[index:end]
-        # The dash of a list's entry goes to the next key; comments before that stay below it.
+        # The dash of a list entry moves to the next key; comments before that stay below it.
         if head.strip():
             while not self._lines[index].strip() or _COMMENT.match(self._lines[index]):
                 index += 1
             self._lines[index] = head + self._lines[index][column:]
 
     def insert_key(self, keys: tuple[Key, ...], value: Any) -> None:
-        """Put a new key into the mapping that `keys` ends in."""
+        """Insert a new key into the mapping at the end of `keys`."""
         *above, name = keys
         siblings = self.document.get(*above)
         if not siblings:
@@ -287,7 +287,7 @@ class _Text:
             )
         lines = _key_lines(str(name), value, " " * column)
         head = self._lines[index][:column]
-        if head.strip():  # the dash of a list's entry: the new key takes it
+        if head.strip():  # the dash of a list entry: it moves to the new key
             lines[0] = head + lines[0][column:]
             self._lines[index] = " " * column + self._lines[index][column:]
             self._lines[index:index] = lines
@@ -296,7 +296,7 @@ class _Text:
         self._lines[place:place] = lines
 
     def _place(self, keys: tuple[Key, ...]) -> tuple[int, int]:
-        """Line and column from 0 of a key."""
+        """Return line and column of a key, from 0."""
         at = self.document.at_key(*keys)
         return (at.line or 1) - 1, (at.column or 1) - 1
 
@@ -313,14 +313,14 @@ class _Text:
         return bool(before.strip("- ")) or not keys
 
     def _dash(self, keys: tuple[Key, ...], index: int) -> tuple[int, int]:
-        """Line of an entry and the column of its dash; -1 when there is none."""
+        """Return the line of an entry and the column of its dash; -1 if there is none."""
         at = self.document.at(*keys, index)
         line, column = (at.line or 1) - 1, (at.column or 1) - 1
         before = self._lines[line][:column]
         return line, before.rindex("-") if before.strip() == "-" else -1
 
     def _marker(self, name: str, keys: tuple[Key, ...]) -> int | None:
-        """Return the line of a marker in or right below the list under `keys`."""
+        """Return the line of a marker in or directly below the list under `keys`."""
         if not name:
             return None
         start, column = self._place(keys)

@@ -1,12 +1,11 @@
 """The part of kustomize that operator projects use.
 
-An overlay is a folder with a kustomization file: resources, other overlays, and
-what is done to them. It is built as kustomize builds it. What is outside
-this part is refused with its place, never ignored: a manifest that silently
-differs from kustomize's would be worse than none.
+An overlay is a folder with a kustomization file: resources, other overlays, and changes to them. It
+is built like in kustomize. Unsupported features are refused with their places, never ignored: a
+manifest that silently differs from kustomize's would be worse than none.
 
-One thing differs on purpose: in a folded text (`>`) kustomize 5.8 puts an empty line
-before a line that is indented more than the one above; here the text stays.
+There is one intended difference: in a folded text (`>`) kustomize 5.8 puts an empty line
+before a line that is indented more than the one above; here the text is not changed.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ Reader = Callable[[str], bytes | None]
 
 FILE_NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 
-# What is fetched from a repository or a server: `https://…`, `git@…`, `github.com/…`, `…?ref=…`.
+# URLs of repositories or servers: `https://…`, `git@…`, `github.com/…`, `…?ref=…`.
 _REMOTE = re.compile(r"://|^git@|[?&](ref|version)=|^(github\.com|gitlab\.com|bitbucket\.org)[/:]")
 # Deeper than any project; a chain of overlays this long is a mistake or an attack.
 _MAX_DEPTH = 50
@@ -61,9 +60,8 @@ def render(
 ) -> tuple[Document, ...]:
     """Return the objects of an overlay, in kustomize's order, with the places of their files.
 
-    `shown` gives the path that people see. `findings` takes what kustomize passes over in
-    silence. Raises `InputError` for what kustomize
-    refuses too, and for its features that are not supported.
+    `shown` returns the path for people. `findings` receives problems that kustomize silently
+    ignores. Raises `InputError` for errors in kustomize, and for unsupported features.
     """
     builder = _Builder(read=read, shown=shown, findings=[] if findings is None else findings)
     built = builder.build(posixpath.normpath(folder))
@@ -83,7 +81,7 @@ def render(
 
 
 def _merge(references: Sequence[fields.Reference]) -> list[fields.Reference]:
-    """References of one kind as one, so that a field is looked up once."""
+    """Merge the references of each kind, so that a field is looked up once."""
     merged: dict[tuple[str, str, str], list[FieldSpec]] = {}
     for reference in references:
         key = (reference.kind, reference.group, reference.version)
@@ -97,7 +95,7 @@ def _merge(references: Sequence[fields.Reference]) -> list[fields.Reference]:
 
 
 def _tidy_annotations(resource: Resource) -> None:
-    """Annotations are texts, and none is not a field; kustomize sees to both."""
+    """Convert annotations to strings, and remove empty ones, like kustomize."""
     metadata = resource.metadata()
     found = metadata.get("annotations")
     if not isinstance(found, dict):
@@ -325,7 +323,7 @@ def _is_same(one: Resource, other: Resource) -> bool:
 
 
 def _unique(document: Document) -> Document:
-    """Return a document none of whose keys is twice, since only one of them would count."""
+    """Return a document without duplicate keys, because only one of them would count."""
     for one in document.duplicate_keys():
         raise refusal(
             f"`{documents.field_path(one.keys)}` occurs twice",

@@ -1,8 +1,8 @@
 """Fields of resources by path, and their meaning.
 
-Kustomize knows the fields that hold labels, images or names of other objects
-by lists of paths: steps joined by `/`, lists walked through without saying so.
-Projects may add to these lists. The lists here are facts of the Kubernetes API.
+Kustomize has lists of paths for the fields with labels, images or names of other objects: steps
+joined by `/`, which implicitly traverse lists. Projects may add to these lists. The lists here are
+facts of the Kubernetes API.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ class FieldSpec:
 
 
 def update(value: Any, spec: FieldSpec, change: Callable[[Any], Any]) -> None:
-    """Replace what is at the path by what `change` makes of it; None for "leave it"."""
+    """Replace the value at the path by the result of `change`; None keeps it."""
     _update(value, steps(spec.path), change, create=spec.create)
 
 
 def steps(path: str) -> tuple[str, ...]:
-    r"""The steps of a path; `\/` is a slash inside of a step."""
+    r"""Return the steps of a path; `\/` is a slash inside a step."""
     return tuple(
         step.replace("\\/", "/").removesuffix("[]") for step in re.split(r"(?<!\\)/", path)
     )

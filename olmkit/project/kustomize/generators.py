@@ -1,7 +1,7 @@
 """Generate ConfigMaps and Secrets of an overlay, with hashes in their names.
 
-A name ends in a hash of the content, so that pods which use it are rolled out
-again when it changes. The hash is kustomize's own; other tools compare it.
+A name ends with a hash of the content, so that pods are rolled out again if it changes. The hash is
+that of kustomize; other tools compare it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from olmkit.kube.objects import Manifest
 from olmkit.project.kustomize.resources import PIPE_HINT, Resource, refusal
 
 Load = Callable[[str, Location], bytes]
-"""The bytes of a file below the overlay's folder; a refusal at the place when there is none."""
+"""Returns the bytes of a file below the overlay's folder; refuses a missing one with the place."""
 
 _KEYS = frozenset(
     {"name", "namespace", "behavior", "literals", "files", "envs", "env", "options", "type"}
@@ -33,7 +33,7 @@ _HASH_LETTERS = str.maketrans("013ae", "ghkmt")
 def make(
     kind: str, overlay: Document, index: int, common: Mapping[str, Any], load: Load
 ) -> tuple[Resource, str]:
-    """Return the resource of one entry of a generator, and its behaviour."""
+    """Return the resource of one entry of a generator, and its behavior."""
     section = "configMapGenerator" if kind == "ConfigMap" else "secretGenerator"
     at = overlay.at(section, index)
     entry = objects.mapping(overlay.get(section, index))
@@ -56,7 +56,7 @@ def make(
 
 
 def merge(old: Resource, new: Resource, behavior: str) -> None:
-    """Let a generated resource change one that is there already."""
+    """Merge a generated resource into an existing one."""
     for section in ("data", "binaryData"):
         added = objects.mapping(new.value.get(section))
         kept = objects.mapping(old.value.get(section)) if behavior == "merge" else {}

@@ -1,8 +1,7 @@
 """Update references between resources when names and namespaces change.
 
-A field that names another object holds the name which that object had when the
-file was written. Once all names are final, each such field is looked up among
-the earlier names and rewritten.
+A field that names another object has the original name of that object. After all names are final,
+each such field is looked up among the earlier names and rewritten.
 """
 
 from __future__ import annotations
@@ -15,11 +14,11 @@ from olmkit.project.kustomize import fields
 from olmkit.project.kustomize.fields import FieldSpec, Reference
 from olmkit.project.kustomize.resources import Resource, refusal
 
-_DEFAULT = "default"  # the namespace of an object that names none
+_DEFAULT = "default"  # the namespace of an object without one
 
 
 def rewrite(resources: Sequence[Resource], references: Iterable[Reference]) -> None:
-    """Rewrite every reference in `resources`; one whose object is not there stays."""
+    """Rewrite every reference in `resources`; one to an unknown object is not changed."""
     for reference in references:
         named = [resource for resource in resources if reference.means(resource.gvk)]
         if not named:
@@ -76,7 +75,7 @@ def _reaches(referrer: Resource, resource: Resource, reference: Reference) -> bo
 
 
 def _named_by(referrer: Resource) -> set[str]:
-    """Return the namespaces that the accounts of a RoleBinding are said to be in."""
+    """Return the namespaces of the accounts in a RoleBinding."""
     if referrer.gvk.kind != "RoleBinding":
         return set()
     subjects = map(objects.mapping, objects.sequence(referrer.value.get("subjects")))
@@ -90,7 +89,7 @@ def _named_by(referrer: Resource) -> set[str]:
 def _change_mapping(
     value: Any, referrer: Resource, reference: Reference, named: Sequence[Resource]
 ) -> None:
-    """A reference with name and namespace, as subjects and webhooks have it."""
+    """Change a reference with name and namespace, as in subjects and webhooks."""
     if not isinstance(value, dict) or value.get("kind", reference.kind) != reference.kind:
         return
     name, namespace = objects.text(value.get("name")), objects.text(value.get("namespace"))
@@ -118,7 +117,7 @@ def _had_name(resource: Resource, name: str, reference: Reference) -> bool:
 
 def _only(candidates: Sequence[Resource], referrer: Resource, name: str) -> Resource | None:
     if len(candidates) > 1:
-        # Objects that came the same way through overlays belong together.
+        # Objects that came through the same overlays belong together.
         candidates = [
             item
             for item in candidates

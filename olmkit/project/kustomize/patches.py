@@ -40,7 +40,7 @@ def parse(
     given: Mapping[str, Any],
     loaded: Sequence[Document] | None,
 ) -> Sequence[Patch]:
-    """Return the patches of one entry of a kustomization, of which `loaded` is its file."""
+    """Return the patches of one entry of a kustomization, whose file is `loaded`."""
     at = overlay.at(*keys)
     if bool(given.get("path")) == bool(given.get("patch")):
         raise refusal("a patch needs one of `path` and `patch`", at)
@@ -70,7 +70,7 @@ def parse(
 
 
 def apply(resources: list[Resource], patch: Patch, findings: list[Diagnostic]) -> None:
-    """Patch what is meant; a target that means nothing is a finding, as kustomize is silent."""
+    """Patch the targets; a missing target is a finding, while kustomize ignores it."""
     if patch.target is not None and not any(map(patch.target.matches, resources)):
         findings.append(idle_patch(patch.at))
     try:

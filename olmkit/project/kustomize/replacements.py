@@ -17,7 +17,7 @@ _INDEX = re.compile(r"([^.\[\]])\[(\d+)\](?=\.|$)", re.ASCII)
 
 
 def replace(resources: Sequence[Resource], replacement: Mapping[str, Any], at: Location) -> None:
-    """Carry out one entry of `replacements`; raises `InputError` when a field is not there."""
+    """Apply one entry of `replacements`; raises `InputError` if a field does not exist."""
     value = replacement.get("sourceValue")
     if value is None:
         value = _source_value(resources, objects.mapping(replacement.get("source")), at)
@@ -59,12 +59,12 @@ def _source_value(resources: Sequence[Resource], source: Mapping[str, Any], at: 
 
 
 def find_value(value: Any, path: str) -> Any:
-    """Return the value at a field path, None when there is nothing."""
+    """Return the value at a field path, None if there is none."""
     return value_at(value, field_steps(path))
 
 
 def value_at(value: Any, steps: Sequence[str]) -> Any:
-    """Return the value that steps lead to, None when there is nothing."""
+    """Return the value at the steps, None if there is none."""
     for step in steps:
         value = _child(value, step)
         if value is _MISSING:
@@ -84,20 +84,20 @@ def field_steps(path: str) -> list[str]:
 
 
 def _index_hint(path: str) -> str:
-    """Return a hint about an index: kustomize supports `containers[0]` in variables only."""
+    """Return a hint about an index: kustomize supports `containers[0]` only in variables."""
     corrected = _INDEX.sub(r"\1.\2", path)
     return f"write `{corrected}`" if corrected != path else ""
 
 
 def _child(value: Any, step: str) -> Any:
-    """Return the first child that a step means, or `_MISSING`."""
+    """Return the first child that matches a step, or `_MISSING`."""
     if isinstance(value, dict):
         return value.get(step, _MISSING)
     return next((value[index] for index in _indexes(value, step)), _MISSING)
 
 
 def _indexes(value: Any, step: str) -> Iterator[int]:
-    """Yield the positions in a list that a step means."""
+    """Yield the positions in a list that match a step."""
     if not isinstance(value, list):
         return
     if step == "*":
@@ -178,9 +178,9 @@ def _new_value(old: Any, value: Any, options: Mapping[str, Any], at: Location) -
 
 
 def _as_before(old: Any, value: Any, at: Location) -> Any:
-    """Return a value in a field that has one: kustomize keeps the type, and puts the text in.
+    """Return a value with the type of the existing one, like kustomize.
 
-    A new field is what its text says: `5` of a text too.
+    A new field has the type of its text: also `5` from a string.
     """
     if isinstance(old, dict | list):
         return value
@@ -198,7 +198,7 @@ def _as_before(old: Any, value: Any, at: Location) -> Any:
 
 
 def _plain(text: str) -> Any:
-    """Return the value of an unquoted text; it stays a string unless it is a scalar."""
+    """Return the value of unquoted text, which is a string unless it is another scalar."""
     try:
         [document] = documents.load_all(text.encode(), "", as_kustomize=True)
     except (InputError, ValueError):

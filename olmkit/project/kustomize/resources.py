@@ -1,7 +1,7 @@
-"""The resources of an overlay while it is built: their identities, and finding them.
+"""The resources of an overlay while it is built: their identities, and lookups.
 
-A resource remembers every name and namespace it had, since patches,
-replacements and references mean it by any of them.
+A resource records every name and namespace it had, because patches, replacements and references may
+use any of them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def refusal(message: str, at: Location | None, hint: str = "") -> InputError:
 
 
 def idle_patch(at: Location) -> Diagnostic:
-    """Return the finding for a patch whose target is nothing, which kustomize passes over."""
+    """Return the finding for a patch without a matching target, which kustomize ignores."""
     return findings.create(
         "PRJ121",
         "the `target` of the patch matches no resource, so it changes nothing",
@@ -75,7 +75,7 @@ class Resource:
 
     @property
     def identities(self) -> tuple[Identity, ...]:
-        """Every name and namespace it had, oldest first, and the present one."""
+        """Return every name and namespace it had, oldest first, and the current one."""
         return (*self.past, self.now)
 
     @property
@@ -87,17 +87,17 @@ class Resource:
         return not objects.is_cluster_scoped(self.gvk)
 
     def metadata(self) -> dict[str, Any]:
-        """Return the metadata, to be changed."""
+        """Return the metadata for changes."""
         metadata = self.value.setdefault("metadata", {})
         return metadata if isinstance(metadata, dict) else {}
 
     def remember(self) -> None:
-        """Keep the present identity as one that it had, as each step of an overlay does."""
+        """Record the current identity, after each step of an overlay."""
         if self.now not in self.past:
             self.past.append(self.now)
 
     def rename(self, *, name: str | None = None, namespace: str | None = None) -> None:
-        """Change name or namespace and remember the old ones."""
+        """Change name or namespace and record the old ones."""
         old = self.now
         new = Identity(
             old.name if name is None else name,
@@ -114,7 +114,7 @@ class Resource:
             self.metadata()["namespace"] = namespace
 
     def finished(self) -> Document:
-        """Return the object as a document with the places of the file that it comes from."""
+        """Return the object as a document with the places of its file."""
         return self.document.derived(self.value)
 
     def __str__(self) -> str:
@@ -122,7 +122,7 @@ class Resource:
 
 
 def require_unique(resources: Iterable[Resource], at: Callable[[Resource], Location]) -> None:
-    """Raise `InputError` when two resources are the same object, in the same version."""
+    """Raise `InputError` if two resources are the same object, in the same version."""
     seen: dict[tuple[GVK, Identity], Resource] = {}
     for resource in resources:
         key = (resource.gvk, resource.now)
@@ -144,8 +144,7 @@ _TARGET_KEYS = frozenset(
 class Selector:
     """The selector of a patch or a replacement; empty fields match any resource.
 
-    Fields are regular expressions that match as a whole, or texts that must be
-    equal when `exact`.
+    Fields are regular expressions that match as a whole or, if `exact`, strings that must be equal.
     """
 
     group: str = ""
@@ -185,7 +184,7 @@ class Selector:
         return f"{self.kind or 'any kind'} `{self.name or '*'}`"
 
     def matches(self, resource: Resource) -> bool:
-        """Return whether the resource is meant, by any name and namespace that it had."""
+        """Return whether the resource matches, by any name and namespace that it had."""
         api = resource.gvk
         if not (
             self._is(self.group, api.group)
@@ -209,7 +208,7 @@ class Selector:
 
 
 def _selects(selector: str, values: Mapping[str, str]) -> bool:
-    """Return whether a label selector in Kubernetes' words selects these labels."""
+    """Return whether a label selector in Kubernetes' syntax selects these labels."""
     return all(_meets(term.strip(), values) for term in _terms(selector))
 
 

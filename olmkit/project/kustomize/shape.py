@@ -1,7 +1,7 @@
 """The keys of a kustomization, and those that olmkit supports.
 
-What kustomize knows and we do not is refused with its place and a way out; what
-neither knows is a mistake. Source: kustomize's types `Kustomization`, version 5.8.
+Keys that only kustomize supports are refused with their place and an alternative; unknown keys are
+errors. Source: kustomize's types `Kustomization`, version 5.8.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _HEADS |= {("", "Kustomization"), (f"{_GROUP}/v1beta1", ""), (f"{_GROUP}/v1alpha
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """The keys of a mapping: those that are built, those that only kustomize builds, and texts."""
+    """The keys of a mapping: supported ones, those that only kustomize supports, and strings."""
 
     built: frozenset[str]
     unsupported: frozenset[str] = frozenset()
@@ -64,7 +64,7 @@ _SORTING = _Shape(_words("order"), _words("legacySortOptions"), _words("order"))
 
 
 def check(document: Document) -> None:
-    """Raises `InputError` for a kustomization that is none, or is not built here."""
+    """Raise `InputError` for an invalid or unsupported kustomization."""
     if not isinstance(document.value, dict):
         raise refusal("a kustomization must be a mapping", document.at())
     _check(document, (), _TOP)
@@ -110,7 +110,7 @@ def _check(document: Document, keys: tuple[Key, ...], shape: _Shape) -> None:
 
 
 def _list_values(document: Document, keys: tuple[Key, ...]) -> Iterator[tuple[str, Any]]:
-    """Yield the keys of a mapping with something below them; nothing is as good as no key."""
+    """Yield the keys of a mapping with a value; an empty one counts as missing."""
     found: Mapping[str, Any] = document.get(*keys) if keys else document.value
     for key, value in found.items():
         if value not in (None, [], {}, ""):

@@ -12,7 +12,7 @@ from olmkit.project.kustomize import fields
 from olmkit.project.kustomize.fields import FieldSpec, Lists
 from olmkit.project.kustomize.resources import Resource, refusal
 
-# Kinds whose names are fixed by what they define.
+# Kinds whose names are fixed by their definition.
 _UNPREFIXED = frozenset({"CustomResourceDefinition", "Namespace", "APIService"})
 
 
@@ -32,8 +32,8 @@ def set_namespace(resources: Iterable[Resource], namespace: str, lists: Lists) -
 
 
 def _set_default_subjects(resource: Resource, namespace: str) -> None:
-    # Only the account `default` certainly is in the overlay's namespace; others follow the
-    # account that they name.
+    # Only the account `default` is certainly in the overlay's namespace; others follow the account
+    # that they name.
     for subject in objects.sequence(resource.value.get("subjects")):
         if isinstance(subject, dict) and subject.get("name") == "default":
             subject["namespace"] = namespace
@@ -94,7 +94,7 @@ def set_replicas(
 def set_images(
     resources: Iterable[Resource], entry: Mapping[str, Any], at: Location, lists: Lists
 ) -> None:
-    """Change the images that an entry of `images` means."""
+    """Change the images that match an entry of `images`."""
     name = objects.text(entry.get("name"))
     try:
         pattern = re.compile(
@@ -129,7 +129,7 @@ def _change_image_name(image: str, entry: Mapping[str, Any]) -> str:
 
 
 def split_image(image: str) -> tuple[str, str, str]:
-    """Name, tag and digest of an image as it is written."""
+    """Return name, tag and digest of an image as written."""
     rest, _, digest = image.partition("@")
     folder, slash, last = rest.rpartition("/")
     last, _, tag = last.partition(":")
@@ -137,7 +137,7 @@ def split_image(image: str) -> tuple[str, str, str]:
 
 
 def _visit_images(value: Any, change: Callable[[Any], Any]) -> None:
-    """Visit the images of containers, wherever a pod spec is in the object."""
+    """Visit the images of containers, in any pod spec of the object."""
     if isinstance(value, list):
         for item in value:
             _visit_images(item, change)

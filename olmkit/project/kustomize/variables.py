@@ -1,4 +1,4 @@
-"""Variables of older projects: `$(NAME)` in some fields is replaced by a field of a resource."""
+"""Variables of older projects: in some fields, `$(NAME)` is replaced by a field of a resource."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def parse(overlay: Document, keys: tuple[Key, ...], entry: Mapping[str, Any]) ->
     at = overlay.at(*keys)
     name = objects.text(entry.get("name"))
     reference = dict(objects.mapping(entry.get("objref")))
-    # An objref says `apiVersion` where selectors say group and version.
+    # An objref has `apiVersion` while selectors have group and version.
     group, _, version = objects.text(reference.pop("apiVersion", "")).rpartition("/")
     if version:
         reference |= {"group": group, "version": version}
@@ -46,7 +46,7 @@ def parse(overlay: Document, keys: tuple[Key, ...], entry: Mapping[str, Any]) ->
 def substitute(
     resources: Sequence[Resource], variables: Sequence[Variable], specs: Sequence[FieldSpec]
 ) -> None:
-    """Replace the uses of variables in the fields that may have some; unknown ones stay."""
+    """Replace the variables in the fields that may contain them; unknown ones are not changed."""
     if not variables:
         return
     values = {variable.name: _value(variable, resources) for variable in variables}
@@ -83,7 +83,7 @@ def _value(variable: Variable, resources: Sequence[Resource]) -> Any:
 
 
 def _steps(path: str) -> Iterator[str]:
-    """Yield the steps of the field path of a variable, which alone may say `containers[0]`."""
+    """Yield the steps of a variable's field path, which may contain `containers[0]`."""
     for step in replacements.field_steps(path):
         indexed = _INDEXED.fullmatch(step)
         yield from indexed.groups() if indexed else (step,)

@@ -1,8 +1,7 @@
 """The files that `create api` creates or changes: types, reconciler, roles, sample.
 
-Source of names and places: version 3 of kubebuilder's project file and the layout of
-its go/v4 plugin. What a kind may be called is in `scaffold_kinds`, how its controller
-comes to run in `scaffold_wiring`.
+Source of names and places: version 3 of kubebuilder's project file and the layout of its go/v4
+plugin. Names of kinds are in `scaffold_kinds`, the wiring of controllers in `scaffold_wiring`.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _MAX_USER = 2**31 - 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeployImage:
-    """The container of a kind's pods; `port` 0 and `user` None are not set."""
+    """The container of a kind's pods; `port` 0 and `user` None mean unset."""
 
     image: str
     command: Sequence[str] = ()
@@ -42,7 +41,7 @@ class DeployImage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiRequest(KindRequest):
-    """A new kind, another version of one, or a controller alone."""
+    """A new kind, another version of one, or only a controller."""
 
     namespaced: bool = True
     resource: bool = True
@@ -53,7 +52,7 @@ class ApiRequest(KindRequest):
 def create_api(request: ApiRequest, project: Project, present: Tree, templates: Tree) -> Draft:
     """Return a project with one more kind.
 
-    Raises `ConfigurationError` for names that cannot be and for what is there already.
+    Raises `ConfigurationError` for invalid names and for existing parts.
     """
     found = kinds.find(project, request.group, request.version, request.kind)
     api = _requested_api(request, project, found)
@@ -93,7 +92,7 @@ def create_api(request: ApiRequest, project: Project, present: Tree, templates: 
 
 
 def _note_conversion(draft: Draft, project: Project, api: Api) -> None:
-    """A new version of a kind whose versions are converted needs a conversion too."""
+    """Note that a new version of a kind with conversions also needs a conversion."""
     for index, other in enumerate(project.apis):
         webhooks = project.document.get("resources", index, "webhooks", default={}) or {}
         same = (other.group, other.kind) == (api.group, api.kind)
@@ -272,7 +271,7 @@ def _add_types(
     packages.append(("api/version_package.py", where.version_folder))
     for name, package in packages:
         path = f"{package}/__init__.py"
-        if draft.get(path) is None:  # never again: it may hold markers of other kinds
+        if draft.get(path) is None:  # never again: it may contain markers of other kinds
             draft.put(path, template_files.file(templates, name, values))
     folder = "deploy_image" if request.deploy is not None else "api"
     draft.make(where.types_file, template_files.file(templates, f"{folder}/types.py", values))
@@ -280,7 +279,7 @@ def _add_types(
 
 
 def _mark_storage(draft: Draft, project: Project, where: Names) -> None:
-    """Let one of several versions be the stored one: the oldest, until the author says else."""
+    """Mark one of several versions as the stored one: the oldest, until the author changes it."""
     others = [
         api
         for api in project.own_apis()
@@ -342,7 +341,7 @@ def _sample(text: bytes, values: dict[str, str]) -> bytes:
 def add_reconciler(
     draft: Draft, where: Names, templates: Tree, values: dict[str, str], folder: str
 ) -> None:
-    """The reconciler of a kind and its test, from a folder of templates."""
+    """Add the reconciler of a kind and its test, from a folder of templates."""
     package = template_files.file(templates, "api/reconcilers_package.py", values)
     for inner in dict.fromkeys(("", where.group_folder)):
         path = f"{where.folder}/reconcilers/{inner}__init__.py"
@@ -353,7 +352,7 @@ def add_reconciler(
     group = where.group_folder.replace("/", "_")
     test = template_files.file(templates, f"{folder}/reconciler_test.py", values)
     path = f"tests/test_{group}{where.module}.py"
-    is_process = path == _PROCESS_TEST  # which `init` made, and another kind may not take
+    is_process = path == _PROCESS_TEST  # `init` created it, and another kind must not use it
     draft.make("tests/test_process_reconciler.py" if is_process else path, test)
 
 
@@ -368,7 +367,7 @@ def _facts(request: ApiRequest, api: Api) -> dict[str, Any]:
 
 
 def _write_plugin(data: bytes, project: Project, api: Api, deploy: DeployImage) -> bytes:
-    """Record how the kind was made, as kubebuilder does for its own plugin."""
+    """Record how the kind was created, as kubebuilder does for its own plugin."""
     options = {"image": deploy.image}
     options |= {"containerCommand": ",".join(deploy.command)} if deploy.command else {}
     options |= {"containerPort": str(deploy.port)} if deploy.port else {}

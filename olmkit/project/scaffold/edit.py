@@ -1,8 +1,8 @@
 """The files that `edit` changes.
 
-A project that sees its own namespace alone has a Role, gets its namespace, and is
-installed into one; a project that sees all has a ClusterRole. The RBAC markers of its
-sources say so too, and what concerns kinds of the cluster stays in a ClusterRole.
+A project that watches only its own namespace has a Role, gets its namespace, and is installed into
+one; a project that watches all has a ClusterRole. The RBAC markers of its sources match, and rules
+for cluster-scoped kinds stay in a ClusterRole.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ class EditRequest:
 
 
 def edit(request: EditRequest, project: Project, present: Tree, templates: Tree) -> Draft:
-    """Return a project with other properties.
+    """Return a project with changed properties.
 
-    Raises `ConfigurationError` for a wrong image or domain, for another domain once there are
-    kinds, and for a switch of a folder that the project does not have.
+    Raises `ConfigurationError` for an invalid image or domain, for another domain if there are
+    kinds, and for a folder to switch that the project does not have.
     """
     draft = Draft(present)
     if request.multigroup is not None:
@@ -78,7 +78,7 @@ def edit(request: EditRequest, project: Project, present: Tree, templates: Tree)
 
 
 def _set_domain(draft: Draft, project: Project, domain: str) -> None:
-    """The domain of later kinds; those that exist have theirs in their CRDs and clusters."""
+    """Set the domain of later kinds; existing kinds keep theirs, which is in CRDs and clusters."""
     if not names.is_subdomain(domain):
         raise ConfigurationError(
             f"`{domain}` is not a DNS domain", hint="use a domain such as example.com"
@@ -152,7 +152,7 @@ def _rescope(draft: Draft, project: Project, templates: Tree) -> None:
 
 
 def _remark(draft: Draft, project: Project) -> bool:
-    """Rewrite the RBAC markers of the sources; whether any of them requests the whole cluster."""
+    """Rewrite the RBAC markers of the sources; return whether any requests the whole cluster."""
     folder = scaffold.package_folder(project, draft.present)
     of_cluster = {(group, names.plural_of_kind(kind)) for group, kind in CLUSTER_SCOPED}
     of_cluster |= {
@@ -186,7 +186,7 @@ def _remark(draft: Draft, project: Project) -> bool:
 
 
 def _targets(said: Mapping[str, str]) -> set[tuple[str, str]]:
-    """Return the groups and plurals of a marker, each with each."""
+    """Return all combinations of groups and plurals of a marker."""
     groups, resources = (
         re.split(r"[;,]", said.get(key, "").strip('{}"`')) for key in ("groups", "resources")
     )
@@ -198,7 +198,7 @@ def _targets(said: Mapping[str, str]) -> set[tuple[str, str]]:
 
 
 def _set_install_modes(draft: Draft, project: Project, *, is_namespaced: bool) -> None:
-    """Let the base CSV support the modes of the new scope, where it names them."""
+    """Let the base CSV support the modes of the new scope, if it names them."""
     path = f"config/manifests/bases/{project.name}.clusterserviceversion.yaml"
     data = draft.get(path)
     if data is None:

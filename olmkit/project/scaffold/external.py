@@ -1,10 +1,9 @@
 """External kinds, and the files that `create api` creates for them.
 
-Kubernetes' own kinds are recognized by their group, those of other operators by the
-domain or the Go package that is said of them. Neither has types, a CRD, roles for
-people or a sample here: there is a reconciler alone, and webhooks (`scaffold_webhook`).
-Source of the entries of the project file: version 3 of kubebuilder's, with `core` and
-`external`.
+Kubernetes' own kinds are identified by their group, those of other operators by the requested
+domain or Go package. Neither has types, a CRD, roles for people or a sample here, only a reconciler
+and webhooks (`scaffold_webhook`). Source of the entries of the project file: version 3 of
+kubebuilder's, with `core` and `external`.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ from olmkit.project.scaffold.kinds import KindRequest, Names
 from olmkit.project.scaffold.project import Draft
 
 _DOMAIN = "k8s.io"
-# Kubernetes' API groups as the project file names them, with the domain of each. `core` is
-# for the group without a name.
+# Kubernetes' API groups as in the project file, with the domain of each. `core` is the group
+# without a name.
 _SHORT_GROUPS = frozenset({"apps", "autoscaling", "batch", "core", "policy"})
 _DOMAIN_GROUPS = frozenset(
     {"admissionregistration", "apiextensions", "authentication", "authorization", "certificates"}
@@ -38,7 +37,7 @@ CORE_GROUPS = dict.fromkeys(_SHORT_GROUPS, "") | dict.fromkeys(_DOMAIN_GROUPS, _
 def is_external_kind(request: KindRequest, project: Project) -> bool:
     """Return whether a request is about a kind that the project does not define.
 
-    A group that Kubernetes has too is the project's where it has the kind.
+    A group of Kubernetes is the project's if the project has the kind.
     """
     if request.is_external or _find_recorded(request, project) is not None:
         return True
@@ -47,9 +46,9 @@ def is_external_kind(request: KindRequest, project: Project) -> bool:
 
 
 def requested_api(request: KindRequest, project: Project) -> Api:
-    """Return the external kind that a request is about: as the project file has it, or as it will.
+    """Return the external kind of a request: as in the project file, or the new one.
 
-    Raises `ConfigurationError` for names that cannot be, and for one that is the project's own.
+    Raises `ConfigurationError` for invalid names, and for a kind of the project itself.
     """
     recorded = _find_recorded(request, project)
     if recorded is not None and not request.is_external:
@@ -71,7 +70,7 @@ def requested_api(request: KindRequest, project: Project) -> Api:
 
 
 def find(project: Project, api: Api) -> int | None:
-    """Return the number of a kind among those of the project, wherever it is defined."""
+    """Return the index of a kind among those of the project, wherever it is defined."""
     for index, other in enumerate(project.apis):
         same_group = other.qualified_group == api.qualified_group
         if same_group and (other.version, other.kind) == (api.version, api.kind):
@@ -84,7 +83,7 @@ def create_controller(
 ) -> Draft:
     """Return a project with a controller for one more external kind.
 
-    Raises `ConfigurationError` for names that cannot be and for what is there already.
+    Raises `ConfigurationError` for invalid names and for existing parts.
     """
     _check(request)
     api = requested_api(request, project)
@@ -104,13 +103,13 @@ def create_controller(
 
 
 def _core_group(group: str) -> str:
-    """`networking` of `networking.k8s.io`, which people write too."""
+    """Return `networking` for `networking.k8s.io`, which users also write."""
     short = group.removesuffix(f".{_DOMAIN}")
     return short if short in _DOMAIN_GROUPS else group
 
 
 def _find_recorded(request: KindRequest, project: Project) -> Api | None:
-    """Return the external kind that the project file names so."""
+    """Return the external kind with this name in the project file."""
     wanted = (_core_group(request.group), request.version, request.kind)
     for api in project.apis:
         if api.is_defined_elsewhere and (api.group, api.version, api.kind) == wanted:

@@ -17,7 +17,7 @@ from olmkit.project.config import Api, Project
 from olmkit.project.scaffold import project as scaffold
 from olmkit.project.scaffold import template_files
 
-# Names that the scaffolded modules import, and a kind of that name would hide.
+# Names that the scaffolded modules import, and that a kind with that name would hide.
 TAKEN_KINDS = frozenset(
     {"Annotated", "Any", "CacheSettings", "Callable", "ClassVar", "Client", "ClusterError"}
     | {"Condition", "ControllerBuilder", "ControllerSettings", "CustomResource", "EventRecorder"}
@@ -43,8 +43,8 @@ _WORD = re.compile(rb"[a-z_][a-z0-9_]*")
 class KindRequest:
     """The common fields of requests. The default `plural` is the regular one.
 
-    What is said of `external` is that another owner defines the kind: the domain that follows
-    its group (None: the project's), and the Go package of its types.
+    With `external` fields, another owner defines the kind: the domain of its group (None: the
+    project's), and the Go package of its types.
     """
 
     group: str
@@ -61,7 +61,7 @@ class KindRequest:
 
     @property
     def irregular_plural(self) -> str:
-        """The plural, where it is not the one that Kubernetes makes."""
+        """Return the plural, if it differs from the one that Kubernetes derives."""
         return "" if self.plural == names.plural_of_kind(self.kind) else self.plural
 
 
@@ -112,7 +112,7 @@ class Names:
 
     @property
     def version_prefix(self) -> str:
-        """What distinguishes a name from that of another version or group."""
+        """Return the part that distinguishes a name from that of another version or group."""
         return self.group_prefix + _camel(self.api.version)
 
     def module_of(self, path: str) -> str:
@@ -128,7 +128,7 @@ def _camel(text: str) -> str:
 def variable_of(kind: str, templates: Tree) -> str:
     """Return the variable name for an object of a kind, unused in the templates.
 
-    Such as `image_object` for a kind `Image`, since images are handed about in there.
+    For example, `image_object` for a kind `Image`, because the templates use `image`.
     """
     name = scaffold.module_name(kind)
     words = {
@@ -141,7 +141,7 @@ def variable_of(kind: str, templates: Tree) -> str:
 
 
 def find(project: Project, group: str, version: str, kind: str) -> int | None:
-    """Return the number of an API of the project's own group among all of the project."""
+    """Return the index of an API of the project's own group among all of the project."""
     for index, api in enumerate(project.apis):
         if not api.is_defined_elsewhere and (api.group, api.version, api.kind) == (
             group,
@@ -165,7 +165,7 @@ def check_watched(project: Project, api: Api) -> None:
 
 
 def check_names(api: Api) -> None:
-    """Raises `ConfigurationError` for names that an API server refuses."""
+    """Raise `ConfigurationError` for names that an API server refuses."""
     group, domain, version, kind = api.group, api.domain, api.version, api.kind
     # Not the qualified group: the one without a name is checked as `core`.
     qualified = ".".join(part for part in (group, domain) if part)
@@ -189,7 +189,7 @@ def check_names(api: Api) -> None:
 
 
 def check_plural(known: Api, plural: str) -> None:
-    """A kind that the project has keeps its plural; an empty one is not requested."""
+    """Check that an existing kind keeps its plural; an empty one is not requested."""
     if plural and plural != scaffold.plural_of(known):
         raise ConfigurationError(
             f"`{known.kind}` has the plural `{scaffold.plural_of(known)}` in version "
@@ -199,7 +199,7 @@ def check_plural(known: Api, plural: str) -> None:
 
 
 def check_module(project: Project, api: Api) -> None:
-    """Two kinds of one name need separate folders for reconcilers and webhooks."""
+    """Check that two kinds of one name have separate folders for reconcilers and webhooks."""
     for other in project.apis:
         same = scaffold.module_name(other.kind) == scaffold.module_name(api.kind)
         is_stranger = other.is_defined_elsewhere or api.is_defined_elsewhere

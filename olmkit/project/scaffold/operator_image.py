@@ -1,7 +1,7 @@
 """The operator's image in the files of a project: the overlay, the base CSV, the Makefile.
 
-The overlay of the manager is the source. The base CSV and the Makefile follow where they name
-the same image, so that `make bundle` does not go back to the image and version before.
+The overlay of the manager is the source. The base CSV and the Makefile are updated if they name the
+same image, so that `make bundle` does not restore the previous image and version.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _CONTAINER_IMAGE: Final = ("metadata", "annotations", "containerImage")
 def set_image(draft: Draft, project: Project, image: str) -> None:
     """Set the operator's image in the overlay of the manager, as `kustomize edit` does.
 
-    Where the base CSV and the Makefile name the same image, they follow. Raises
+    If the base CSV and the Makefile name the same image, they are updated too. Raises
     `ConfigurationError` for an image that cannot be the operator's own.
     """
     name, tag, digest = scaffold.own_image_parts(image)
@@ -59,7 +59,7 @@ def _replace_image(data: bytes, index: int, entry: Mapping[str, str]) -> bytes:
 
 
 def _follow(draft: Draft, project: Project, old_name: str, image: str) -> None:
-    """Let what names the image named `old_name` name the new one."""
+    """Replace the image named `old_name` by the new one in other files."""
     base = f"config/manifests/bases/{project.name}.clusterserviceversion.yaml"
     data = draft.get(base)
     if old_name and data is not None:
@@ -77,7 +77,7 @@ def _follow(draft: Draft, project: Project, old_name: str, image: str) -> None:
 def update_makefile(text: str, old_name: str, image: str) -> str:
     """Return a Makefile whose `IMG`, `VERSION` and names derived from the image follow a new image.
 
-    Only lines with `?=` in the form of the scaffold change; what an author wrote there stays.
+    Only lines with `?=` in the form of the scaffold are changed; the author's lines are kept.
     """
     name, tag, digest = scaffold.image_parts(image)
     if not _is_of(_variable(text, "IMG"), old_name):
@@ -97,7 +97,7 @@ def update_makefile(text: str, old_name: str, image: str) -> str:
 
 
 def _is_of(image: str, name: str) -> bool:
-    """Return whether a reference, whose tag may have a variable, is one with that name."""
+    """Return whether a reference, whose tag may have a variable, has that name."""
     return image == name or image.startswith((f"{name}:", f"{name}@"))
 
 

@@ -1,9 +1,9 @@
 """The files that `init` creates, and common parts of scaffolds.
 
-The expected files are derived from what exists, and compared by the code that
-writes. Files of people are edited next to what they wrote (`yaml_edits`,
-`python_edits`), so everything here can be done twice. What `create api` adds
-is in `scaffold_api`, webhooks in `scaffold_webhook`, changes in `scaffold_edit`.
+The expected files are derived from the existing ones, and compared by the code that writes. Users'
+files are edited without changing their content (`yaml_edits`, `python_edits`), so all scaffolds can
+be repeated. The files of `create api` are in `scaffold_api`, webhooks in `scaffold_webhook`,
+changes in `scaffold_edit`.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ MANIFESTS_OVERLAY = "config/manifests/kustomization.yaml"
 MANAGER_FILE = "config/manager/manager.yaml"
 MANAGER_OVERLAY = "config/manager/kustomization.yaml"
 
-# `init` makes these; one that exists already belongs to the user.
+# `init` creates these; an existing one belongs to the user.
 _ONLY_ONCE = (PROJECT_FILE, PYPROJECT_FILE, "Makefile", DEFAULT_OVERLAY)
-# Names that a package cannot have next to what it imports.
+# Names that a package cannot have because of its imports.
 _TAKEN = frozenset({"olmkit", "pydantic", "annotated_types", "pytest", "test", "tests", "config"})
-# The longest name of a Service that has the project's name before it.
+# The longest name of a Service with the project's name as a prefix.
 _LONGEST = "-controller-manager-metrics-service"
 _MAX_NAME = 63 - len(_LONGEST)
 _FNV_PRIME, _FNV_START = 16777619, 2166136261
@@ -78,17 +78,17 @@ class Draft:
     force: bool = False
 
     def get(self, path: str) -> bytes | None:
-        """Return the content of a file as it shall be, or as it is."""
+        """Return the desired content of a file, or the existing one."""
         content = self.wanted.get(path) or self.present.get(path)
         return content.data if isinstance(content, File) else content
 
     def make(self, path: str, data: bytes) -> None:
-        """A file that is the author's from then on: one that is there is kept, unless forced."""
+        """Create a file that belongs to the author: an existing one is kept, unless forced."""
         if self.force or self.get(path) is None:
             self.put(path, data)
 
     def put(self, path: str, data: bytes) -> None:
-        """A file with this content, whatever is there."""
+        """Write a file with this content, even if it exists."""
         self.wanted[path] = data
 
     def add_item(
@@ -118,7 +118,7 @@ class Draft:
 def init(request: InitRequest, present: Tree, templates: Tree) -> Draft:
     """Return the files of a new project.
 
-    Raises `ConfigurationError` for names that cannot be, and when a project exists there.
+    Raises `ConfigurationError` for invalid names, and if a project exists there.
     """
     check_request(request)
     _check_package(request)
@@ -145,7 +145,7 @@ def init(request: InitRequest, present: Tree, templates: Tree) -> Draft:
 
 
 def check_workflow(language: str) -> None:
-    """Raise `ConfigurationError` where the workflows do not fit: they run a Python project."""
+    """Raise `ConfigurationError` if the workflows do not match: they run a Python project."""
     if language not in ("", "python"):
         raise ConfigurationError(
             f"`--ci` has no effect here: workflows are for Python projects, not for {language}",
@@ -154,7 +154,7 @@ def check_workflow(language: str) -> None:
 
 
 def add_workflow(draft: Draft, service: str, templates: Tree) -> None:
-    """The workflow of a CI service; one that is there is kept."""
+    """Add the workflow of a CI service; an existing one is kept."""
     for path, content in template_files.folder(templates, f"ci/{service}", {}).items():
         if draft.get(path) is not None:
             draft.note(f"`{path}` existed and is kept", path)
@@ -162,7 +162,7 @@ def add_workflow(draft: Draft, service: str, templates: Tree) -> None:
 
 
 def package_of(project: Project) -> str:
-    """Return the Python package of a project: where its sources are, else by its name."""
+    """Return the Python package of a project: the folder of its sources, else by its name."""
     if project.settings.sources:
         return project.settings.sources[0].rstrip("/").removeprefix("src/").replace("/", ".")
     for api in project.own_apis():
@@ -172,7 +172,7 @@ def package_of(project: Project) -> str:
 
 
 def package_folder(project: Project, present: Tree) -> str:
-    """Return the folder of the project's package, seen from the project."""
+    """Return the folder of the project's package, relative to the project."""
     package = package_of(project).replace(".", "/")
     in_source = any(path.startswith(f"src/{package}/") for path in present)
     return f"src/{package}" if in_source else package
@@ -183,7 +183,7 @@ def is_namespaced(project: Project) -> bool:
 
 
 def module_name(text: str) -> str:
-    """Return a text as the name of a module: `memcached-operator` → `memcached_operator`."""
+    """Convert a string to the name of a module: `memcached-operator` → `memcached_operator`."""
     name = text.lower().replace("-", "_").replace(".", "_")
     return f"{name}_" if keyword.iskeyword(name) else name
 
@@ -202,7 +202,7 @@ def lock_name(repo: str, domain: str) -> str:
 
 
 def set_flag(draft: Draft, key: str, *, on: bool) -> None:
-    """A property of the project, in the project file; one that is off is not there."""
+    """Set a property of the project in the project file; one that is off is removed."""
     data = draft.get(PROJECT_FILE) or b""
     if on:
         draft.put(PROJECT_FILE, yaml_edits.with_value(data, PROJECT_FILE, (key,), value=True))
@@ -285,7 +285,7 @@ def is_of_cluster(api: Api) -> bool:
 
 
 def bind_to_cluster(draft: Draft, project: Project, templates: Tree) -> None:
-    """Let the manager of a namespaced project use its role for kinds of the cluster too."""
+    """Let the manager of a namespaced project also use its role for cluster-scoped kinds."""
     path = f"{RBAC_FOLDER}/role_binding.yaml"
     data = draft.get(path) or b""
     if b"ClusterRoleBinding" not in data:
@@ -336,7 +336,7 @@ def init_values(request: InitRequest) -> dict[str, str]:
     return common | {
         "image_name": name,
         "image_tag": tag,
-        # The Makefile has the version once, where the tag is one.
+        # The Makefile has the version once, if the tag is one.
         "version": version_of_tag(tag) or "0.0.1",
         "make_image": f"{name}:v$(VERSION)" if version_of_tag(tag) else f"{name}:{tag}",
         "compatible": distributions.compatible(olmkit.__version__),
@@ -346,7 +346,7 @@ def init_values(request: InitRequest) -> dict[str, str]:
 
 
 def check_image(image: str) -> Reference:
-    """Return an image as it is named; raise `ConfigurationError` for what names none."""
+    """Return the normalized image name; raise `ConfigurationError` if it is invalid."""
     try:
         return Reference.parse(image)
     except InputError as error:
@@ -354,7 +354,7 @@ def check_image(image: str) -> Reference:
 
 
 def image_parts(image: str) -> tuple[str, str, str]:
-    """Name, tag and digest of a reference; the tag is `latest` where it has neither."""
+    """Return name, tag and digest of a reference; the tag is `latest` if it has neither."""
     found = check_image(image)
     digest = str(found.digest) if found.digest else ""
     name = image.partition("@")[0]
@@ -378,7 +378,7 @@ def own_image_parts(image: str) -> tuple[str, str, str]:
     """Return the parts of the operator's own image.
 
     Raises `ConfigurationError` for a name without a repository path, such as the placeholder
-    `controller:latest`: it means an official image of Docker Hub, which no operator is.
+    `controller:latest`: it means an official image of Docker Hub.
     """
     parts = image_parts(image)
     if "/" not in parts[0]:
@@ -393,7 +393,7 @@ def own_image_parts(image: str) -> tuple[str, str, str]:
 
 
 def check_request(request: InitRequest) -> None:
-    """Raise `ConfigurationError` for a name or a domain that cannot be."""
+    """Raise `ConfigurationError` for an invalid name or domain."""
     if not names.is_label(request.name):
         raise ConfigurationError(
             f"`{request.name}` is not a project name",
@@ -425,7 +425,7 @@ def _check_package(request: InitRequest) -> None:
 
 
 def set_variable(draft: Draft, variable: Mapping[str, object]) -> None:
-    """An environment variable of the manager's first container, in the Deployment's file."""
+    """Set an environment variable of the manager's first container, in the Deployment's file."""
     data = draft.get(MANAGER_FILE)
     if data is None:
         draft.note(

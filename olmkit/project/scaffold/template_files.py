@@ -1,8 +1,7 @@
-"""The files of a scaffold: text with `{{name}}` in it, and the values that go there.
+"""The files of a scaffold: text with `{{name}}` in it, and the values of the names.
 
-There is nothing but substitution, after which lines of Python that are too long are
-broken. What depends on a choice is chosen before, as a separate file or as the value
-of a name, so that each template reads as the file that it becomes.
+There is only substitution, after which long lines of Python are broken. Choices are made before, as
+a separate file or as the value of a name, so that each template looks like the resulting file.
 """
 
 from __future__ import annotations

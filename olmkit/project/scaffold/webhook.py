@@ -1,9 +1,9 @@
-"""Which files `create webhook` makes or changes: handlers, their wiring and tests, manifests.
+"""The files that `create webhook` creates or changes: handlers, wiring and tests, manifests.
 
-Webhooks need a certificate. OLM makes one, so a bundle has them always; the
-overlay `config/default` runs in any cluster, and has none. `config/with-webhooks`
-is the same with webhooks, for OLM and for other ways to mount a certificate;
-`config/with-cert-manager` lets cert-manager make one.
+Webhooks need a certificate. OLM creates one, so a bundle always has webhooks; the overlay
+`config/default` runs in any cluster, and has none. `config/with-webhooks` is the same with
+webhooks, for OLM and for other ways to mount a certificate; `config/with-cert-manager` lets
+cert-manager create one.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ class WebhookRequest(KindRequest):
 def create_webhook(
     request: WebhookRequest, project: Project, present: Tree, templates: Tree
 ) -> Draft:
-    """Return a project with webhooks for one of its kinds, or for one that others define.
+    """Return a project with webhooks for one of its kinds, or for an external one.
 
-    Raises `ConfigurationError` for a kind that is not there, and for webhooks that are.
+    Raises `ConfigurationError` for a missing kind, and for existing webhooks.
     """
     if not (request.defaulting or request.validation or request.conversion):
         raise ConfigurationError(
@@ -82,7 +82,7 @@ def create_webhook(
 
 
 def _target(request: WebhookRequest, project: Project) -> tuple[Api, int | None]:
-    """Return the requested kind, and its number in the project file if it is there."""
+    """Return the requested kind, and its index in the project file if it is there."""
     if not external.is_external_kind(request, project):
         found = kinds.find(project, request.group, request.version, request.kind)
         if found is None or not project.apis[found].has_types:
@@ -145,7 +145,7 @@ def _check_present(request: WebhookRequest, project: Project, found: int | None)
     }
     there = [name for name, wanted in asked.items() if wanted and known.get(name)]
     if set(request.spokes) - set(known.get("spoke") or ()):
-        there = [name for name in there if name != "conversion"]  # one spoke more
+        there = [name for name in there if name != "conversion"]  # one more spoke
     if there and not request.force:
         raise ConfigurationError(
             f"`{request.kind}` in version `{request.version}` has a webhook for {there[0]} already",
@@ -226,7 +226,7 @@ def _add_tests(
     templates: Tree,
     values: dict[str, str],
 ) -> None:
-    """A test of each handler, next to what the author wrote."""
+    """Add a test of each handler, next to the author's tests."""
     path = _test_file(where, where.api.version, "webhooks")
     data = None if request.force else draft.get(path)
     if data is None:
@@ -316,7 +316,7 @@ def _add_spokes(
 
 
 def _mark_hub(draft: Draft, project: Project, where: Names) -> None:
-    """Let the hub be the version that is stored."""
+    """Mark the hub as the stored version."""
     files = {
         api.version: replace(where, api=api).types_file
         for api in project.own_apis()
@@ -352,10 +352,10 @@ def _wire(
     sign: str,
     imports: Mapping[str, tuple[str, str]],
 ) -> bool:
-    """Add a statement to the wiring; whether it was not there.
+    """Add a statement to the wiring; return whether it was missing.
 
-    `imports` are modules and what is imported of them; statement and sign hold their words in
-    braces, for what they are called there.
+    `imports` are modules and their imported names; statement and sign have these names in braces,
+    which are replaced by the local names.
     """
     path = f"{where.folder}/wiring.py"
     data = draft.get(path)
@@ -452,7 +452,7 @@ def _convert_crd(
     patch: bytes,
     values: dict[str, str],
 ) -> None:
-    """Write the conversion into the CRD, and serve the hub alone where nothing converts."""
+    """Write the conversion into the CRD, and serve only the hub if nothing converts."""
     prefix = scaffold.module_prefix(api, multigroup=project.is_multigroup, separator="_")
     plural = values["plural"]
     file = f"patches/webhook_in_{prefix}{plural}.yaml"
@@ -466,7 +466,7 @@ def _convert_crd(
     }
     only = f"{prefix}{plural}_{request.version}_only.yaml"
     path = f"config/default/{only}"
-    # One that was written for fewer versions, and not changed since, is written again.
+    # One that was written for fewer versions, and not changed since then, is written again.
     before = [_only(versions - {spoke}, request.version) for spoke in request.spokes]
     if draft.get(path) in before:
         draft.put(path, _only(versions, request.version))
@@ -487,7 +487,7 @@ def _only(versions: set[str], hub: str) -> bytes:
 
 
 def _webhooks(request: WebhookRequest, project: Project, found: int | None) -> dict[str, Any]:
-    """Return the webhooks of a kind: those that are there, and the new ones."""
+    """Return the webhooks of a kind: existing and new ones."""
     known = _known_webhooks(project, found)
     webhooks = dict(known)
     webhooks |= {"defaulting": True} if request.defaulting else {}

@@ -1,7 +1,7 @@
-"""How controllers come into `wiring.py`, the module that people build their manager in.
+"""Add controllers to `wiring.py`, the module in which users build their manager.
 
-Statements go next to what is there, with the imports that they need; a name that is
-taken there already gets its group or version before it.
+Statements are added to the existing ones, with their imports; a name that is already in use gets
+its group or version as a prefix.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def add_controller(draft: Draft, where: Names, values: dict[str, str], *, is_dep
 
 
 def add_external_controller(draft: Draft, where: Names, values: dict[str, str]) -> None:
-    """Let the manager run the controller of a kind that others define, which knows its GVK."""
+    """Let the manager run the controller of an external kind, which has its GVK."""
     path = f"{where.folder}/wiring.py"
     data = draft.get(path)
     if data is None:
@@ -109,7 +109,7 @@ def add_external_controller(draft: Draft, where: Names, values: dict[str, str]) 
 
 
 def _note_unwired(draft: Draft, path: str, values: dict[str, str]) -> None:
-    """Say that there is no module that builds controllers."""
+    """Note that there is no module that builds controllers."""
     draft.note(
         f"`{path}` does not exist, so nothing runs `{values['reconciler']}`",
         path,
@@ -126,7 +126,7 @@ def _put(
 ) -> None:
     """Add a statement that builds a controller; imports are module, name and local name.
 
-    Raises `InputError` where the module has no function for it.
+    Raises `InputError` if the module has no function for it.
     """
     data = draft.get(path) or b""
     wired = python_edits.with_statement(

@@ -1,4 +1,4 @@
-"""Which files `create api` makes or changes for a kind of a chart, a role or a playbook.
+"""The files that `create api` creates or changes for a kind of a chart, a role or a playbook.
 
 Names and places are those of operator-sdk's plugins helm/v1 and ansible/v1.
 """
@@ -26,7 +26,7 @@ from olmkit.project.scaffold.watched.project import WATCHES_FILE
 _ROLE_FILE = f"{scaffold.RBAC_FOLDER}/role.yaml"
 _RULES_MARKER = b"# +kubebuilder:scaffold:rules"
 _WATCH_MARKER = b"# +kubebuilder:scaffold:watch"
-# What the roles of operators mostly make; the author adds and removes.
+# The objects that roles of operators usually create; the author adds and removes rules.
 _USUAL = tuple(
     GVK(group, "v1", kind)
     for group, kind in (
@@ -45,7 +45,7 @@ _USUAL = tuple(
 class WatchedRequest:
     """A new kind; group, version and kind are complete. With a `chart`, or with role or playbook.
 
-    `rendered`: kinds that the chart renders with its defaults, next to those of its text.
+    `rendered`: kinds that the chart renders with its defaults, in addition to those in its text.
     """
 
     group: str
@@ -61,9 +61,9 @@ class WatchedRequest:
 
 
 def create_api(request: WatchedRequest, project: Project, present: Tree, templates: Tree) -> Draft:
-    """Return a project with one more kind; raise `ConfigurationError` for names that cannot be.
+    """Return a project with one more kind; raise `ConfigurationError` for invalid names.
 
-    In a Python project, the kind works in the process of the others.
+    In a Python project, the kind runs in the same process as the others.
     """
     runner = "ansible" if request.chart is None else "helm"
     is_mixed = project.language not in WATCHED_LAYOUTS
@@ -101,7 +101,7 @@ def create_api(request: WatchedRequest, project: Project, present: Tree, templat
 
 
 def _folders(request: WatchedRequest) -> tuple[str, ...]:
-    """Return the folders of the project with what runs."""
+    """Return the folders of the project with the content to run."""
     if request.chart is not None:
         return ("helm-charts",)
     given = (("roles", request.has_role), ("playbooks", request.has_playbook))
@@ -273,7 +273,7 @@ def _sample(request: WatchedRequest, templates: Tree, values: dict[str, str]) ->
     sample = empty.replace(b"spec: {}\n", b"spec:\n" + text.encode())
     if documents.load(sample, "sample").value.get("spec") == chart.values:
         return sample
-    # Text that cannot be moved to the right, such as long strings in several lines.
+    # Text that cannot be indented, such as multi-line strings.
     whole = documents.load(empty, "sample").value
     return documents.dump({**whole, "spec": dict(chart.values)})
 
@@ -301,7 +301,7 @@ def _add_rules(draft: Draft, request: WatchedRequest, api: Api) -> None:
 
 
 def _insert_before(data: bytes, marker: bytes, text: bytes) -> bytes:
-    """Return the text with lines before a marker, or at the end where that is missing."""
+    """Return the text with lines before a marker, or at the end if the marker is missing."""
     if marker not in data:
         return data.rstrip(b"\n") + b"\n" + text
     start = data.index(marker)

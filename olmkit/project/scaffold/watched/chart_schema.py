@@ -1,6 +1,6 @@
 """Convert `values.schema.json` of a chart to the schema of `spec` in its CRD.
 
-A CRD takes structural schemas only
+A CRD accepts only structural schemas
 (https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema),
 so unsupported keywords are omitted, and Helm checks them when it renders. Defaults stay in the
 chart: a default in the CRD would be stored in each object and hide the default of a newer chart.
@@ -31,7 +31,7 @@ _DEEPEST = 32
 
 
 def spec_schema(schema: Any, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema of `spec`; an open object where the chart has none."""
+    """Return the schema of `spec`; an open object if the chart has none."""
     found = _structural(schema, values, schema, _DEEPEST) if isinstance(schema, Mapping) else {}
     if found.get("type") != "object":
         return open_object("values of the chart")
@@ -109,7 +109,7 @@ def _resolve(schema: Any, root: Any) -> Any:
 
 
 def _type(schema: Mapping[str, Any]) -> tuple[str, bool]:
-    """Return the type that a CRD has for it, and whether null is allowed; empty: any."""
+    """Return the type for a CRD, and whether null is allowed; empty: any."""
     said = schema.get("type")
     listed = said if isinstance(said, list) else [said]
     names = [one for one in listed if isinstance(one, str) and one != "null"]

@@ -1,7 +1,7 @@
-"""A chart as scaffolds see it: its name, its values, and the kinds that its templates have.
+"""A chart for scaffolds: its name, its values, and the kinds of its templates.
 
-Kinds are read from the text of the templates, not only from what they render with their defaults:
-so those that other values enable, and those of hooks, are found too.
+Kinds are read from the text of the templates, not only from the objects that they render by
+default. So kinds that other values enable, and those of hooks, are found too.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _KIND = re.compile(r"^kind:[ \t]*[\"']?([A-Z][A-Za-z0-9]*)[\"']?[ \t]*(?:#.*)?$"
 _API = re.compile(r"^apiVersion:[ \t]*(.+?)[ \t]*$", re.MULTILINE)
 _DIVIDER = re.compile(r"^---", re.MULTILINE)
 _PLAIN_API = re.compile(r"[\"']?((?:[a-z0-9.-]+/)?v[0-9][a-z0-9]*)[\"']?(?:[ \t]*#.*)?")
-# Where a template computes the version of the API, its kind says the group.
+# If a template computes the API version, the group is derived from its kind.
 _GROUPS = {
     "": "ConfigMap Endpoints LimitRange Namespace PersistentVolume PersistentVolumeClaim Pod "
     "ReplicationController ResourceQuota Secret Service ServiceAccount",
@@ -38,7 +38,7 @@ _GROUP_OF = {kind: group for group, kinds in _GROUPS.items() for kind in kinds.s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chart:
-    """The files of a chart, without the folder that holds them."""
+    """The files of a chart, without its top folder."""
 
     name: str
     files: Tree
@@ -48,12 +48,12 @@ class Chart:
 
     @property
     def kind(self) -> str:
-        """The name as a kind: `nginx-ingress` → `NginxIngress`."""
+        """Convert the name to a kind: `nginx-ingress` → `NginxIngress`."""
         return "".join(part[:1].upper() + part[1:] for part in re.split(r"[._-]", self.name))
 
 
 def read(files: Tree, *, path: str) -> Chart:
-    """Return the chart of a folder; raise `ConfigurationError` where there is none."""
+    """Return the chart of a folder; raise `ConfigurationError` if there is none."""
     if "Chart.yaml" not in files:
         raise ConfigurationError(
             f"`{path}` is not a chart: it has no `Chart.yaml`",

@@ -50,7 +50,7 @@ _FILES = "Containerfile"
 def prepare(
     draft: Draft, project: ProjectFile, runner: str, folders: Iterable[str], templates: Tree
 ) -> None:
-    """What such kinds share, which are in `folders`; what is there already is kept."""
+    """Add the common parts of such kinds, which are in `folders`; existing ones are kept."""
     values = scaffold.project_values(project)
     for path in (ROLE_FILE, _BINDING_FILE):
         if draft.get(path) is None:
@@ -67,7 +67,7 @@ def prepare(
 
 
 def rescope(draft: Draft, *, namespaced: bool) -> None:
-    """The same rights in another scope; the files are left as they are otherwise."""
+    """Return the same permissions in another scope; the files are not changed otherwise."""
     scope = b"" if namespaced else b"Cluster"
     for path in (ROLE_FILE, _BINDING_FILE):
         data = draft.get(path)
@@ -76,12 +76,12 @@ def rescope(draft: Draft, *, namespaced: bool) -> None:
 
 
 def rules_of(runner: str) -> bytes:
-    """Rules that all kinds of a runner need, as items of a list."""
+    """Return rules that all kinds of a runner need, as items of a list."""
     return _RELEASES if runner == "helm" else b""
 
 
 def record(draft: Draft, project: ProjectFile, api: Api, runner: str) -> None:
-    """Say in the project file what runs for a kind, as plugins of kubebuilder do."""
+    """Record the runner of a kind in the project file, like plugins of kubebuilder."""
     keys = ("plugins", WATCHED_LAYOUTS[runner], "resources")
     identity = {key: getattr(api, key) for key in IDENTITY if getattr(api, key)}
     known = project.document.get(*keys)
@@ -93,7 +93,7 @@ def record(draft: Draft, project: ProjectFile, api: Api, runner: str) -> None:
 
 
 def _start_watches(draft: Draft, project: ProjectFile) -> None:
-    """Let the process run the kinds of `watches.yaml` too."""
+    """Let the process also run the kinds of `watches.yaml`."""
     path = f"{scaffold.package_folder(project, draft.present)}/__main__.py"
     data = draft.get(path) or b""
     if b"mixed.main(" in data:
@@ -111,7 +111,7 @@ def _start_watches(draft: Draft, project: ProjectFile) -> None:
 
 
 def _require(draft: Draft, runner: str) -> None:
-    """What the runner needs, as an extra of the runtime in `pyproject.toml`."""
+    """Add the runner's extra of the runtime to `pyproject.toml`."""
     text = (draft.get(PYPROJECT_FILE) or b"").decode("utf-8", "surrogateescape")
     found = _RUNTIME.search(text)
     if found is None:
@@ -124,7 +124,7 @@ def _require(draft: Draft, runner: str) -> None:
         return
     indent, quote, distribution, extras, rest, space, comment = found.groups()
     names = {one.strip() for one in (extras or "").split(",")} - {""}
-    # All of olmkit has what Helm needs without an extra.
+    # The distribution olmkit includes what Helm needs.
     if runner in names or (distribution, runner) == ("olmkit", "helm"):
         return
     wanted = ",".join(sorted({*names, runner}))
@@ -140,7 +140,7 @@ def _require(draft: Draft, runner: str) -> None:
 
 
 def _set_limits(draft: Draft, runner: str) -> None:
-    """Memory for the programs, and a folder where they may write."""
+    """Set memory for the programs, and a writable folder."""
     data = draft.get(scaffold.MANAGER_FILE)
     if data is None:
         draft.note(
@@ -173,7 +173,7 @@ def _set_limits(draft: Draft, runner: str) -> None:
 
 
 def _copy_into_image(draft: Draft, runner: str, folders: Iterable[str], templates: Tree) -> None:
-    """The files in an image that an engine builds; `olmkit image build` needs no list."""
+    """Add the files to an image that an engine builds; `olmkit image build` needs no list."""
     data = draft.get(_FILES)
     if data is None:
         return

@@ -1,4 +1,4 @@
-"""Which files `init` makes for a Helm or an Ansible operator."""
+"""The files that `init` creates for a Helm or an Ansible operator."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _OTHERS = ("config/manager/manager.yaml", "config/rbac/role.yaml")
 
 
 def init(request: InitRequest, language: str, present: Tree, templates: Tree) -> Draft:
-    """Return the files of a new project; raises as `scaffold.project.init` does."""
+    """Return the files of a new project; raises like `scaffold.project.init`."""
     scaffold.check_request(request)
     draft = Draft(present)
     values = scaffold.init_values(request) | {"language": language, "layout": LAYOUTS[language]}

@@ -1,4 +1,4 @@
-"""Rules of the operator's role, for kinds that it works with."""
+"""Rules of the operator's role for its kinds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from olmkit.kube import objects
 from olmkit.kube.objects import GVK
 
 _VERBS = ("create", "delete", "get", "list", "patch", "update", "watch")
-# Kubernetes lets only those who may do so give others rights that they do not have.
+# Kubernetes requires this permission to grant others permissions that one does not have.
 _RBAC = "rbac.authorization.k8s.io"
 _GIVING = ("bind", "escalate")
 
