@@ -8,7 +8,7 @@ from olmkit.hybrid import process
 
 
 def main(words: list[str]) -> int:
-    """Run the operator of this kind; the exit code."""
+    """Run the operator of this kind; return the exit code."""
     # `run` is the command of the programs in the original images.
     rest = words[2:] if words[1:2] == ["run"] else words[1:]
     if words[:1] == ["helm"]:

@@ -23,8 +23,8 @@ _LOG = logging.getLogger(__name__)
 class Dependents:
     """Watches each kind once, with metadata only.
 
-    `patience` is how long the first list of a kind may take, in seconds;
-    `cluster_scoped` is whether annotations of objects without a namespace count.
+    `patience` is the time limit for the first list of a kind, in seconds; `cluster_scoped`:
+    annotations of objects without a namespace count.
     """
 
     controller: Controller
@@ -35,14 +35,15 @@ class Dependents:
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def watch(self, kinds: frozenset[GVK]) -> None:
-        # Under a lock: the pass of another object may not continue before the watch has begun.
+        # Under a lock: the reconcile of another object may not continue before the watch has
+        # started.
         async with self._lock:
             for gvk in sorted(kinds - self._watched):
                 await self._begin(gvk)
                 self._watched.add(gvk)
 
     async def _begin(self, gvk: GVK) -> None:
-        # What a run of Ansible makes has an owner that is not its controller.
+        # An object that Ansible creates has an owner that is not its controller.
         by_reference = EnqueueOwner(
             group=self.owner.group, kind=self.owner.kind, namespaced=None, controller_only=False
         )
@@ -60,7 +61,7 @@ class Dependents:
 
 
 async def _wait_until_synced(source: KindSource, seconds: float) -> None:
-    """Wait until the watch has begun; without it, the object is looked at periodically."""
+    """Wait until the watch has started; otherwise the object is reconciled periodically."""
     try:
         async with asyncio.timeout(seconds):
             await source.wait_for_sync()
@@ -70,7 +71,7 @@ async def _wait_until_synced(source: KindSource, seconds: float) -> None:
 
 
 def _is_touched(event: UpdateEvent) -> bool:
-    """Return whether more than the status changed; a kind without generation has none."""
+    """Return whether more than the status changed; for a kind without generation, always true."""
     if event.old is None or event.new is None:
         return False
     old, new = event.old.metadata, event.new.metadata

@@ -1,6 +1,6 @@
 """Common parts of the entries of a `watches.yaml`: keys, values and findings.
 
-Keys match without regard to case, as in helm-operator and ansible-operator, which read them through
+Keys match case-insensitively, as in helm-operator and ansible-operator, which read them through
 Go's JSON decoder; an unknown key is a warning here.
 """
 
@@ -21,10 +21,10 @@ from olmkit.kube.objects import GVK
 FILE = "watches.yaml"
 
 Choice = Callable[[frozenset[str]], bool]
-"""Whether an entry with these keys, in lower case, is read."""
+"""Returns whether to read an entry with these keys, in lower case."""
 
 Read = Callable[[Any, Mapping[str, str]], Any]
-"""Reads a value, with the environment; raises `ValueError` with what is wrong with it."""
+"""Reads a value, with the environment; raises `ValueError` with the error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +43,11 @@ class Watch(Protocol):
 
     @property
     def gvk(self) -> GVK:
-        """The kind whose objects are looked at."""
+        """Return the kind whose objects are reconciled."""
 
     @property
     def at(self) -> Location:
-        """Where the entry is."""
+        """Return the place of the entry."""
 
 
 W = TypeVar("W", bound=Watch)
@@ -65,7 +65,7 @@ class Reading(Generic[W]):
 class Form(Generic[W]):
     """The form of entries: `fields` by key, and `required` groups with one key each.
 
-    `make` gets the kind, the place, and the values that were found by their keys.
+    `make` gets the kind, the place, and the values by their keys.
     """
 
     fields: Mapping[str, Read]
@@ -81,7 +81,7 @@ def read(
     path: str,
     only: Choice | None = None,
 ) -> Reading[W]:
-    """Return the entries of a file, or `only` some; raise `InputError` for what is not YAML."""
+    """Return the entries of a file, or `only` some; raise `InputError` if it is not YAML."""
     reader = _Reader(documents.load(data, path), environment, form, only)
     entries = tuple(reader.entries())
     return Reading(entries, tuple(sorted(reader.findings, key=Diagnostic.sort_key)))
@@ -205,7 +205,7 @@ def selector(value: Any, _: Mapping[str, str]) -> LabelSelector | None:
 
 
 def count(value: Any, _: Mapping[str, str]) -> int:
-    """Return a whole number above 0."""
+    """Return an integer above 0."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise ValueError("must be a number above 0")
     return value

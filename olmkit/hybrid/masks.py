@@ -10,11 +10,11 @@ from olmkit.kube import objects
 from olmkit.kube.objects import Manifest
 
 MASK = "***"
-_SHORT = 4  # characters; shorter values are found in many texts
+_SHORT = 4  # characters; shorter values occur in many texts
 
 
 def secrets_of(found: Iterable[Manifest]) -> list[str]:
-    """Return the values that the Secrets among these objects hold, as texts; the longest first."""
+    """Return the values of the Secrets among these objects, as strings; the longest first."""
     values: set[str] = set()
     for one in found:
         if not is_secret(one):

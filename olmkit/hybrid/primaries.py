@@ -15,7 +15,7 @@ KIND = "operator-sdk/primary-resource-type"
 
 
 def owner_annotations(owner: Manifest) -> dict[str, str]:
-    """Return the annotations of what belongs to this object."""
+    """Return the annotations of objects that belong to this object."""
     namespace = objects.namespace(owner)
     return {
         NAME: f"{namespace}/{objects.name(owner)}".lstrip("/"),
@@ -24,7 +24,7 @@ def owner_annotations(owner: Manifest) -> dict[str, str]:
 
 
 def find_owner(annotations: Mapping[str, str], gvk: GVK) -> tuple[str, str] | None:
-    """Namespace and name of the object of this kind that annotations name; None: of no such."""
+    """Return namespace and name of the owner of this kind in annotations; None if there is none."""
     name = annotations.get(NAME, "")
     if annotations.get(KIND) != _kind(gvk) or not name:
         return None

@@ -1,7 +1,7 @@
 """The common program of operators with a `watches.yaml`.
 
 It accepts the flags of the operators that such projects were written for, so that their manifests
-need no change. Those that mean nothing here are accepted without effect.
+need no change. Flags without a meaning here are accepted without effect.
 """
 
 from __future__ import annotations
@@ -42,26 +42,26 @@ class EntryReconciler(Protocol):
 
     @property
     def watch(self) -> Watch:
-        """The entry."""
+        """Return the entry."""
 
     async def reconcile(self, request: Request) -> Result:
-        """Look at one object."""
+        """Reconcile one object."""
 
     async def differences(self, request: Request) -> list[str]:
         """Return the changes of a dry run as lines without secrets."""
 
 
 class Described(Protocol):
-    """The operator that flags and files describe."""
+    """The operator that the flags and files describe."""
 
     def add_controllers(self, manager: Manager) -> None:
-        """Put the controllers into a manager."""
+        """Add the controllers to a manager."""
 
     def reconcilers(self, client: Client) -> Iterable[EntryReconciler]:
-        """Return one for each entry."""
+        """Return a reconciler for each entry."""
 
     def close(self) -> None:
-        """End what is left when the manager has ended."""
+        """End remaining processes after the manager has ended."""
 
     def working(self) -> AbstractAsyncContextManager[None]:
         """Return a context in which reconcilers can work without a manager."""
@@ -72,7 +72,7 @@ class Program:
     """The parts that differ between Helm and Ansible operators.
 
     `describe` gets flags, environment and a private folder; it raises `ConfigurationError` and
-    `InputError`. `period`, in seconds, is how often each object is looked at; None where that
+    `InputError`. `period`, in seconds, is the interval between reconciles of an object; None if it
     depends on the entry. `around`: the operator in whose process the controllers work.
     """
 
@@ -88,10 +88,10 @@ class Program:
 def main(
     program: Program, words: Sequence[str], environment: Mapping[str, str] | None = None
 ) -> int:
-    """Run the operator, or with `--once` one pass; the exit code.
+    """Run the operator, or reconcile once with `--once`; return the exit code.
 
-    Of `--once`: 0, or 1 when `--check` found a difference or a pass failed. 2 for a fault in the
-    flags, in `watches.yaml`, or without the program that runs the entries.
+    With `--once`: 0, or 1 if `--check` found a difference or a reconcile failed. 2 for an error in
+    the flags or in `watches.yaml`, or without the program that runs the entries.
     """
     found = dict(os.environ if environment is None else environment)
     given = parse_flags(program, words)
@@ -125,7 +125,7 @@ async def _described(
 
 
 def parse_flags(program: Program, words: Sequence[str]) -> Flags:
-    """Return the flags of a command line, those of the originals among them."""
+    """Return the flags of a command line, including those of the original operators."""
     return process.parse_flags(_operator(program, _none), words)
 
 
@@ -189,12 +189,12 @@ def duration(text: str) -> float:
 
 
 def say(text: str, hint: str = "") -> None:
-    """Print a line of the error output, and its hint."""
+    """Print a line to standard error, with its hint."""
     print(text, *([f"hint: {hint}"] if hint else []), sep="\n", file=sys.stderr)  # noqa: T201
 
 
 def _none(_: Manager) -> None:
-    """Flags are read before there are controllers."""
+    """Add nothing: flags are parsed before there are controllers."""
 
 
 def _adder(program: Program) -> Callable[[argparse.ArgumentParser], None]:

@@ -35,7 +35,7 @@ from olmkit.runtime.work.builder import ControllerBuilder
 from olmkit.runtime.work.controller import ControllerSettings
 
 _LOG = logging.getLogger(__name__)
-_PATIENCE = 5.0  # seconds that a run waits for the first list of a kind
+_PATIENCE = 5.0  # seconds for which a run waits for the first list of a kind
 _BOUNDS = (0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600, 1800)
 
 
@@ -65,7 +65,7 @@ class AnsibleOperator:
     def reconcilers(
         self, client: Client, recorder: EventRecorder | None = None
     ) -> Iterable[AnsibleReconciler]:
-        """Yield one for each entry."""
+        """Yield a reconciler for each entry."""
         for entry in self.entries:
             yield AnsibleReconciler(
                 watch=entry.watch,
@@ -81,12 +81,12 @@ class AnsibleOperator:
             )
 
     def close(self) -> None:
-        """End the runs that did not end in the time of the shutdown."""
+        """End the runs that did not end within the shutdown timeout."""
         self.runner.close()
 
     @contextlib.asynccontextmanager
     async def working(self) -> AsyncIterator[None]:
-        """The proxy of runs, for as long as the block."""
+        """Provide the proxy of runs within the block."""
         serving = asyncio.create_task(self.proxy.run())
         try:
             await self.proxy.wait_until_ready()
@@ -98,7 +98,7 @@ class AnsibleOperator:
             self.close()
 
     def add_controllers(self, manager: Manager) -> None:
-        """Put the controllers into a manager."""
+        """Add the controllers to a manager."""
         recorder = EventRecorder(manager.cluster, manager.name, registry=manager.registry)
         # With the servers, which stop last: late events are sent, and runs end before the proxy.
         manager.add(recorder, Group.SERVERS)
@@ -142,14 +142,14 @@ def _watcher(dependents: Dependents) -> WatchKind:
         try:
             await dependents.watch(frozenset({gvk}))
         except OlmkitError as error:
-            # The run continues: its object is looked at periodically.
+            # The run continues: its object is reconciled periodically.
             _LOG.error("works without a watch", extra={"kind": str(gvk), "error": error.message})
 
     return watch
 
 
 def _observer(registry: Registry, gvk: GVK) -> Observe:
-    """Return the series that ansible-operator has; the time is that of the whole run here."""
+    """Return an observer with the series of ansible-operator; the time is that of the whole run."""
     name = f"{gvk.group}/{gvk.version}, Kind={gvk.kind}"
     results = registry.gauge(
         "ansible_operator_reconcile_result", "Runs by their result", ("GVK", "result")
@@ -166,5 +166,5 @@ def _observer(registry: Registry, gvk: GVK) -> Observe:
 
 
 def _has_no_generation(event: UpdateEvent) -> bool:
-    """Return a ConfigMap, for one: every change counts."""
+    """Return whether the kind has no generation, like ConfigMap: every change counts."""
     return event.new is not None and event.new.metadata.generation == 0

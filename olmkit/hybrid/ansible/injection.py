@@ -1,7 +1,7 @@
 """Parse a run's requests to the API server, and add owner references to created objects.
 
-An owner reference where Kubernetes allows one, else annotations. Set on what is created and on what
-is applied, since an apply may create.
+An owner reference is used if Kubernetes allows one, else annotations. Both are set on created and
+on applied objects, because an apply may create an object.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class ApiPath:
 
     @property
     def is_of_secrets(self) -> bool:
-        """Whether it is about Secrets of Kubernetes."""
+        """Return whether it is about Secrets of Kubernetes."""
         return (self.group, self.plural) == ("", "secrets")
 
 
@@ -99,7 +99,7 @@ def add_owner(manifest: Manifest, owner: Manifest, *, namespace: str) -> Manifes
 
 
 def belongs(manifest: Manifest, owner: Manifest) -> bool:
-    """Return whether the object says that this is its owner."""
+    """Return whether the object names this owner."""
     wanted = primaries.owner_annotations(owner)
     annotations = objects.annotations_of(manifest)
     is_annotated = all(annotations.get(key) == value for key, value in wanted.items())

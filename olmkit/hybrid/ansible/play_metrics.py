@@ -1,7 +1,7 @@
 """Metrics that plays report, next to those of the operator.
 
 The form is that of ansible-operator: a name, a description, and one of `counter`, `gauge`,
-`histogram` and `summary` with what to do.
+`histogram` and `summary` with an action.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import Any
 
 from olmkit.runtime.metrics import Registry
 
-PORT = 5050  # that of ansible-operator, which its collection knows
+PORT = 5050  # the prefix of ansible-operator, which its collection uses
 PATH = "/metrics"
-_MOST = 1000  # metrics; a name from the spec of objects would be one for each of them
+_MOST = 1000  # number of metrics; a name from the spec of objects would create one for each of them
 _NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
 _BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)  # Go's defaults
 _KINDS = ("counter", "gauge", "histogram", "summary")
@@ -38,7 +38,7 @@ class PlayMetrics:
     _made: dict[str, str] = field(default_factory=dict, init=False)
 
     def take(self, value: Any) -> None:
-        """Do what one report says; raises `ValueError` for what it cannot say."""
+        """Apply one report; raises `ValueError` for an invalid one."""
         if not isinstance(value, Mapping):
             raise ValueError("a metric is an object with `name` and one kind")
         name, help_text = value.get("name"), value.get("description") or ""

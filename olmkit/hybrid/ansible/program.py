@@ -32,7 +32,7 @@ _OWN, _EACH = 96, 100  # MiB: the operator with the process that forks, and a ru
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
-    """The flags that only an Ansible operator has."""
+    """Add the flags that only an Ansible operator has."""
     add = parser.add_argument
     add("--ansible-verbosity", type=int, choices=range(8), default=2, metavar="N")
     add("--ansible-roles-path", default="", metavar="FOLDERS", help="where roles are looked up")
@@ -184,7 +184,7 @@ def _number(
 
 
 def _split_words(text: str) -> tuple[str, ...]:
-    """Words of a shell; one pair of single quotes around them is dropped."""
+    """Split into shell words; one pair of single quotes around them is dropped."""
     if len(text) > 1 and text[0] == text[-1] == "'":
         text = text[1:-1]
     try:

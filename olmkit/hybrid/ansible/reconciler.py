@@ -1,6 +1,6 @@
 """Reconcile objects of one kind by running a role or a playbook in a separate process.
 
-Events are read to the end of the run, also after the play said when to run again: its later
+Events are read to the end of the run, also after the play has requested the next run: its later
 failures count, and its status is written.
 """
 
@@ -40,7 +40,7 @@ _PREFIX = "ansible.sdk.operatorframework.io/"
 _MOST_VERBOSE = 7
 _NOTHING, _TASKS = "nothing", "tasks"
 _OUTPUT = 2000  # events whose output is logged together
-_SAID = 20  # lines of a run that did not come to its end
+_SAID = 20  # lines of an incomplete run
 
 
 class FailedRunError(OlmkitError):
@@ -48,15 +48,15 @@ class FailedRunError(OlmkitError):
 
 
 Observe = Callable[[bool, float], None]
-"""Told of each run: whether it succeeded, and its seconds."""
+"""Receives each run: whether it succeeded, and its seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSettings:
     """The settings of all runs of a kind; times in seconds.
 
-    `folder` is for what runs leave; `log_events` is `tasks`, `everything` or `nothing`.
-    `logs_output`: the whole output of a run is one more line of the log when it has ended.
+    `folder` is for the output of runs; `log_events` is `tasks`, `everything` or `nothing`.
+    `logs_output`: after a run, its whole output is logged in one line.
     """
 
     folder: Path
@@ -73,7 +73,7 @@ class RunSettings:
 class AnsibleReconciler:
     """`content` is that of the entry, `finalizing` that of its finalizer.
 
-    `now` is the time as conditions write it, `clock` gives seconds.
+    `now` returns the time in the format of conditions, `clock` returns seconds.
     """
 
     watch: AnsibleWatch
@@ -91,7 +91,7 @@ class AnsibleReconciler:
     _count: Any = field(default_factory=lambda: itertools.count(1), init=False)
 
     async def reconcile(self, request: Request) -> Result:
-        """Run for one object; raises what went wrong, after it is in the status."""
+        """Reconcile one object; raises errors after they are in the status."""
         owner = await self.client.get(self.watch.gvk, request)
         if owner is None:
             runs.forget(self._folder(request))
@@ -145,7 +145,7 @@ class AnsibleReconciler:
     # One run
 
     async def _run(self, owner: Manifest, numbers: tuple[int, int], *, is_deleted: bool) -> Outcome:
-        """Run to the end; what came of it, without secrets."""
+        """Run to the end; return the outcome without secrets."""
         access = self._access(owner)
         begun = self.clock()
         facts = {"object": f"{objects.namespace(owner)}/{objects.name(owner)}".lstrip("/")}
@@ -220,7 +220,7 @@ class AnsibleReconciler:
                     outcome.is_finished = False
                     outcome.failures.append(error.message)
                 finally:
-                    # In a thread, since a run may leave much.
+                    # In a thread, because a run may leave much output.
                     masking = asyncio.to_thread(runs.mask, run, _masks(access.secrets))
                     await asyncio.shield(masking)
         except OSError as error:  # such as a full disk
@@ -266,14 +266,14 @@ class AnsibleReconciler:
         return Result(requeue_after=period if after is None else after)
 
     async def _is_gone(self, request: Request, owner: Manifest) -> bool:
-        """Return whether the object of a run has gone; another one of its name has its own runs."""
+        """Return whether the object of a run is gone; a new one with its name has its own runs."""
         found = await self.client.get(self.watch.gvk, request, fresh=True)
         if found is None:
             runs.forget(self._folder(request))
         return found is None or _uid(found) != _uid(owner)
 
     async def _release(self, request: Request) -> None:
-        """Take the finalizer off an object whose last run succeeded."""
+        """Remove the finalizer from an object whose last run succeeded."""
         finalizer = self.watch.finalizer
 
         async def work() -> None:
@@ -284,7 +284,7 @@ class AnsibleReconciler:
             finalizers.remove(changed, finalizer.name)
             await self.client.patch(owner, changed, locked=True)
 
-        with contextlib.suppress(NotFound):  # it went away meanwhile
+        with contextlib.suppress(NotFound):  # it was deleted meanwhile
             await retry_on_conflict(work)
         runs.forget(self._folder(request))
 
@@ -292,7 +292,7 @@ class AnsibleReconciler:
         await self._report(request, lambda it: ansible_status.not_run(it, message, now=self.now()))
 
     async def _report(self, request: Request, change: Callable[[Status], None]) -> None:
-        """Change the conditions; what the play wrote into the status meanwhile stays."""
+        """Change the conditions; fields that the play wrote to the status meanwhile are kept."""
 
         async def work() -> None:
             owner = await self.client.get(self.watch.gvk, request, fresh=True)
@@ -304,10 +304,10 @@ class AnsibleReconciler:
                 changed = {**owner, "status": status}
                 await self.client.patch(owner, changed, subresource="status", locked=True)
 
-        with contextlib.suppress(NotFound):  # it went away meanwhile
+        with contextlib.suppress(NotFound):  # it was deleted meanwhile
             await retry_on_conflict(work)
 
-    # What holds for a run
+    # Settings of a run
 
     def _access(self, owner: Manifest, *, is_check: bool = False) -> RunAccess:
         return RunAccess(
@@ -341,14 +341,14 @@ class AnsibleReconciler:
         return self.settings.folder.joinpath(*(one or "_" for one in steps))
 
     def _period(self, owner: Manifest) -> float:
-        """Seconds until the next run; `ValueError` for an annotation that does not parse."""
+        """Return the seconds until the next run; `ValueError` for an invalid annotation."""
         said = objects.annotations_of(owner).get(f"{_PREFIX}reconcile-period")
         if said is not None:
             return max(0.0, durations.parse(said))
         return self.watch.reconcile_period or self.settings.period
 
     def _numbers(self, owner: Manifest) -> tuple[int, int]:
-        """Verbosity, and how many runs are kept; raises `ValueError`."""
+        """Return verbosity and the number of kept runs; raises `ValueError`."""
         annotations = objects.annotations_of(owner)
         verbosity = _number(annotations, "verbosity", self.settings.verbosity)
         keep = _number(annotations, "max-runner-artifacts", self.watch.max_artifacts)
@@ -370,7 +370,7 @@ class AnsibleReconciler:
         is_begin = event.type == "playbook_on_task_start"
         level = logging.ERROR if event.is_failure else logging.INFO
         if is_begin and self.settings.log_events == _TASKS:
-            level = logging.DEBUG  # its result is a line too
+            level = logging.DEBUG  # its result is also a line
         _LOG.log(level, "ansible", extra={**facts, "event": event.type, **shown})
 
 

@@ -1,8 +1,8 @@
 """The access of one run to the API server, and the kinds and values found in its requests.
 
-Objects that it creates get their owner, and their kinds are watched, before they are there. The
-values of Secrets that it reads or writes are remembered, so that they can be masked in what it
-says. In check mode nothing is written.
+Objects that it creates get their owner, and their kinds are watched, before they exist. The values
+of Secrets that it reads or writes are recorded, so that they can be masked in its output. In check
+mode, nothing is written.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _QUESTIONS = ("authorization.k8s.io", "authentication.k8s.io")  # kinds that are
 _MOST_VALUES = 10_000
 
 WatchKind = Callable[[GVK], Awaitable[None]]
-"""Makes events of objects of a kind wake the objects that they belong to."""
+"""Lets events of objects of a kind enqueue their owners."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -42,13 +42,13 @@ class RunAccess:
 
     @property
     def secrets(self) -> list[str]:
-        """The values of Secrets that went through, the longest first."""
+        """Return the values of the received Secrets, the longest first."""
         if self._sorted is None:
             self._sorted = sorted(self._values, key=lambda one: (-len(one), one))
         return self._sorted
 
     async def prepared(self, request: GrantedRequest) -> GrantedRequest:
-        """Return the request with an owner in what it creates; raise `RefusedRequestError`."""
+        """Return the request with an owner in created objects; raise `RefusedRequestError`."""
         path = injection.parse_path(request.path)
         is_question = path is not None and path.group in _QUESTIONS
         is_write = request.method not in _READS
@@ -73,7 +73,7 @@ class RunAccess:
         )
 
     async def answered(self, request: GrantedRequest, status: int, body: bytes) -> None:
-        """Learn the values of Secrets, and again which kinds belong to the object."""
+        """Record the values of Secrets, and the kinds that belong to the object."""
         path = injection.parse_path(request.path)
         if path is None or status >= 300:
             return
@@ -85,7 +85,7 @@ class RunAccess:
             await self._learn(path, body)
 
     async def _learn(self, path: ApiPath, body: bytes) -> None:
-        """After a restart, an object that is read says again that its kind is watched."""
+        """Record the kind of a read object; after a restart, this restores its watch."""
         uid = objects.text(objects.metadata(self.owner).get("uid"))
         if self.watch_kind is None or (uid.encode() not in body and b"operator-sdk/" not in body):
             return
@@ -98,7 +98,7 @@ class RunAccess:
             await self.watch_kind(gvk)
 
     def _remember(self, manifest: Manifest) -> None:
-        # Items of a list do not say what they are.
+        # Items of a list do not have a kind.
         whole = manifest | {"apiVersion": "v1", "kind": "Secret"}
         if len(self._values) < _MOST_VALUES:
             self._values.update(masks.secrets_of([whole]))

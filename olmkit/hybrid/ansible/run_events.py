@@ -1,7 +1,7 @@
 """The events of an Ansible run, one JSON object on each line, and its outcome.
 
 The events are those of ansible-runner. Only the host `localhost` counts for the result, as in
-ansible-operator. A failure that the play ignores or rescues is none.
+ansible-operator. A failure that the play ignores or rescues does not count.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _REQUEUE = ("requeue_after", "operator_sdk.util.requeue_after")
 _KEPT_BY_SERVER = frozenset({"generation", "managedFields", "resourceVersion"})
 _FAILED = ("runner_on_failed", "runner_on_unreachable")
 _UNKNOWN = "unknown playbook failure"
-_MESSAGES = 50  # failures that are kept
-_LONG = 4000  # characters of one
+_MESSAGES = 50  # number of kept failures
+_LONG = 4000  # characters of a failure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,12 +35,12 @@ class Event:
 
     @property
     def result(self) -> Mapping[str, Any]:
-        """What the task returned."""
+        """Return the result of the task."""
         return objects.mapping(self.data.get("res"))
 
     @property
     def is_failure(self) -> bool:
-        """Whether a task failed that may not."""
+        """Return whether a task failed and the failure is not ignored."""
         return self.type in _FAILED and not self.data.get("ignore_errors")
 
 
@@ -56,7 +56,7 @@ class Outcome:
     _rescued: int = 0
 
     def take(self, event: Event) -> None:
-        """One more event."""
+        """Process one more event."""
         if event.is_failure:
             said = event.result.get("msg")
             text = said if isinstance(said, str) else json.dumps(said) if said else _UNKNOWN
@@ -80,11 +80,11 @@ class Outcome:
 
     @property
     def is_success(self) -> bool:
-        """Whether it came to its end without a failure."""
+        """Return whether the run completed without a failure."""
         return self.is_finished and not self.failures and not self.counts.get("failures")
 
     def result(self) -> dict[str, Any]:
-        """`ansibleResult` of a condition."""
+        """Return the `ansibleResult` of a condition."""
         return {**self.counts, "completion": self.completion}
 
 
@@ -129,7 +129,7 @@ def differences(event: Event) -> list[str]:
 
 
 def hidden(text: str, secrets: Sequence[str]) -> str:
-    """Return the text with these values masked, also as JSON writes them."""
+    """Return the text with these values masked, also in their JSON form."""
     for one in secrets:
         text = text.replace(one, masks.MASK)
         written = json.dumps(one)[1:-1]
@@ -139,7 +139,7 @@ def hidden(text: str, secrets: Sequence[str]) -> str:
 
 
 def completion(created: str) -> str:
-    """Return the time of an event as ansible-operator writes it, without a zone."""
+    """Return the time of an event in the format of ansible-operator, without a zone."""
     moment = created.partition("+")[0].removesuffix("Z")
     return moment.rstrip("0").rstrip(".") if "." in moment else moment
 
@@ -173,7 +173,7 @@ def _diff_lines(diff: Any) -> list[str]:
 
 
 def _of_author(value: Any) -> Any:
-    """One side of a difference, of an object without the metadata that the API server keeps."""
+    """Return one side of a difference, without the metadata that the API server sets."""
     metadata = value.get("metadata") if isinstance(value, Mapping) else None
     if not isinstance(metadata, Mapping):
         return value

@@ -1,10 +1,10 @@
 """The extra variables of a run of Ansible, and their files.
 
-Later ones win: the fields of the spec, the magic variables, those of the entry, those of the
-finalizer. What comes from the object is in a separate file, whose whole content has the tag
-`!unsafe`: Ansible never takes a string in it for a template. Not JSON with `__ansible_unsafe`:
-Ansible reads a JSON file as YAML when an object in it looks like one of its types but is not,
-and then ignores those marks. Nor the tag on each string: there it makes the text `2` a number.
+Later ones take precedence: the fields of the spec, the magic variables, those of the entry, those
+of the finalizer. The values of the object are in a separate file, whose whole content has the tag
+`!unsafe`: Ansible never treats a string in it as a template. Not JSON with `__ansible_unsafe`:
+Ansible reads a JSON file as YAML when an object in it looks like one of its types but is not, and
+then ignores those marks. Nor the tag on each string: there it makes the text `2` a number.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ def object_variables(owner: Manifest, *, snake_case_names: bool) -> dict[str, An
 
 
 def find_reserved(variables: Variables) -> list[str]:
-    """Return the names among these that Ansible gives a meaning, other than the magic one.
+    """Return the names among these that have a meaning in Ansible, except the magic one.
 
-    Such as `ansible_python_interpreter`: as an extra variable it says what a run starts.
+    For example, the extra variable `ansible_python_interpreter` sets the program that a run starts.
     """
     return sorted(one for one in variables if one.startswith(_RESERVED) and one != META)
 
@@ -49,11 +49,11 @@ def find_reserved(variables: Variables) -> list[str]:
 def files(variables: Variables, trusted: Variables, *, is_unsafe: bool) -> tuple[bytes, bytes]:
     """Return the two files of variables; for equal names, `trusted` takes precedence.
 
-    Raises `ValueError` for a value that JSON cannot hold.
+    Raises `ValueError` for a value that JSON cannot represent.
     """
     kept = {key: value for key, value in variables.items() if key not in trusted}
     mark = "!unsafe " if is_unsafe else ""
-    # The line of dashes: no reader of JSON accepts it.
+    # The line of dashes: no JSON parser accepts it.
     return (
         f"---\n{mark}{_format_value(kept)}\n".encode(),
         f"---\n{_format_value(trusted)}\n".encode(),
@@ -61,7 +61,7 @@ def files(variables: Variables, trusted: Variables, *, is_unsafe: bool) -> tuple
 
 
 def _format_value(value: Any) -> str:
-    """In YAML's flow style; strings have quotes, so that they stay strings."""
+    """Format in YAML's flow style; strings have quotes, so that they remain strings."""
     if isinstance(value, str):
         return _quote(value)
     if isinstance(value, Mapping):
@@ -70,14 +70,14 @@ def _format_value(value: Any) -> str:
     if isinstance(value, list):
         return f"[{', '.join(_format_value(one) for one in value)}]"
     text = json.dumps(value, allow_nan=False)
-    # YAML 1.1 takes `1e+300` for a string: a number with an exponent has a dot.
+    # YAML 1.1 treats `1e+300` as a string: a number with an exponent needs a dot.
     return (
         text.replace("e", ".0e") if "e" in text and text[-1].isdigit() and "." not in text else text
     )
 
 
 def _key(text: str) -> str:
-    """YAML accepts a long key only when a question mark says that there is one."""
+    """Return a key; YAML accepts a long key only after a question mark."""
     quoted = _quote(text)
     return quoted if len(quoted) < _SIMPLE_KEY else f"? {quoted} "
 

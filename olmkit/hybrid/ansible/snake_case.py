@@ -1,7 +1,7 @@
-"""Names of fields as names of variables, as ansible-operator converts them: `sizeGi` → `size_gi`.
+"""Convert names of fields to names of variables, like ansible-operator: `sizeGi` → `size_gi`.
 
-The original sets the known words `HTTP`, `URL` and `IP` apart in a random order; here it is this
-one. An empty name stays empty.
+The original separates the known words `HTTP`, `URL` and `IP` in a random order; here it is this
+order. An empty name remains empty.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def convert(name: str) -> str:
 
 
 def convert_keys(value: Any) -> Any:
-    """Return the value with all keys converted, at any depth; values stay."""
+    """Return the value with all keys converted, at any depth; values are not changed."""
     if isinstance(value, Mapping):
         return dict(_pairs(value))
     if isinstance(value, list):
@@ -36,7 +36,7 @@ def convert_keys(value: Any) -> Any:
 
 
 def _pairs(value: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    # Two fields may get one name: the last in the order of names wins, always the same one.
+    # Two fields may get the same name: the last in the order of names wins, always the same one.
     for key in sorted(value):
         yield convert(key), convert_keys(value[key])
 

@@ -1,4 +1,4 @@
-"""The status of an object that Ansible runs for, as ansible-operator writes it.
+"""The status of an object that Ansible runs for, in the form of ansible-operator.
 
 Conditions `Running`, `Successful` and `Failure`. After success `Running` stays `True`, with the
 reason `Successful`: programs wait for this pair. The other fields of the status are the play's.
@@ -28,34 +28,34 @@ def of(manifest: Manifest) -> Status:
 
 
 def started(status: Status, *, now: str) -> None:
-    """A run begins; what the last one failed with stays until this one succeeds."""
+    """Record that a run starts; the last failure remains until a run succeeds."""
     _set(status, RUNNING, "True", "Running", "Running reconciliation", now)
     _deny(status, SUCCESSFUL, now)
 
 
 def succeeded(status: Status, result: Mapping[str, Any], *, now: str) -> None:
-    """It came to its end; `result` is `ansibleResult`."""
+    """Record that the run completed; `result` is `ansibleResult`."""
     _set(status, RUNNING, "True", "Successful", "Awaiting next reconciliation", now, result)
     _set(status, SUCCESSFUL, "True", "Successful", "Last reconciliation succeeded", now, result)
     _set(status, FAILURE, "False", "", "", now)
 
 
 def failed(status: Status, message: str, result: Mapping[str, Any] | None, *, now: str) -> None:
-    """A task failed, or the run did not come to its end and so has no result."""
+    """Record that a task failed, or that the run did not complete and so has no result."""
     _deny(status, RUNNING, now)
     _set(status, SUCCESSFUL, "False", "", "", now)
     _set(status, FAILURE, "True", "Failed", message, now, result)
 
 
 def not_run(status: Status, message: str = NOT_RUN, *, now: str) -> None:
-    """There was no run at all."""
+    """Record that there was no run."""
     _deny(status, RUNNING, now)
     _deny(status, SUCCESSFUL, now)
     _set(status, FAILURE, "True", "Failed", message, now)
 
 
 def _deny(status: Status, type_: str, now: str) -> None:
-    """A condition that is there becomes false; reason and message go with what was true."""
+    """Set an existing condition to false; reason and message are removed if it was true."""
     if conditions.find(status["conditions"], type_) is not None:
         _set(status, type_, "False", "", "", now)
 

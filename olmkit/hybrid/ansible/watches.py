@@ -1,7 +1,7 @@
-"""`watches.yaml` of an Ansible operator: which role or playbook runs for the objects of which kind.
+"""`watches.yaml` of an Ansible operator: which role or playbook runs for which kind.
 
-`$X` and `${X}` anywhere in the file are variables of the environment, an unset one stays as it
-is, as in ansible-operator. Other than there, `markUnsafe` is on unless the entry turns it off.
+`$X` and `${X}` anywhere in the file are environment variables; unset ones are not replaced, as in
+ansible-operator. Unlike there, `markUnsafe` is on unless the entry turns it off.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class AnsibleFinalizer:
 class AnsibleWatch:
     """One entry; times in seconds; None: the default of the process.
 
-    `timeout` limits a run; 0: without limit. The playbook wins where there is a role too.
+    `timeout` limits a run; 0: no limit. The playbook takes precedence over a role.
     """
 
     gvk: GVK
@@ -64,14 +64,14 @@ def read(
     path: str = FILE,
     only: Choice | None = None,
 ) -> Reading[AnsibleWatch]:
-    """Return the entries of a file, or `only` some; raise `InputError` for what is not YAML."""
+    """Return the entries of a file, or `only` some; raise `InputError` if it is not YAML."""
     text = expand(data.decode("utf-8", "surrogateescape"), environment)
     changed = text.encode("utf-8", "surrogateescape")
     return entries.read(_FORM, changed, environment, path=path, only=only)
 
 
 def expand(text: str, environment: Mapping[str, str]) -> str:
-    """`$X` and `${X}` replaced where the variable is set."""
+    """Replace `$X` and `${X}` if the variable is set."""
     return _VARIABLE.sub(lambda found: environment.get(found[1] or found[2], found[0]), text)
 
 
@@ -212,7 +212,7 @@ FIELDS = (
         "time limit of a run, such as `10m`",
     ),
 )
-"""The keys of an entry, next to those of its kind."""
+"""The keys of an entry, in addition to those of its kind."""
 _FORM = Form(
     fields=entries.readers(FIELDS),
     required=[["version"], ["kind"], ["role", "playbook"]],

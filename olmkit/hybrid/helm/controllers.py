@@ -42,7 +42,7 @@ class HelmOperator:
     def reconcilers(
         self, client: Client, recorder: EventRecorder | None = None
     ) -> Iterable[HelmReconciler]:
-        """Yield one for each entry; they remember failures and nothing else."""
+        """Yield a reconciler for each entry; they remember only failures."""
         for watch, chart in self.entries:
             yield HelmReconciler(
                 watch=watch,
@@ -57,15 +57,15 @@ class HelmOperator:
             )
 
     def close(self) -> None:
-        """Nothing is left: each call of helm ends with its caller."""
+        """Do nothing: each call of helm ends with its caller."""
 
     @contextlib.asynccontextmanager
     async def working(self) -> AsyncIterator[None]:
-        """Nothing is needed: each call of helm is a separate process."""
+        """Provide nothing: each call of helm is a separate process."""
         yield
 
     def add_controllers(self, manager: Manager) -> None:
-        """Put the controllers into a manager."""
+        """Add the controllers to a manager."""
         recorder = EventRecorder(manager.cluster, manager.name, registry=manager.registry)
         # With the servers, which stop last: late events are sent.
         manager.add(recorder, Group.SERVERS)

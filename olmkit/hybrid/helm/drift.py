@@ -15,7 +15,7 @@ _SERVERS_OWN = ("managedFields", "resourceVersion", "generation", "creationTimes
 
 
 def as_helm_applies(manifest: Manifest, *, release: str, namespace: str) -> Manifest:
-    """Return the object with what Helm adds to each: who manages it, and for which release."""
+    """Return the object with the metadata that Helm adds: its manager and its release."""
     made = copy.deepcopy(manifest)
     metadata = made.setdefault("metadata", {})
     metadata["labels"] = dict(objects.labels_of(made)) | {"app.kubernetes.io/managed-by": "Helm"}
@@ -28,15 +28,15 @@ def as_helm_applies(manifest: Manifest, *, release: str, namespace: str) -> Mani
 
 
 def is_kept(manifest: Manifest) -> bool:
-    """Return whether the object stays when its release goes, and so gets no owner."""
+    """Return whether the object is kept when its release is deleted, and so gets no owner."""
     return objects.annotations_of(manifest).get("helm.sh/resource-policy", "").strip() == "keep"
 
 
 def ownership(owner: Manifest, live: Manifest, *, chart: str) -> Manifest | None:
     """Return the patch that makes `owner` own `live`; None if it already does.
 
-    An owner reference where Kubernetes allows one, else the two annotations of operator-lib.
-    With the UID of `live`, so that applying it never creates an object.
+    It has an owner reference if Kubernetes allows one, else the two annotations of operator-lib.
+    It includes the UID of `live`, so that applying it never creates an object.
     """
     metadata: dict[str, Any] = {"labels": {CHART_LABEL: chart}}
     has_it = objects.labels_of(live).get(CHART_LABEL) == chart
@@ -80,7 +80,7 @@ def differences(live: Manifest, wanted: Manifest) -> Iterator[str]:
 
 
 def is_changed(live: Manifest, wanted: Manifest) -> bool:
-    """Return whether more differs than what the server keeps for itself."""
+    """Return whether there are differences other than fields that the server manages."""
     return not changes.same(_chart_fields(live), _chart_fields(wanted))
 
 

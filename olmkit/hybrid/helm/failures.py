@@ -1,7 +1,7 @@
 """Back-off for releases that failed with the same input.
 
-A release that fails runs hooks and makes objects each time. So the pause grows from 15 seconds
-to an hour, whatever wakes the object; a change of its spec is another input, and is tried at once.
+A failing release runs hooks and creates objects each time. So the pause grows from 15 seconds to an
+hour, regardless of events; a change of the spec is a new input, which is tried at once.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Failures:
         return max(0.0, failure.until - self.clock())
 
     def note(self, uid: str, wanted: str) -> float:
-        """It failed; how many seconds until the next try."""
+        """Record a failure; return the seconds until the next attempt."""
         last = self._found.get(uid)
         is_repeated = last is not None and last.input == wanted
         pause = min(LONGEST, last.pause * 2) if last is not None and is_repeated else FIRST
@@ -43,5 +43,5 @@ class Failures:
         return pause
 
     def forget(self, uid: str) -> None:
-        """It succeeded, or the object is gone."""
+        """Reset after a success, or if the object is gone."""
         self._found.pop(uid, None)

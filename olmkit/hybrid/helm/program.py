@@ -24,7 +24,7 @@ _OWN, _EACH = 64, 80  # MiB: the operator, and helm
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
-    """The flags that only a Helm operator has."""
+    """Add the flags that only a Helm operator has."""
     add = parser.add_argument
     add("--helm", default="helm", metavar="PROGRAM", help="the helm program, version 3 or 4")
     add(
@@ -78,7 +78,7 @@ async def _render_templates(watch: HelmWatch, program: Helm) -> HelmWatch:
 
 
 def _place(file: Path, watch: HelmWatch) -> Path:
-    """Charts are named relative to the working directory, as in helm-operator."""
+    """Return the path of a chart, relative to the working directory, as in helm-operator."""
     return Path(watch.chart) if paths.exists(Path(watch.chart)) else file.parent / watch.chart
 
 

@@ -1,9 +1,9 @@
 """Reconcile objects of one kind as releases: install, upgrade, correct drift, uninstall.
 
-A pass reads the newest revision from its Secret and compares what it was made from with what it
-should be made from. So nothing is rendered while nothing has changed, and a chart with random
-values is not upgraded again and again. A release that another program made does not say
-what it was made from: there, the rendered objects are compared.
+A reconcile reads the newest revision from its Secret and compares its input with the desired input.
+So nothing is rendered while nothing has changed, and a chart with random values is not upgraded
+repeatedly. A release of another program does not record its input: there, the rendered objects are
+compared.
 """
 
 from __future__ import annotations
@@ -35,18 +35,19 @@ FINALIZER = "helm.sdk.operatorframework.io/uninstall-release"
 OLD_FINALIZER = "uninstall-helm-release"
 _PREFIX = "helm.sdk.operatorframework.io/"
 _SECRET = GVK(group="", version="v1", kind="Secret")
-_IN_USE = "cannot re-use a name that is still in use"  # what helm says
+_IN_USE = "cannot re-use a name that is still in use"  # the output of helm
 _MANAGER = "helm"  # Helm's own name, so that a repair changes no ownership of fields
 
 WatchKinds = Callable[[frozenset[GVK]], Awaitable[None]]
-"""Makes events of objects of these kinds wake the objects that they belong to."""
+"""Lets events of objects of these kinds enqueue their owners."""
 
 
 @dataclass(slots=True, kw_only=True)
 class HelmReconciler:
     """The settings; `period` is the seconds between reconciles without an event.
 
-    `hides_overrides` masks override values in events. `now` is the time as conditions write it.
+    `hides_overrides` masks override values in events. `now` returns the time in the format of
+    conditions.
     """
 
     watch: HelmWatch
@@ -62,7 +63,7 @@ class HelmReconciler:
     _compared: dict[str, str] = field(default_factory=dict, init=False)
 
     async def reconcile(self, request: Request) -> Result:
-        """Look at one object; raises what the cluster said, after it is in the status."""
+        """Reconcile one object; raises errors of the cluster after they are in the status."""
         owner = await self.client.get(self.watch.gvk, request)
         if owner is None or not self._is_selected(owner):
             return Result()
@@ -114,10 +115,10 @@ class HelmReconciler:
             return ["upgrade the release", *_diff(release.manifest, new)]
         return await self._repair(owner, release, is_rehearsal=True)
 
-    # One pass
+    # One reconcile
 
     async def _apply_release(self, owner: Manifest, wanted: Inputs, found: dict[str, Any]) -> float:
-        """Make the release so; 0, or the seconds until it may be tried again."""
+        """Apply the release; return 0, or the seconds until it may be retried."""
         release = releases.current(await self._clean_up_revisions(owner))
         if release is not None:
             self._check_chart(release)
@@ -139,7 +140,7 @@ class HelmReconciler:
             release = releases.current(await self._read_revisions(owner))
         if release is None:
             raise HelmError(f"helm has stored no release `{objects.name(owner)}`")
-        # First the watch: what changes after it wakes the object, what changed before is read.
+        # The watch starts first: later changes enqueue the object, earlier ones are read.
         if self.watch_kinds is not None and self.watch.watches_dependents:
             listed = releases.manifests(release.manifest)
             await self.watch_kinds(frozenset(objects.gvk(one) for one in listed))
@@ -152,9 +153,9 @@ class HelmReconciler:
         return 0.0
 
     async def _secrets(self, owner: Manifest, wanted: Inputs, release: Release | None) -> list[str]:
-        """Return the values of the Secrets that the release has, and that it should have."""
+        """Return the values of the Secrets in the current and the desired release."""
         found = releases.manifests(release.manifest) if release is not None else []
-        # What cannot be rendered has no Secrets that an error could show.
+        # Objects that cannot be rendered have no Secrets that an error could show.
         with contextlib.suppress(OlmkitError):
             new = await self._rendered(owner, wanted, is_there=release is not None)
             found += releases.manifests(new)
@@ -175,14 +176,14 @@ class HelmReconciler:
         return pause
 
     async def _install(self, owner: Manifest, wanted: Inputs, left: Release | None) -> None:
-        """Install; what is left of an attempt that failed is uninstalled before and after."""
+        """Install; remains of a failed attempt are uninstalled before and after."""
         name, namespace = objects.name(owner), objects.namespace(owner)
         if left is not None:
             await self.helm.uninstall(name, namespace)
         try:
             await self.helm.install(name, namespace, wanted)
         except HelmError as error:
-            # Where another operator has made a release of this name meanwhile, it stays.
+            # If another operator has created a release with this name meanwhile, it stays.
             if _IN_USE not in error.message and await self._read_revisions(owner):
                 await self.helm.uninstall(name, namespace)
             raise
@@ -229,7 +230,7 @@ class HelmReconciler:
                 finalizers.remove(changed, one)
             await self.client.patch(owner, changed, locked=True)
         except NotFound:
-            pass  # someone took our finalizer off meanwhile
+            pass  # the finalizer was removed meanwhile
         self._forget(owner)
         return Result()
 
@@ -237,7 +238,7 @@ class HelmReconciler:
         self.failures.forget(_uid(owner))
         self._compared.pop(_uid(owner), None)
 
-    # What is there
+    # Current state
 
     async def _read_revisions(self, owner: Manifest) -> list[Release]:
         """Return the revisions that are not superseded, from the server: no Secret is cached."""
@@ -282,7 +283,7 @@ class HelmReconciler:
             return False
         if releases.same(new, await self._rendered(owner, wanted, is_there=True)):
             return True
-        # Of an adopted release nothing else says whether it is up to date.
+        # An adopted release has no other information on whether it is up to date.
         _LOG.warning("the chart renders random values", extra={"release": release.name})
         return False
 
@@ -303,10 +304,10 @@ class HelmReconciler:
         is_rehearsal: bool = False,
         is_new: bool = False,
     ) -> list[str]:
-        """Bring the objects of the release to what its manifest says; what had to be done.
+        """Restore the objects of the release from its manifest; return the changes.
 
-        A release that `is_new` is not compared: the owner that its objects get here, and any other
-        change, cause the next pass, which compares them.
+        A release that `is_new` is not compared: its objects get their owner here, and this or any
+        other change causes the next reconcile, which compares them.
         """
         done: list[str] = []
         for one in releases.manifests(release.manifest):
@@ -348,7 +349,7 @@ class HelmReconciler:
         return done
 
     async def _set_owner(self, owner: Manifest, release: Release) -> None:
-        """The Secret of the release belongs to the object, as in helm-operator."""
+        """Make the object the owner of the release's Secret, as in helm-operator."""
         if _uid(owner) in release.owners:
             return
         # With the UID, so that applying it never creates a Secret.
@@ -361,7 +362,7 @@ class HelmReconciler:
         owners.set_owner_reference(owner, manifest)
         await self.client.apply(manifest)
 
-    # What it should be
+    # Desired state
 
     def _inputs(self, owner: Manifest) -> Inputs:
         values = objects.mapping(owner.get("spec"))
@@ -404,14 +405,14 @@ class HelmReconciler:
             )
 
     async def _report(self, owner: Manifest, found: Mapping[str, Any]) -> Manifest:
-        """Write the status when it differs."""
+        """Write the status if it differs."""
         if found == owner.get("status"):
             return owner
         changed = {**owner, "status": dict(found)}
         try:
             return await self.client.patch(owner, changed, subresource="status")
         except NotFound:
-            return owner  # it went away meanwhile
+            return owner  # it was deleted meanwhile
         except ClusterError as error:
             _LOG.error("status not written", extra={"error": str(error)})
             raise

@@ -1,4 +1,4 @@
-"""Releases as Helm 3 and 4 keep them in Secrets, and what their manifests hold.
+"""Releases in the Secrets of Helm 3 and 4, and the contents of their manifests.
 
 The format is that of Helm's package `storage/driver`: the key `release` of a Secret of type
 `helm.sh/release.v1` is base64 of gzip of JSON, and the labels say name, revision and status.
@@ -23,7 +23,7 @@ from olmkit.kube.objects import Manifest
 
 DEPLOYED = "deployed"
 INPUT_LABEL = "olmkit.dev/input"
-"""Label of a release: the digest of what it was made from."""
+"""The label of a release with the digest of its input."""
 _LIMIT = 64 << 20  # bytes of a release; a Secret holds 1 MiB, so this is a bomb
 _GZIP = 31
 
@@ -32,7 +32,7 @@ _GZIP = 31
 class Release:
     """One revision. `input` is the `digest` of its input; empty if created by other tools.
 
-    `owners` are the UIDs of what its Secret belongs to.
+    `owners` are the UIDs of its Secret's owners.
     """
 
     name: str
@@ -48,12 +48,12 @@ class Release:
 
     @property
     def is_pending(self) -> bool:
-        """Whether helm ended in the middle; it refuses to work on such a release."""
+        """Return whether helm was interrupted; it refuses to change such a release."""
         return self.status.startswith("pending-") or self.status == "uninstalling"
 
 
 def decode(secret: Manifest) -> Release:
-    """Return the release of a Secret; raise `InputError` when there is none in it."""
+    """Return the release of a Secret; raise `InputError` if there is none in it."""
     labels = objects.labels_of(secret)
     name = objects.name(secret)
     try:
@@ -114,7 +114,7 @@ def same(left: str, right: str) -> bool:
 
 
 def mask(text: str) -> str:
-    """Return the manifest without the data of its Secrets; unchanged when it has none."""
+    """Return the manifest without the data of its Secrets; unchanged if it has none."""
     found = manifests(text)
     if not any(masks.is_secret(one) for one in found):
         return text

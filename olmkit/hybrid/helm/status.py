@@ -1,9 +1,9 @@
-"""The status of an object that a release belongs to, as helm-operator writes it.
+"""The status of an object that a release belongs to, in the form of helm-operator.
 
 Conditions `Initialized`, `Deployed`, `ReleaseFailed` and `Irreconcilable`; the last two are removed
-when all is well. `deployedRelease.manifest` holds no data of Secrets, which differs from
-helm-operator: who may read the object need not be allowed to read Secrets. A manifest that is too
-long for a status is reduced to the names of its objects.
+if there is no error. `deployedRelease.manifest` has no data of Secrets, unlike in helm-operator: a
+user who may read the object may not be allowed to read Secrets. A manifest that is too long for a
+status is reduced to the names of its objects.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ def of(manifest: Manifest) -> dict[str, Any]:
 
 
 def initialized(status: dict[str, Any], *, now: str) -> None:
-    """The object was seen."""
+    """Record that the object was processed."""
     if conditions.find(status["conditions"], "Initialized") is None:
         _set(status, "Initialized", "True", "", "", now)
 
 
 def deployed(status: dict[str, Any], release: Release, *, now: str, room: int = _LONGEST) -> None:
-    """A release is in place. The revision says what put it there: the last status may be older.
+    """Record a deployed release. The revision shows what deployed it: the last status may be older.
 
     `room` is for the manifest, in bytes.
     """
@@ -57,18 +57,18 @@ def deployed(status: dict[str, Any], release: Release, *, now: str, room: int = 
 
 
 def failed(status: dict[str, Any], *, doing: str, message: str, now: str) -> None:
-    """Helm could not do it: `doing` is one of the three."""
+    """Record that Helm failed; `doing` is one of the three actions."""
     _set(status, "ReleaseFailed", "True", f"{doing}Error", message, now)
     conditions.remove_condition(status["conditions"], "Irreconcilable")
 
 
 def irreconcilable(status: dict[str, Any], *, message: str, now: str) -> None:
-    """The pass could not be finished for another reason."""
+    """Record that the reconcile failed for another reason."""
     _set(status, "Irreconcilable", "True", "ReconcileError", message, now)
 
 
 def uninstalled(status: dict[str, Any], *, now: str) -> None:
-    """The release is gone."""
+    """Record that the release was uninstalled."""
     _set(status, "Deployed", "False", "UninstallSuccessful", "", now)
     conditions.remove_condition(status["conditions"], "ReleaseFailed")
     conditions.remove_condition(status["conditions"], "Irreconcilable")
@@ -76,13 +76,13 @@ def uninstalled(status: dict[str, Any], *, now: str) -> None:
 
 
 def room(manifest: Manifest) -> int:
-    """Return the bytes that the object has for a manifest in its status."""
+    """Return the bytes in the object that are available for a manifest in its status."""
     rest = {key: value for key, value in manifest.items() if key != "status"}
     return max(0, min(_LONGEST, _OBJECT - len(json.dumps(rest).encode())))
 
 
 def _short(manifest: str, found: Sequence[Manifest], room: int) -> str:
-    """Return the manifest; of a very long one, what its objects are, or nothing."""
+    """Return the manifest; for a very long one, only the names of its objects, or nothing."""
     if len(manifest.encode()) <= room:
         return manifest
     names = [{key: one.get(key) for key in ("apiVersion", "kind")} | _name(one) for one in found]

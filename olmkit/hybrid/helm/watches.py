@@ -1,7 +1,7 @@
-"""`watches.yaml` of a Helm operator: which chart is released for the objects of which kind.
+"""`watches.yaml` of a Helm operator: which chart is released for which kind.
 
-`$X` and `${X}` in `overrideValues` are variables of the environment, an unset one is empty. What
-then has `{{` is a template, which the helm program fills in when the operator starts.
+`$X` and `${X}` in `overrideValues` are environment variables; an unset one is empty. A value that
+then contains `{{` is a template, which the helm program renders when the operator starts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _VARIABLE = re.compile(r"\$(?:\{([^}]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
 class HelmWatch:
     """One entry; `reconcile_period` in seconds, None: that of the process.
 
-    `chart` is a folder or a packed chart, as the file names it.
+    `chart` is a folder or a packed chart, as written in the file.
     """
 
     gvk: GVK
@@ -45,7 +45,7 @@ def read(
     path: str = FILE,
     only: Choice | None = None,
 ) -> Reading[HelmWatch]:
-    """Return the entries of a file, or `only` some; raise `InputError` for what is not YAML."""
+    """Return the entries of a file, or `only` some; raise `InputError` if it is not YAML."""
     return entries.read(_FORM, data, environment, path=path, only=only)
 
 
@@ -55,7 +55,7 @@ def templates(watch: HelmWatch) -> dict[str, str]:
 
 
 def expand(text: str, environment: Mapping[str, str]) -> str:
-    """`$X` and `${X}` replaced; an unset variable is empty, as in Go's `os.Expand`."""
+    """Replace `$X` and `${X}`; an unset variable is empty, as in Go's `os.Expand`."""
     return _VARIABLE.sub(lambda found: environment.get(found[1] or found[2] or "", ""), text)
 
 
@@ -127,7 +127,7 @@ FIELDS = (
         "number of objects of this kind that are reconciled in parallel",
     ),
 )
-"""The keys of an entry, next to those of its kind."""
+"""The keys of an entry, in addition to those of its kind."""
 _FORM = Form(
     fields=entries.readers(FIELDS), required=[["version"], ["kind"], ["chart"]], make=_make
 )
