@@ -1,4 +1,4 @@
-"""The command line: `table` has the commands, each folder one group of them.
+"""The command line: `table` has the commands, and each folder has one group of them.
 
-A command turns words into a job and its result into words; the work is in `jobs`.
+A command converts arguments to a call of a job, and its result to output; the work is in `jobs`.
 """

@@ -1,4 +1,4 @@
-"""`olmkit completion`: the script that makes a shell complete olmkit's words."""
+"""`olmkit completion`: the script with which a shell completes commands and options."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """The main program: the groups of commands, and the handling of errors.
 
-A command's module is imported when the command is named, so that every small command stays
-quick.
+The module of a command is imported only when the command is used, so that small commands are fast.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ class LazyGroup(click.Group):
         self._write_section(formatter, "Other" if not self.prefix else "Commands", left, width)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """As click does; without arguments the help is the answer, and not an error."""
+        """Parse like click; without arguments, print the help without an error."""
         if not args and not ctx.resilient_parsing:
             click.echo(ctx.get_help())
             ctx.exit()
@@ -70,7 +69,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does, with a suggestion for a name that does not exist."""
+        """Resolve like click, with a suggestion for an unknown name."""
         if args[0].startswith("-") or (
             self.get_command(ctx, args[0]) and not _is_of_a_reference(self.prefix, args)
         ):
@@ -98,7 +97,7 @@ class LazyGroup(click.Group):
         return COMMANDS[path].summary if path in COMMANDS else GROUPS.get(path, "")
 
 
-# Commands of ours that are groups of operator-sdk or opm, and the names in them.
+# Commands that are groups of operator-sdk or opm, and the names in them.
 _GROUPS_OF_REFERENCES: Mapping[str, tuple[str, ...]] = {
     "generate": ("bundle", "dockerfile", "kustomize", "packagemanifests"),
     "run": ("bundle", "bundle-upgrade", "packagemanifests"),
@@ -110,8 +109,8 @@ def _is_of_a_reference(prefix: str, args: list[str]) -> bool:
     return not prefix and args[1:2] != [] and args[1] in _GROUPS_OF_REFERENCES.get(args[0], ())
 
 
-# New objects before the next search for cycles. Python's 2,000 mean some fifty searches while a
-# command is imported, in which there is nothing to find.
+# New objects before the next search for cycles. Python's default of 2,000 causes some fifty
+# searches while a command is imported, which find nothing.
 _FEW_SEARCHES = 100_000
 
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": MAX_WIDTH}
@@ -136,24 +135,24 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, _end)
     code = run(list(sys.argv[1:] if arguments is None else arguments))
-    gc.freeze()  # all that is left goes with the process: the interpreter's end need not search it
+    gc.freeze()  # the process ends: the interpreter need not collect the remaining objects
     raise SystemExit(int(code))
 
 
 def _end(number: int, _frame: object) -> NoReturn:
-    """End as after Ctrl-C: temporary files go, and what has begun is taken apart."""
+    """End as after Ctrl-C: temporary files are removed, and unfinished work is cleaned up."""
     raise SystemExit(128 + number)
 
 
 def run(arguments: list[str]) -> int:
-    """Run one command; the exit code. Nothing escapes but what stops the interpreter."""
+    """Run one command; return the exit code. Only exceptions that stop the interpreter escape."""
     _prepare_streams()
     try:
         return _flush(_run(arguments))
     except KeyboardInterrupt:
         return _report_interrupt()
     except BrokenPipeError:
-        # The reader of our output has enough: not an error of ours.
+        # The reader of the output has closed the pipe: not an error of olmkit.
         _drop_output()
         return Exit.DONE
     except OSError as error:
@@ -183,15 +182,15 @@ def _run(arguments: list[str]) -> int:
         return _report_error(_disk_error(error), context)
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else Exit.NO
-    except Exception as error:  # the one place where a fault of ours ends
+    except Exception as error:  # the only place that handles a bug in olmkit
         return _report_fault(error, arguments, context)
 
 
 def _prepare_streams() -> None:
-    """Give a stream that was closed before we started a place where words vanish.
+    """Open a null device for each stream that was closed before the start.
 
-    Else the next file that is opened would take its number. Results are UTF-8 in every locale,
-    since other programs read them; names that are not, come out as they went in.
+    Otherwise the next opened file would get its number. Results are UTF-8 in every locale, because
+    other programs read them; names that are not UTF-8 are printed unchanged.
     """
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:
@@ -219,13 +218,13 @@ def _unwritable(error: OSError) -> int:
 
 
 def _drop_output() -> None:
-    """Let what was not written vanish, or the interpreter would try again at its end."""
+    """Discard the output that was not written, or the interpreter would retry at its end."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _print_error(words: str) -> None:
-    """Say something on stderr; when it cannot be written, the exit code must be enough."""
+    """Print an error to stderr; if that fails, there is only the exit code."""
     with contextlib.suppress(OSError):
         sys.stderr.write(words + "\n")
 
@@ -339,13 +338,13 @@ def _place_of_option(error: click.ClickException, arguments: Sequence[str]) -> s
     return f"options follow the command: `{line}`"
 
 
-# How click's releases put several suggestions.
+# The form of several suggestions in click's releases.
 _EXTRA = re.compile(r"Got unexpected extra arguments? \((.*)\)$", re.DOTALL)
 _SEVERAL = re.compile(r"\.? \((?:Did you mean one of|Possible options): (.*?)\??\)$")
 
 
 def misuse(message: str, command: str, hint: str = "") -> tuple[str, str]:
-    """Return a message of click and a hint, in the form that all errors have.
+    """Convert a message of click to a message and a hint in the usual form.
 
     A question in the message is the hint.
     """
@@ -357,7 +356,7 @@ def misuse(message: str, command: str, hint: str = "") -> tuple[str, str]:
     said = re.sub(r"'([^'`]+)'", r"`\1`", said.rstrip(".").replace("\n", " "))
     # "Invalid value for X: Directory `a` does not exist": one sentence.
     said = re.sub(r": ([A-Z])(?=[a-z]+ )", lambda match: f": {match[1].lower()}", said, count=1)
-    # `--help` is near to any short option.
+    # `--help` is similar to any short option.
     if "--h" not in said:
         meant = re.sub(r", '--help'|'--help'(?:, |\?)", "", meant)
     meant = re.sub(r"'([^'`]+)'", r"`\1`", meant.replace("', '", "' or '"))
@@ -370,7 +369,7 @@ def misuse(message: str, command: str, hint: str = "") -> tuple[str, str]:
 def _wants_json(context: click.Context | None, arguments: Sequence[str]) -> bool:
     """Return whether a command line that cannot be parsed requests JSON.
 
-    Commands whose `-o` is the form of what they make say their errors in words.
+    Commands whose `-o` is the format of their files print errors as text.
     """
     if context is not None and not isinstance(context.command, click.Group):
         own = next((o for o in context.command.params if o.name == "output"), None)

@@ -1,8 +1,8 @@
 """The entry point: help and version without importing the command-line library.
 
-That library takes longer to import than the interpreter takes to start, and the help of olmkit
-itself is what people type most. All else is the work of `olmkit.cli.main`. A test compares the
-help with the one that the library writes.
+Importing that library takes longer than starting the interpreter, and the help of olmkit itself is
+requested most often. `olmkit.cli.main` does everything else. A test compares the help with that of
+the library.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 from olmkit import __version__
 from olmkit.cli.table import COMMANDS, EPILOG, GROUPS, MAX_WIDTH, SECTIONS, SUMMARY
 
-# Only for types: `typing` takes milliseconds to import.
+# Only for types: importing `typing` takes milliseconds.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,7 +27,7 @@ _NARROWEST = 50
 
 
 def main() -> None:
-    """Run the program and end it with the exit code that the cause demands."""
+    """Run the program and end it with the exit code of the cause."""
     text = _text(tuple(sys.argv[1:]))
     if not text or not _write(text):
         from olmkit.cli import main as program
@@ -45,7 +45,7 @@ def _text(arguments: Sequence[str]) -> str:
 
 
 def _write(text: str) -> bool:
-    """Write to stdout; False when it cannot be written, which the program reports."""
+    """Write to stdout; return False if that fails, which the program reports."""
     if sys.stdout is None:
         return False
     try:
@@ -57,7 +57,7 @@ def _write(text: str) -> bool:
 
 
 def _columns() -> int:
-    """Return the width of the terminal, as `shutil.get_terminal_size` finds it."""
+    """Return the width of the terminal, like `shutil.get_terminal_size`."""
     columns = os.environ.get("COLUMNS", "")
     if columns.isdecimal() and int(columns) > 0:
         return int(columns)
@@ -90,7 +90,7 @@ def _summary(name: str) -> str:
 
 
 def _definitions(rows: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
-    """Terms and what they mean, in two columns."""
+    """Format terms and their descriptions in two columns."""
     column = max(len(term) for term, _ in rows) + 2
     for term, text in rows:
         first, *others = _wrap(text, width - column - 2)
@@ -99,7 +99,7 @@ def _definitions(rows: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
 
 
 def _wrap(text: str, width: int) -> Iterator[str]:
-    """Lines of at most `width` characters, where a word is not longer."""
+    """Wrap to lines of at most `width` characters, unless a word is longer."""
     line = ""
     for word in text.split():
         if line and len(line) + 1 + len(word) > width:

@@ -1,7 +1,7 @@
 """The table of commands: the module and the one-line summary of each.
 
 A test compares the summaries with the commands' own help. Nothing is imported for the table, so
-that the help of olmkit itself comes at once.
+that the help of olmkit itself is fast.
 """
 
 from __future__ import annotations
@@ -294,7 +294,7 @@ WITHOUT_ENVELOPE: Mapping[str, str] = {
     "run": "prints what the operator prints",
 }
 
-# How the help of olmkit itself is divided; what no section names is in the last.
+# The sections of olmkit's own help; commands without a section are in the last one.
 SECTIONS: Mapping[str, tuple[str, ...]] = {
     "Project": ("init", "create", "edit", "generate", "render", "run"),
     "Bundles, catalogs, images": ("bundle", "catalog", "image"),

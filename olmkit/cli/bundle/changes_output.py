@@ -149,7 +149,7 @@ def _name(side: Any) -> str:
 
 
 def _cell(words: str) -> str:
-    """Text inside a cell of a table of Markdown."""
+    """Return text for a cell of a Markdown table."""
     return words.replace("|", "\\|").replace("\n", " ")
 
 

@@ -77,7 +77,7 @@ def fact_options(run: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def facts(given: GivenFacts) -> Facts:
-    """Return the facts that were given; `ConfigurationError` for nonsense."""
+    """Return the given facts; `ConfigurationError` for invalid values."""
     from olmkit.jobs.bundle.validate import GivenFacts
     from olmkit.rules.engine import Facts
 

@@ -1,4 +1,4 @@
-"""`olmkit bundle validate --fix`: what is changed, and the baseline of old findings."""
+"""`olmkit bundle validate --fix`: changes, and the baseline of old findings."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def repair_options(run: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def apply(app: App, references: Sequence[str], chosen: CheckOptions, *, dry_run: bool) -> None:
-    """Fix the bundles, and report it; with `dry_run` print the difference, and end."""
+    """Fix the bundles and report it; with `dry_run`, only print the difference."""
     from olmkit.jobs.bundle import fix
 
     done = fix.fix_bundles(references, chosen, dry_run=dry_run)

@@ -1,6 +1,6 @@
-"""The scorecard's results as text, JSON and XUnit, each as operator-sdk writes them.
+"""The scorecard's results as text, JSON and XUnit, in the form of operator-sdk.
 
-What differs: labels in text are sorted, so that the same run gives the same text; in XUnit, the
+Differences: labels in text are sorted, so that the same run gives the same text; in XUnit, the
 time of a case is 0 instead of the year 1, errors are escaped, and a result with an unknown state
 is an error instead of being left out.
 """
@@ -26,7 +26,7 @@ _XML = {
 
 
 def text(outcomes: Sequence[ScorecardOutcome]) -> str:
-    """For people."""
+    """Return text for people."""
     if not outcomes:
         return "0 tests selected"
     return printable("".join(f"{line}\n" for one in outcomes for line in _lines(one)))
@@ -52,7 +52,7 @@ def as_json(outcomes: Sequence[ScorecardOutcome]) -> str:
 
 
 def xunit(outcomes: Sequence[ScorecardOutcome]) -> str:
-    """XUnit XML: a suite for each test, a case for each of its results."""
+    """Return XUnit XML: a suite for each test, a case for each of its results."""
     if not outcomes:
         return '<testsuites name="scorecard"></testsuites>'
     lines = ['<testsuites name="scorecard">']

@@ -183,7 +183,7 @@ def _sections(found: BundleSummary) -> Iterator[tuple[str, Iterator[str]]]:
 
 
 def _permissions(found: BundleSummary) -> Iterator[tuple[str, str, bool]]:
-    """Yield each permission in words, its scope, and whether it is far-reaching."""
+    """Yield each permission as text, its scope, and whether it is far-reaching."""
     from olmkit.bundle.summary import grants
 
     for target, verbs in grants.atoms(found.grants).items():

@@ -156,7 +156,7 @@ def _checks(options: CheckOptions) -> Checks:
 
 
 def _sources(app: App, pulled: Pulled) -> ReadQuoted:
-    """Return the files that findings name: those of images, else those on the disk."""
+    """Return the files that findings name: those of images, else those on disk."""
     from olmkit.base.tree import Tree
 
     def read(path: str) -> bytes | None:

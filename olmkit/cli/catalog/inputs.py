@@ -23,7 +23,7 @@ def pull_images(app: App, references: Sequence[str], access: Access) -> Pulled:
 
 
 def read(app: App, reference: str, access: Access, *, valid: bool = True) -> Catalog:
-    """Return the model of one catalog; raises when it cannot be had, or is not `valid`."""
+    """Return the model of one catalog; raises if it cannot be read, or is not `valid`."""
     from olmkit.jobs.catalog import catalogs as job
 
     tree = pull_images(app, (reference,), access).get(reference)

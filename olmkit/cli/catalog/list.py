@@ -42,7 +42,7 @@ _wide: _Decorator = click.option(
 
 
 def _list_options(*filters: _Decorator) -> Callable[..., Any]:
-    """Return the options of all lists, around those that one list has."""
+    """Return the common options of all lists, around those of one list."""
     added: tuple[_Decorator, ...] = (
         _package_patterns,
         *filters,

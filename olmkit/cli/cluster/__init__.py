@@ -1,4 +1,4 @@
-"""The commands that talk to a cluster: install, upgrade, status, why, deploy, `olmkit olm`.
+"""The commands for a cluster: install, upgrade, status, why, deploy, `olmkit olm`.
 
-They share nothing with other groups but `cli.frame`; the objects of OLM are in `olm`.
+They share only `cli.frame` with other groups; the objects of OLM are in `olm`.
 """

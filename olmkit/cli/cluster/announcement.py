@@ -19,9 +19,9 @@ def show(
     notes: Iterable[str] = (),
     before: Preview | None = None,
 ) -> None:
-    """The title, the bundle as far as it is known, and what else there is to know.
+    """Show the title, the bundle if it is known, and further notes.
 
-    `before` is what it replaces.
+    `before` is the replaced version.
     """
     from olmkit.olm import preview
 

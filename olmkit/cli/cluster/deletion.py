@@ -1,7 +1,7 @@
 """Confirm and report the deletion of objects, and list those that stay.
 
-Yes comes by flag, by answer, or not at all. What is still there when the time is over
-is the cluster's doing, and the exit code says so.
+The confirmation is a flag or an answer. If objects remain after the time limit, the exit code shows
+an error of the cluster.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NOTHING = "nothing to delete"
 
 
 def confirm(app: App, found: Sequence[Manifest], *, also: Sequence[str] = (), yes: bool) -> None:
-    """Continue only when the user confirms that these objects, and `also`, are deleted.
+    """Continue only if the user confirms the deletion of these objects and `also`.
 
     Raises `ConfigurationError` without a terminal.
     """
@@ -69,13 +69,13 @@ def show_plan(
 
 
 def show(app: App, done: Removed, *, stays: Sequence[str] = (), **facts: Any) -> None:
-    """Show what was deleted and what `stays` on purpose; `facts` are for JSON alone.
+    """Show the deleted objects and those that `stays` names; `facts` are only for JSON.
 
-    Ends with the code of the world when something is still there.
+    Exits with the code for external errors if some objects remain.
     """
     from olmkit.olm.explain.explanation import subject
 
-    gone = list(dict.fromkeys(map(subject, done.gone)))  # some come again, and go again
+    gone = list(dict.fromkeys(map(subject, done.gone)))  # some are created again, and deleted again
     left = [subject(one) for one in done.left]
     lines = [
         *(f"removed {one}" for one in gone),

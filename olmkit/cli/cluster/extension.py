@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from olmkit.kube.objects import Manifest
     from olmkit.olm.explain.explanation import Explanation
 
-# What only OLM v0 has; with `--olm v1` they are refused, not passed over.
+# Options of OLM v0 only; with `--olm v1` they are refused, not ignored.
 _ONLY_V0 = ("bundle", "catalog_address", "catalog_namespace", "mode", "secrets")
 
 
@@ -101,7 +101,7 @@ def upgrade(
     dry_run: bool,
     create_service_account: bool,
 ) -> None:
-    """Ask for another version."""
+    """Request another version."""
     import asyncio
 
     from olmkit.jobs.cluster_v1 import upgrade as job
@@ -235,7 +235,7 @@ def uninstall(
 
 @contextmanager
 def _show_missing_permissions(app: App) -> Iterator[None]:
-    """Print the manifests that grant what a service account lacks, when it lacks permissions."""
+    """Print the manifests that grant a service account's missing permissions."""
     from olmkit.base import documents
     from olmkit.jobs.cluster_v1.preflight import MissingPermissionsError
 
@@ -256,7 +256,7 @@ def _announce(app: App, title: str, offer: ExtensionChoice) -> None:
 
 
 def _show_plan(app: App, found: Sequence[Manifest], offer: ExtensionChoice) -> None:
-    """Show what would be written, and what is known of what comes with it."""
+    """Show the objects to write, and the known contents of the bundle."""
     from olmkit.base import documents
 
     app.emit(

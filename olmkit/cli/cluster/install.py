@@ -143,7 +143,7 @@ def install(
     """
     undone = app.terminal.note if on_failure == "remove" else None
     if olm == "v1":
-        from olmkit.cli.cluster import extension  # it knows much that OLM v0 does without
+        from olmkit.cli.cluster import extension  # it imports modules that OLM v0 does not need
 
         if approval == "manual":
             raise click.UsageError("`--approval` is for OLM v0 only.")

@@ -62,7 +62,7 @@ def uninstall(
     program has left of the operator.
     """
     if olm == "v1":
-        from olmkit.cli.cluster import extension  # it knows much that OLM v0 does without
+        from olmkit.cli.cluster import extension  # it imports modules that OLM v0 does not need
 
         extension.uninstall(
             app,

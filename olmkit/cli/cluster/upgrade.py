@@ -98,7 +98,7 @@ def upgrade(
     if retry and (bundle or dry_run):
         raise click.UsageError("`--retry` cannot be used with `--bundle` or `--dry-run`.")
     if olm == "v1":
-        from olmkit.cli.cluster import extension  # it knows much that OLM v0 does without
+        from olmkit.cli.cluster import extension  # it imports modules that OLM v0 does not need
 
         given = {"bundle": bundle, "catalog": catalog, "retry": retry, "pull-secret": secrets}
         for name in (name for name, value in given.items() if value):

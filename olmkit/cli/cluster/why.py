@@ -64,7 +64,7 @@ def why(
     if save is not None and saved is not None:
         raise click.UsageError("`--save` cannot be used with `--from`.")
     if olm == "v1":
-        from olmkit.cli.cluster import extension  # it knows much that OLM v0 does without
+        from olmkit.cli.cluster import extension  # it imports modules that OLM v0 does not need
 
         extension.why(app, package=package, target=target, save=save, saved=saved)
         return
@@ -74,7 +74,7 @@ def why(
         return
 
     async def run() -> Explanation:
-        from olmkit.jobs.cluster import conflicts  # a file alone needs no registry
+        from olmkit.jobs.cluster import conflicts  # reading a file needs no registry
 
         async with target.open() as (reader, namespace):
             added = conflicts.added(access)

@@ -1,4 +1,4 @@
 """Common parts of commands: groups of options, terminal, output formats, exit codes.
 
-No command is here, and nothing that only one group of commands needs.
+It contains no commands, and nothing that only one group of commands needs.
 """

@@ -1,8 +1,7 @@
 """The context of a command: its terminal, its output format, its project folder.
 
-`command` makes a click command with the options that mean the same everywhere
-and passes an `App` as the first argument. A command's function parses, builds,
-calls one job, and hands the result to `App.emit`.
+`command` creates a click command with the common options and passes an `App` as the first argument.
+A command's function parses, builds, calls one job, and hands the result to `App.emit`.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from olmkit.cli.frame.terminal import Terminal
 
 T = TypeVar("T")
 
-# Larger files would take more memory for showing a line than for the work itself.
+# Showing a line of a larger file would take more memory than the work itself.
 MAX_SHOWN_FILE: Final = 16 * 1024 * 1024
 
 
@@ -50,7 +49,7 @@ class App:
         text: str | Callable[[], str] = "",
         diagnostics: Sequence[Diagnostic] = (),
     ) -> None:
-        """Write the result to stdout; in text form, findings go to stderr before it."""
+        """Write the result to stdout; in text form, findings are first written to stderr."""
         if self.is_json:
             self.terminal.result(render.envelope(self.command, result, diagnostics), exact=True)
             return
@@ -58,7 +57,7 @@ class App:
         self.terminal.result(text if isinstance(text, str) else text())
 
     def told(self, text: str, *, is_result: bool) -> str:
-        """Return the text about what was done; empty in quiet mode, unless it is the result."""
+        """Return the text about the changes; empty in quiet mode, unless it is the result."""
         return text if is_result or not self.terminal.quiet else ""
 
     def report(self, diagnostics: Sequence[Diagnostic]) -> None:
@@ -83,16 +82,16 @@ class App:
             return None
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run a job that talks to the network; SIGTERM ends it as an interruption does.
+        """Run a job that uses the network; SIGTERM ends it like an interrupt.
 
-        So what it has begun is taken back: children end and temporary files go.
+        So unfinished work is undone: child processes end and temporary files are removed.
         """
         import asyncio
         import contextlib
         import signal
 
         async def interruptible() -> T:
-            # Signals reach only the first thread, and only there they can be listened for.
+            # Signals are delivered only to the main thread, which alone can handle them.
             with contextlib.suppress(ValueError, RuntimeError):
                 asyncio.get_running_loop().add_signal_handler(
                     signal.SIGTERM, os.kill, os.getpid(), signal.SIGINT
@@ -103,7 +102,7 @@ class App:
         try:
             return asyncio.run(interruptible())
         finally:
-            with contextlib.suppress(ValueError):  # not the first thread
+            with contextlib.suppress(ValueError):  # not the main thread
                 signal.signal(signal.SIGTERM, before)
 
     def exit(self, code: Exit) -> NoReturn:
@@ -115,9 +114,9 @@ def command(
 ) -> Callable[[Callable[..., Any]], click.Command]:
     """Return a click command whose function takes an `App` first.
 
-    `output`: it has `-o/--output text|json`; pass False when the command has an
-    `-o` with another meaning. `project`: it has `-C/--project`. `example`: command
-    lines that the help shows, one per line.
+    `output`: it has `-o/--output text|json`; pass False if the command has an `-o` with another
+    meaning. `project`: it has `-C/--project`. `example`: command lines that the help shows, one per
+    line.
     """
 
     def decorate(function: Callable[..., Any]) -> click.Command:
@@ -154,10 +153,10 @@ def command(
 
 
 def _details(app: App) -> Callable[[], None]:
-    """Print what `-v` requests until the returned function is called."""
+    """Print the details of `-v` until the returned function is called."""
     if not app.verbose:
         return lambda: None
-    from olmkit.cli.frame import details  # logging: only with `-v`
+    from olmkit.cli.frame import details  # logging: imported only with `-v`
 
     return details.show(app.terminal, app.verbose)
 
@@ -170,9 +169,9 @@ class Command(click.Command):
         self.example = example
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """As click does, but an argument that is there and empty is misuse.
+        """Parse like click, but an empty argument is an error.
 
-        It comes from a variable that is not set, and as a path it would mean the current folder.
+        It usually comes from an unset variable, and as a path it would mean the current folder.
         """
         given, _, _ = self.make_parser(ctx).parse_args(list(args))
         for parameter in self.params:

@@ -63,7 +63,7 @@ def build_options(
 
 
 def engine_option(file: str) -> Callable[..., Any]:
-    """`--engine`, which builds `file`; the function gets it as `engine`, empty for none."""
+    """Add `--engine`, which builds `file`; the function gets it as `engine`, empty for none."""
     return click.option(
         "--engine",
         type=click.Choice(["none", "docker", "podman"]),

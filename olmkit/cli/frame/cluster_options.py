@@ -1,7 +1,7 @@
 """The options of every command that uses a cluster, collected in a `Target`.
 
-Which kubeconfig, which context, which namespace: the flags, then kubectl's variables,
-then what the kubeconfig says.
+The kubeconfig, context and namespace come from the flags, else from kubectl's variables, else from
+the kubeconfig.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """The cluster and namespace that a command is about."""
+    """The cluster and namespace of a command."""
 
     kubeconfig: Path | None = None
     context: str = ""
@@ -32,7 +32,7 @@ class Target:
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[tuple[ClusterObjects, str]]:
-        """The cluster's objects and the namespace that is meant."""
+        """Open the cluster's objects, and return them with the namespace."""
         from olmkit.edges.cluster import kubeconfig
         from olmkit.edges.cluster.client import HttpCluster
         from olmkit.edges.cluster.objects import ClusterObjects
@@ -44,7 +44,7 @@ class Target:
 
 
 def namespace_name(_: click.Context, parameter: click.Parameter, value: str) -> str:
-    """Return the value of an option that names a namespace; others are misuse."""
+    """Return the value of an option that names a namespace, or raise an error."""
     from olmkit.base import names
 
     if value and not names.is_label(value):
@@ -93,7 +93,7 @@ def cluster_options(run: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def timeout_option(default: str = "10m") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """`--timeout`, which the function gets as `timeouts`."""
+    """Add `--timeout`, which the function gets as `timeouts`."""
 
     def decorate(run: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(run)
@@ -117,7 +117,7 @@ def timeout_option(default: str = "10m") -> Callable[[Callable[..., Any]], Calla
 
 
 def olm_option(run: Callable[..., Any]) -> Callable[..., Any]:
-    """`--olm`: which generation of OLM is meant; the function gets it as `olm`."""
+    """Add `--olm`, the generation of OLM; the function gets it as `olm`."""
     return click.option(
         "--olm",
         type=click.Choice(["v0", "v1"]),

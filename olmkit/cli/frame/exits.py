@@ -11,9 +11,9 @@ class Exit(IntEnum):
     """The exit codes of the program."""
 
     DONE = 0
-    NO = 1  # done, and the answer is no
+    NO = 1  # done, and the result is negative
     USAGE = 2  # invalid usage, or an invalid configuration
-    WORLD = 3  # a registry, a cluster, the network, the disk said no
+    WORLD = 3  # an error of a registry, a cluster, the network or the disk
     FAULT = 70  # a bug in olmkit (EX_SOFTWARE of sysexits)
     INTERRUPTED = 130
 

@@ -1,6 +1,6 @@
 """The state of an operator as text, as JSON and as exit code.
 
-The cause comes first, then the way to it from what was requested, then what to do.
+The cause comes first, then the path to it from the request, then what to do.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from olmkit.kube.objects import Manifest
     from olmkit.olm.explain.explanation import Explanation
 
-# By the readiness of what is explained.
+# By the readiness in the explanation.
 _COLORS = {"ready": "green", "waiting": "yellow", "stuck": "red", "blocked": "red"}
 
 
@@ -52,7 +52,7 @@ def value(found: Explanation) -> dict[str, Any]:
 
 @contextmanager
 def show_progress(app: App, label: str) -> Iterator[Callable[[str], None]]:
-    """Tell what changes while one waits: in one line that moves on a terminal, else a line each."""
+    """Report changes while waiting: on a terminal in one changing line, else one line each."""
     with app.terminal.progress(label) as progress:
 
         def report(words: str) -> None:
@@ -63,7 +63,7 @@ def show_progress(app: App, label: str) -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def note_leftovers(app: App, created: list[Manifest], removal: str) -> Iterator[None]:
-    """Tell how what was created and stays is removed, when an install ends without success."""
+    """Report how to remove remaining objects after a failed install."""
     try:
         yield
     except BaseException:
@@ -73,7 +73,7 @@ def note_leftovers(app: App, created: list[Manifest], removal: str) -> Iterator[
 
 
 def show(app: App, found: Explanation, result: dict[str, Any] | None = None) -> None:
-    """Print it and, unless the operator is ready, end with the code of its cause."""
+    """Print it and, unless the operator is ready, exit with the code of its cause."""
     app.emit(
         {**(result or {}), **value(found)},
         text=lambda: text(found, color=app.terminal.color_out),

@@ -11,14 +11,14 @@ Run = Callable[..., Any]
 
 
 def add(run: Run, options: Sequence[Callable[[Run], Run]]) -> Run:
-    """`run` with the options; the help shows them in the given order."""
+    """Return `run` with the options; the help shows them in the given order."""
     for option in reversed(options):
         run = option(run)
     return run
 
 
 def form_option(run: Run) -> Run:
-    """`-o yaml|json`: how blobs of a catalog are written; the function gets it as `form`."""
+    """Add `-o yaml|json`, the format of catalog blobs; the function gets it as `form`."""
     return click.option(
         "-o",
         "--output",

@@ -1,7 +1,7 @@
 """Suggestions for commands that do not exist.
 
-Names that users of opm, operator-sdk and other command lines know, the same name in another
-group, and names that are nearly right.
+They are names from opm, operator-sdk and other command lines, the same name in another group, and
+similar names.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ KNOWN: Final[Mapping[str, str]] = {
     "serve": "catalog serve",
     "version": "--version",
 }
-"""What is typed after `olmkit`, and what does the same."""
+"""Arguments after `olmkit`, and the equivalent command."""
 
 SAME: Final[Mapping[str, tuple[str, ...]]] = {
     "check": ("validate",),
@@ -153,17 +153,18 @@ SAME: Final[Mapping[str, tuple[str, ...]]] = {
     "verify": ("validate", "check"),
     "view": ("show",),
 }
-"""Verbs of other command lines, and the one that a group of ours may have in their place."""
+"""Verbs of other command lines, and the equivalent verb in a group of olmkit."""
 
-# Programs whose command lines are typed after `olmkit` out of habit: their commands have our names.
+# Programs whose command lines users type after `olmkit` by habit: their commands have our names.
 _PROGRAMS: Final = ("kubebuilder", "olmkit", "operator-sdk", "opm")
-_MOST: Final = 3  # suggestions that still help
+_MOST: Final = 3  # maximum number of useful suggestions
 
 
 def suggestions(prefix: str, words: Sequence[str], paths: Sequence[str]) -> Sequence[str]:
-    """Return the probable intended commands, the most likely first.
+    """Return the probably intended commands, the most likely first.
 
-    `prefix` is the group with a space behind it, `words` what follows it, `paths` all commands.
+    `prefix` is the group with a space after it, `words` the arguments after it, `paths` all
+    commands.
     """
     import difflib
 
@@ -206,7 +207,7 @@ def _find_by_verb(verb: str, paths: Sequence[str]) -> list[str]:
 
 
 def _find_subcommand(meant: str, rest: Sequence[str], paths: Sequence[str]) -> str:
-    """Return the group that was meant with its command, where the next word names that too."""
+    """Return the probable group with its command, if the next word names that too."""
     if not rest or meant.startswith("-"):
         return meant
     longer = command_of([*meant.split(), *rest], paths)
@@ -214,14 +215,14 @@ def _find_subcommand(meant: str, rest: Sequence[str], paths: Sequence[str]) -> s
 
 
 def _order(path: str) -> tuple[int, str]:
-    """Bundles before catalogs before the rest."""
+    """Return the sort key: bundles before catalogs before the rest."""
     first = path.partition(" ")[0]
     groups = ("bundle", "catalog", "image")
     return (groups.index(first) if first in groups else len(groups), path)
 
 
 def command_of(words: Sequence[str], paths: Sequence[str]) -> str:
-    """Return the command or group, one of `paths`, that the first words of a command line name."""
+    """Return the command or group, one of `paths`, at the start of a command line."""
     path = ""
     for word in words:
         longer = f"{path} {word}".strip()

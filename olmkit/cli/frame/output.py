@@ -1,7 +1,7 @@
 """Findings and changes as text and as JSON.
 
-One function a format, each from values to a string, so that adding one touches
-nothing else. The JSON shapes are stable: they only grow.
+One function for each format, each from values to a string, so that a new one needs no other
+changes. The JSON shapes are stable: they only grow.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from olmkit.base.tree import Change, Changes
 
 ReadQuoted = Callable[[str], bytes | None]
-"""The bytes of a file that a location names, or None where it cannot be shown."""
+"""Returns the bytes of a location's file, or None if it cannot be shown."""
 
 _COLORS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "blue"}
-# Lines longer than this are cut around the place: manifests hold icons of 100 kB in one line.
+# Longer lines are truncated around the place: manifests have icons of 100 kB in one line.
 _WIDTH = 120
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
@@ -33,14 +33,14 @@ def no_sources(path: str) -> bytes | None:  # noqa: ARG001 - fulfils Sources
 def text(
     diagnostics: Sequence[Diagnostic], sources: ReadQuoted = no_sources, *, color: bool = False
 ) -> str:
-    """Findings for people: each with its place, the lines in question, and the fix."""
+    """Format findings for people: each with its place, the lines in question, and the fix."""
     cache: dict[str, list[str]] = {}
     blocks = [_block(found, sources, cache, color=color) for found in diagnostics]
     return "\n\n".join(blocks) + ("\n" if blocks else "")
 
 
 def summary(diagnostics: Iterable[Diagnostic]) -> str:
-    """`Found 1 error and 2 warnings; 1 can be fixed with --fix`, or an empty string."""
+    """Return `Found 1 error and 2 warnings; 1 can be fixed with --fix`, or an empty string."""
     counts = dict.fromkeys(Severity, 0)
     fixable = 0
     for found in diagnostics:
@@ -61,7 +61,7 @@ def plural(count: int, noun: str) -> str:
 
 
 def enumeration(words: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
+    """Join as `a`, `a and b`, `a, b and c`."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
@@ -101,7 +101,7 @@ def difference(reference: str, change: Change) -> Iterator[str]:
         (file.data if file else b"").decode("utf-8", "replace").splitlines(keepends=True)
         for file in (change.found, change.wanted)
     )
-    shown = path.lstrip("/")  # as git does with an absolute path
+    shown = path.lstrip("/")  # like git with an absolute path
     for line in difflib.unified_diff(before, after, f"a/{shown}", f"b/{shown}"):
         yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 
@@ -166,7 +166,7 @@ def envelope(
 
 
 def json_text(value: Any) -> str:
-    """JSON that is UTF-8 even where the name of a file is not: its odd bytes are escaped."""
+    """Return JSON in UTF-8 even if a file name is not: its invalid bytes are escaped."""
     import json
 
     words = json.dumps(value, indent=2, ensure_ascii=False)
@@ -228,7 +228,7 @@ def _snippet(
 
 
 def _cut(line: str, at: Location) -> tuple[str, int, int]:
-    """Return the shown part of a line, and where in it the place starts and how wide it is."""
+    """Return the shown part of a line, and the start and width of the place in it."""
     start = min((at.column or 1) - 1, len(line))
     end = len(line)
     if at.end_column is not None and at.end_line in (None, at.line):

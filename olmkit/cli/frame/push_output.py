@@ -34,7 +34,7 @@ def push(
     references: Sequence[str],
     access: Access,
 ) -> None:
-    """Push what `[REF] [TARGET]` name, by one of the pushes of `jobs.publish`, and show it."""
+    """Push the image of `[REF] [TARGET]` with a push function of `jobs.publish`, and show it."""
     if len(references) > 2:
         raise click.UsageError("There are more than two references.")
     source = references[0] if len(references) == 2 else ""
@@ -50,7 +50,7 @@ def show(app: App, published: Published) -> None:
 
 
 def show_all(app: App, made: Sequence[Published]) -> None:
-    """Print the pinned reference of each, one per line, or all there is to know of all."""
+    """Print the pinned reference of each image, one per line, or all details."""
     app.emit(
         {"images": [_facts(published) for published in made]},
         text="\n".join(published.reference for published in made),

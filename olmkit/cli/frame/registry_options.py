@@ -1,7 +1,7 @@
 """The options of every command that pulls or pushes, collected in an `Access`.
 
-They mean the same everywhere, each has its variable, and credentials come from
-where Docker and Podman keep them.
+They are the same for all commands, each has a variable, and credentials come from the files of
+Docker and Podman.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def registry_options(run: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def target_options(run: Callable[..., Any]) -> Callable[..., Any]:
-    """Options for a second registry; the function gets them as `target_access`.
+    """Add the options for a second registry; the function gets them as `target_access`.
 
     Certificate authorities and credentials are those of the source unless set; options that weaken
     the transport security are never inherited.
@@ -147,7 +147,7 @@ def source_date() -> int:
     try:
         seconds = int(text)
         datetime.datetime.fromtimestamp(seconds, datetime.UTC)
-        if not 0 <= seconds < 8**11:  # what the header of a layer's entry can hold
+        if not 0 <= seconds < 8**11:  # the limit of the header of a layer entry
             raise ValueError
     except (ValueError, OverflowError, OSError):
         raise ConfigurationError(

@@ -1,6 +1,6 @@
 """Findings in formats of other programs: SARIF, JUnit, GitHub annotations, and more.
 
-One function a format, each from values to a string.
+One function for each format, each from values to a string.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ def concise(diagnostics: Sequence[Diagnostic]) -> str:
 
 
 def github(diagnostics: Sequence[Diagnostic]) -> str:
-    """Workflow commands, which GitHub shows next to the lines of a change."""
+    """Return workflow commands, which GitHub shows next to the lines of a change."""
     return "\n".join(_command(found) for found in diagnostics)
 
 
 def sarif(diagnostics: Sequence[Diagnostic]) -> str:
-    """SARIF 2.1.0, which code scanning reads."""
+    """Return SARIF 2.1.0, which code scanning reads."""
     from olmkit.rules import codes as register
 
     rules = {found.rule: found for found in reversed(diagnostics)}
@@ -63,7 +63,7 @@ def sarif(diagnostics: Sequence[Diagnostic]) -> str:
 
 
 def junit(groups: Sequence[tuple[str, Sequence[Diagnostic]]]) -> str:
-    """JUnit XML: a suite for each checked thing, a case for each finding, or one that passed.
+    """Return JUnit XML: a suite for each input, a case for each finding, or one that passed.
 
     An error is a failure; a warning is the output of a case that passed.
     """
@@ -101,9 +101,9 @@ def junit(groups: Sequence[tuple[str, Sequence[Diagnostic]]]) -> str:
 
 
 def gitlab(diagnostics: Sequence[Diagnostic]) -> str:
-    """GitLab's code quality report, which it shows in merge requests.
+    """Return GitLab's code quality report, which it shows in merge requests.
 
-    A fingerprint has no line in it, so that a finding keeps it when lines above change. Source:
+    A fingerprint does not depend on the line, so that it does not change with lines above. Source:
     GitLab's documentation of the report format (a subset of the Code Climate specification).
     """
     import hashlib

@@ -104,7 +104,7 @@ def selection_options(run: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def note_extra(app: App, extra: Mapping[str, Sequence[str]]) -> None:
-    """Tell which bundles of each package are kept although no range contains them."""
+    """Report which bundles of each package are kept although no range contains them."""
     for package, names in sorted(extra.items()):
         listed = ", ".join(f"`{name}`" for name in names)
         app.terminal.note(f"kept of `{package}` although outside the range: {listed}")

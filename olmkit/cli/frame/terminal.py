@@ -1,8 +1,7 @@
-"""Streams, colour and progress.
+"""Streams, color and progress.
 
-Stdout carries results and nothing else; notes, warnings and progress go to
-stderr. Everything reads the same without colour, and nothing moves unless
-stderr is a terminal.
+Only results are written to stdout; notes, warnings and progress to stderr. The text is the same
+without color, and lines are only updated if stderr is a terminal.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _CODES = {
     "blue": "34",
     "cyan": "36",
 }
-# What `paint` writes, and nothing else that a terminal would obey.
+# The sequences of `paint`, and no others that a terminal would interpret.
 _PAINT = re.compile(r"(\x1b\[(?:1|2|31|32|33|34|36|0)(?:;(?:1|2))?m)")
 
 
@@ -37,7 +36,7 @@ class Progress(Protocol):
     """The progress reports of a job."""
 
     def advance(self, step: str, amount: int = 1) -> None:
-        """`amount` more is done; `step` names what."""
+        """Advance by `amount`; `step` is the name of the step."""
 
 
 class Terminal:
@@ -70,7 +69,7 @@ class Terminal:
         )
 
     def wait(self, label: str) -> None:
-        """Say after a while that `label` still works, on a terminal, until something is printed."""
+        """After a while, show on a terminal that `label` still runs, until something is printed."""
         if self.motion:
             from olmkit.cli.frame import waiting
 
@@ -84,9 +83,9 @@ class Terminal:
             self._waiting = None
 
     def result(self, text: str, *, exact: bool = False) -> None:
-        """Write a result to stdout; one newline at the end.
+        """Write a result to stdout, with one newline at the end.
 
-        Control characters are escaped, since results show data from elsewhere; `exact` is
+        Control characters are escaped, because results show external data; `exact` is
         for formats that programs read.
         """
         self.end_wait()
@@ -95,7 +94,7 @@ class Terminal:
             self.out.write(text if text.endswith("\n") else text + "\n")
 
     def result_bytes(self, data: bytes) -> None:
-        """Write bytes to stdout as they are."""
+        """Write bytes to stdout unchanged."""
         self.end_wait()
         self.out.flush()
         binary = getattr(self.out, "buffer", None)
@@ -106,7 +105,7 @@ class Terminal:
             binary.flush()
 
     def result_stream(self, stream: IO[bytes]) -> None:
-        """Write bytes to stdout as they are, in pieces."""
+        """Write bytes to stdout unchanged, in pieces."""
         self.end_wait()
         self.out.flush()
         binary = getattr(self.out, "buffer", None)
@@ -118,12 +117,12 @@ class Terminal:
             binary.flush()
 
     def note(self, text: str) -> None:
-        """Say something on stderr that quiet users can do without."""
+        """Print a note to stderr, except in quiet mode."""
         if not self.quiet:
             self.say(text)
 
     def say(self, text: str) -> None:
-        """Say something on stderr that must be seen; work continues when it cannot be written.
+        """Print an important message to stderr; if that fails, work continues.
 
         While a bar moves, it is printed above it. Control characters are escaped.
         """
@@ -137,7 +136,7 @@ class Terminal:
 
     @contextlib.contextmanager
     def progress(self, label: str, total: int | None = None) -> Iterator[Progress]:
-        """Progress of one piece of work: a bar on a terminal, else one plain line a step."""
+        """Show progress of one task: a bar on a terminal, else one plain line per step."""
         self.end_wait()
         if not self.motion:
             yield _Lines(self)
@@ -180,21 +179,21 @@ class _Bar:
 
 
 def paint(text: str, *styles: str, on: bool) -> str:
-    """`text` in colour when `on`, else as it is."""
+    """Return `text` in color if `on`, else unchanged."""
     if not on or not text:
         return text
     return f"\x1b[{';'.join(_CODES[style] for style in styles)}m{text}\x1b[0m"
 
 
 def printable(words: str) -> str:
-    """`words` without characters that would move the cursor or change the terminal's state."""
+    """Return `words` without characters that move the cursor or change the terminal's state."""
     return "".join(
         char if char in "\n\t" or not _moves(char) else f"\\u{ord(char):04x}" for char in words
     )
 
 
 def one_line(value: str) -> str:
-    """`value` from elsewhere for one line of a result: it begins no other, and has no colours."""
+    """Return external `value` for one line of a result, without line breaks and colors."""
     return printable(value).replace("\n", "\\n")
 
 
@@ -206,7 +205,7 @@ def _moves(char: str) -> bool:
 
 
 def _harmless(text: str, *, painted: bool) -> str:
-    """`text` as `printable` gives it, with the colours of `paint` kept where it is `painted`."""
+    """Return `text` like `printable`, with the colors of `paint` kept if it is `painted`."""
     if text.replace("\n", "").isprintable():
         return text
     if not painted:
@@ -217,7 +216,7 @@ def _harmless(text: str, *, painted: bool) -> str:
 
 
 def wants_color(stream: TextIO, choice: str, environment: Mapping[str, str]) -> bool:
-    """Return whether to colour `stream`: by flag, NO_COLOR, FORCE_COLOR, TERM, stream."""
+    """Return whether to color `stream`: by flag, NO_COLOR, FORCE_COLOR, TERM, stream."""
     if choice != "auto":
         return choice == "always"
     if environment.get("NO_COLOR"):

@@ -1,7 +1,7 @@
 """The options of the checks of bundles and catalogs, and their output.
 
-Both commands take the same words and answer in the same forms; what differs, the
-noun and what a finding may quote, is handed in.
+Both commands have the same options and output formats; the differences, the noun and the quoted
+files, are arguments.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class ValidationReport(NamedTuple):
 
 
 def finding_options(run: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that choose findings, and the form in which they come."""
+    """Add the options that select findings and their output format."""
     added = (
         click.option(
             "-o",
@@ -73,14 +73,14 @@ def finding_options(run: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def split_codes(given: Sequence[str]) -> tuple[str, ...]:
-    """Return the rules that options name, each of which may name several."""
+    """Return the rules in options, each of which may name several."""
     return tuple(word.strip() for text in given for word in text.split(",") if word.strip())
 
 
 def show(app: App, verdict: ValidationReport) -> None:
-    """Show what was found, and end with its exit code.
+    """Show the findings, and exit with their exit code.
 
-    What is the only one named and cannot be read is raised as the error that it is.
+    If there is only one input and it cannot be read, its error is raised.
     """
     results = verdict.results
     if len(results) == 1 and results[0].error is not None:
@@ -186,7 +186,7 @@ def _json(verdict: ValidationReport) -> dict[str, Any]:
 
 
 def _list_findings(verdict: ValidationReport, result: ValidationResult) -> Sequence[Diagnostic]:
-    """Return the findings; why something could not be read is one, next to others that could."""
+    """Return the findings; an unreadable input is a finding next to those of others."""
     if result.error is None:
         return result.diagnostics
     unread = findings.create(

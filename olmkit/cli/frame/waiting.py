@@ -31,8 +31,8 @@ class Waiting:
         self._is_shown = False
 
     def start(self) -> None:
-        """Begin to wait; where the system has no such timer, nothing is shown."""
-        # Not in the first thread, or not on this system.
+        """Start waiting; if the system has no such timer, nothing is shown."""
+        # Not in the main thread, or not on this system.
         with contextlib.suppress(ValueError, AttributeError, OSError):
             self._before = signal.signal(signal.SIGALRM, self._show)
             signal.setitimer(signal.ITIMER_REAL, PATIENCE, _EVERY)
@@ -56,6 +56,6 @@ class Waiting:
             self._write(_CLEAR + f"{self._label} is working, {seconds} s".encode())
 
     def _write(self, data: bytes) -> None:
-        # Past the buffer of the stream: the timer may interrupt what writes to it.
+        # Bypasses the buffer of the stream: the timer may interrupt code that writes to it.
         with contextlib.suppress(OSError, ValueError):
             os.write(self._err.fileno(), data)

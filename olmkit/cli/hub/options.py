@@ -14,7 +14,7 @@ _LIBRARIES = ("jinja2", "markdown_it", "nh3")
 
 
 def require_libraries() -> None:
-    """Raises `ConfigurationError` when the libraries of the pages are not installed."""
+    """Raise `ConfigurationError` if the libraries of the pages are not installed."""
     import importlib.util
 
     missing = [name for name in _LIBRARIES if importlib.util.find_spec(name) is None]
@@ -26,7 +26,7 @@ def require_libraries() -> None:
 
 
 def source_options(run: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds the options; the command gets them as `source`."""
+    """Add the options; the command gets them as `source`."""
 
     @click.option(
         "--catalog-name",

@@ -1,4 +1,4 @@
 """The commands of `olmkit image`.
 
-They share nothing with other groups but `cli.frame`.
+They share only `cli.frame` with other groups.
 """

@@ -149,7 +149,7 @@ def _text(made: MirroredCatalogs) -> str:
 
 
 def _pinned_copy(image: MirroredImage) -> str:
-    """Return the copy with its digest, where that is known."""
+    """Return the copy with its digest, if that is known."""
     if not image.digest or "@" in image.target:
         return image.target
     return f"{image.target}@{image.digest}"

@@ -1,4 +1,4 @@
 """The commands of a project: init, create, edit, generate, render, run.
 
-They share nothing with other groups but `cli.frame`.
+They share only `cli.frame` with other groups.
 """

@@ -199,7 +199,7 @@ def _chart(text: str, repository: str, version: str) -> ChartReference | None:
 
 
 def _runner(plugins: str) -> str:
-    """`helm` or `ansible`, of a plugin by its short or its whole name; empty: the project's own."""
+    """Return `helm` or `ansible` for a plugin's short or full name; empty: the project's own."""
     if plugins in ("", option_values.LAYOUT):
         return ""
     runner = plugins.partition(".")[0].partition("/")[0]

@@ -64,9 +64,9 @@ def _more() -> list[Callable[..., Any]]:
 
 
 def emit(app: App, result: ScaffoldResult, *, dry_run: bool, following: str = "") -> None:
-    """The files that were made or changed, and what only the author can do.
+    """Report created or changed files, and steps that only the author can do.
 
-    `following` is what comes next, once something was written.
+    `following` are the next steps, if something was written.
     """
     app.emit(
         {"changes": output.changes_json(result.changes)},

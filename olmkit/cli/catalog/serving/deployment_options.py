@@ -1,4 +1,4 @@
-"""The options of the commands that deploy a server of a catalog, gathered into its objects."""
+"""The options of the commands that deploy a catalog server, which define its objects."""
 
 from __future__ import annotations
 

@@ -204,7 +204,7 @@ def _offers(references: tuple[str, ...], given: tuple[str, ...], *, has_names: b
         )
     names = given or [default_name(reference) for reference in references]
     return [
-        # Without a name in any path, a folder may be called anything.
+        # Without a name in the path, a folder may have any name.
         Offer(reference=reference, name=name if has_names else "catalog")
         for reference, name in zip(references, names, strict=True)
     ]
