@@ -18,7 +18,7 @@ _MARK = b"tool.olmkit.ignore"
 
 
 def parse(data: bytes | None, path: str) -> Mapping[str, str]:
-    """Rule → reason; `ConfigurationError` for what is not TOML, or a rule without a reason."""
+    """Return rule → reason; `ConfigurationError` if it is not TOML, or without a reason."""
     if data is None or _MARK not in data:
         return {}
     import tomllib

@@ -58,7 +58,7 @@ class Found:
     ignored: tuple[IgnoredOption, ...] = ()
 
     def applied(self, settings: Settings) -> tuple[Settings, tuple[str, ...]]:
-        """Return the settings with what they leave open, and the names of those."""
+        """Return the settings, completed by these options, and the names of the used ones."""
         standard = {one.name: one.default for one in fields(Settings)}
         new = {
             name: value
@@ -90,7 +90,7 @@ def read(text: str) -> Found | None:
 
 
 def _calls(text: str, variables: dict[str, str]) -> Iterator[tuple[int, list[str]]]:
-    """Recipe lines that run the program in the Makefile's own folder: number and arguments."""
+    """Yield recipe lines that run the program in the Makefile's folder: number and arguments."""
     for number, line in _lines(text):
         if not line.startswith("\t"):
             continue
@@ -218,7 +218,7 @@ def _find_ignored_output(word: str, rule: str, called: set[str]) -> Iterator[Ign
 
 
 def _folder(path: str) -> str | None:
-    """`./api/...` → `api`, `./api` → `api/.`, `./...` → an empty string; None for external ones."""
+    """Convert `./api/...` to `api`, `./api` to `api/.`, `./...` to an empty string; else None."""
     if not path.startswith("./") and path != ".":
         return None
     path = path.removeprefix("./")

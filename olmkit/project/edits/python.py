@@ -188,7 +188,7 @@ def without_marker(data: bytes, marker: str) -> bytes:
 
 
 def with_comments(data: bytes, path: str, change: Callable[[str], str]) -> bytes:
-    """`data` with each comment, from its `#` to the end of the line, as `change` gives it back."""
+    """Return `data` with each comment, from `#` to the end of the line, replaced by `change`."""
     _, lines = _parse(data, path)
     mark = _BYTE_ORDER if lines[0].startswith(_BYTE_ORDER) else ""
     lines[0] = lines[0].removeprefix(mark)

@@ -73,7 +73,7 @@ def value_at(value: Any, steps: Sequence[str]) -> Any:
 
 
 def field_steps(path: str) -> list[str]:
-    r"""The steps of a field path: `a.b`, `[a.b/c]` for one step, `\.` for a dot in a step."""
+    r"""Return the steps of a field path: `a.b`, `[a.b/c]` for one step, `\.` for a dot in it."""
     found: list[str] = []
     for match in re.finditer(r"(\[[^\]]*\]|(?:\\.|[^.\\])+)", path.removeprefix(".")):
         step = match[0]

@@ -125,7 +125,7 @@ def _switch_scorecard(draft: Draft, templates: Tree, *, on: bool) -> None:
 
 
 def _rescope(draft: Draft, project: Project, templates: Tree) -> None:
-    """Roles, markers, variable and install modes of the scope that the project file has now."""
+    """Change roles, markers, variable and install modes to the scope in the project file."""
     document = documents.load_yaml(draft.get(PROJECT_FILE) or b"", PROJECT_FILE)
     project = replace(project, document=document)
     is_namespaced = scaffold.is_namespaced(project)

@@ -214,7 +214,7 @@ def check_module(project: Project, api: Api) -> None:
 
 
 def check_clash(api: Api, other: Api) -> None:
-    """Names that one API group has once: of kinds and their lists, of plurals and singulars."""
+    """Check names that are unique in an API group: of kinds and lists, plurals and singulars."""
     for one, another in ((api, other), (other, api)):
         clash = ""
         if one.kind == f"{another.kind}List":

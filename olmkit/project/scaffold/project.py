@@ -55,7 +55,7 @@ _FNV_PRIME, _FNV_START = 16777619, 2166136261
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InitRequest:
-    """A new project. `image` is the operator's own, with a tag; empty: made of the names.
+    """A new project. `image` is the operator's own, with a tag; the default uses the names.
 
     `ci` is the service whose workflow is written, one of `CI`; empty: none.
     """
@@ -94,7 +94,7 @@ class Draft:
     def add_item(
         self, path: str, keys: tuple[str | int, ...], item: object, *, marker: str = ""
     ) -> None:
-        """An entry in a list of a YAML file; said to people where the file is not there."""
+        """Add an entry to a list of a YAML file; tell the user if the file does not exist."""
         data = self.get(path)
         if data is None:
             self.note(f"`{path}` does not exist, so `{item}` could not be added to it", path)
@@ -211,7 +211,7 @@ def set_flag(draft: Draft, key: str, *, on: bool) -> None:
 
 
 def record(draft: Draft, api: Api, found: int | None, facts: Mapping[str, Any]) -> None:
-    """Say in the project file what is made for a kind; `found` is its number, if it has one."""
+    """Record in the project file what was created for a kind; `found` is its index, if any."""
     data = draft.get(PROJECT_FILE) or b""
     if found is None:
         entry = {**_identity(api), **facts}

@@ -38,5 +38,5 @@ def _fill(path: str, data: bytes, values: Mapping[str, str]) -> bytes:
 
 
 def substitute(data: bytes, values: Mapping[str, str]) -> bytes:
-    """`KeyError` when a name has no value: a fault of the template."""
+    """Replace the names by values; raise `KeyError` if a name has no value."""
     return _NAME.sub(lambda match: values[match[1]], data.decode()).encode()
