@@ -47,7 +47,7 @@ def builders(folder: Path) -> Iterator[Mapping[str, Environment]]:
 
 @contextlib.contextmanager
 def _engine(folder: Path) -> Iterator[Environment | None]:
-    """The variables with which `docker` finds an engine; None when there is none."""
+    """Return the variables with which `docker` finds an engine; None if there is none."""
     if shutil.which("docker") and _answers({}):
         yield {}
         return

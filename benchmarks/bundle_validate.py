@@ -31,7 +31,7 @@ CASES = Path(os.environ.get("OLMKIT_CASES", ROOT / ".." / "shared" / "cases")) /
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one run took: seconds of wall and CPU time, and peak memory in MB."""
+    """The cost of one run: seconds of wall and CPU time, and peak memory in MB."""
 
     wall: float
     cpu: float

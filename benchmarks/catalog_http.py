@@ -141,7 +141,7 @@ class Client:
 
 
 def load(server: Running, request: tuple[str, str], clients: int, seconds: float) -> Figures:
-    """Answers a second, and what they cost the server."""
+    """Measure responses per second, and their cost for the server."""
     made = [Client(server.port, *request) for _ in range(clients)]
     began, begin = cpu(server.pid), time.perf_counter()
     end = begin + seconds

@@ -45,7 +45,7 @@ NAME = "shop"
 
 @dataclass
 class Found:
-    """What the clients saw."""
+    """The observations of the clients."""
 
     answers: Counter[str] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
@@ -215,7 +215,7 @@ def memory_of(pid: int) -> float:
 
 
 def clients(role: str, options: argparse.Namespace, server: Server, end: float) -> Found:
-    """What the clients of one role saw, in a separate process: none waits for another's."""
+    """Collect the observations of the clients of one role, in a separate process."""
     found = Found()
 
     async def all_of_them() -> None:

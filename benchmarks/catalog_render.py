@@ -35,7 +35,7 @@ REFUSED = "nxiq-operator-certified"
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one run took: seconds of wall and CPU time, and peak memory in MB."""
+    """The cost of one run: seconds of wall and CPU time, and peak memory in MB."""
 
     wall: float
     cpu: float

@@ -44,7 +44,7 @@ LAST_THAT_MIGRATES = 45  # opm 1.28 to 1.45 wrote `olm.csv.metadata` without bei
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one run took: seconds of wall and CPU time, and peak memory in MB."""
+    """The cost of one run: seconds of wall and CPU time, and peak memory in MB."""
 
     wall: float
     cpu: float

@@ -38,7 +38,7 @@ ENVIRONMENT = {**os.environ, "GOFLAGS": "-mod=mod", "GOWORK": "off"}
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one run took: seconds of wall and CPU time, and peak memory in MB."""
+    """The cost of one run: seconds of wall and CPU time, and peak memory in MB."""
 
     wall: float
     cpu: float

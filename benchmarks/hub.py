@@ -47,7 +47,7 @@ CAPABILITIES: Final = ("Basic Install", "Seamless Upgrades", "Full Lifecycle", "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """What a build of 400 packages and 10,000 bundles may take."""
+    """The limits for a build of 400 packages and 10,000 bundles."""
 
     cpu: float = 60.0  # seconds
     memory: float = 200.0  # MB

@@ -274,7 +274,7 @@ async def all_done(client: Client, kind: str, count: int) -> bool:
 
 
 def done(one: Manifest, kind: str) -> str:
-    """What tells one pass that is done from the next; empty before."""
+    """Return an identifier that changes when a pass is done; empty before."""
     conditions = (one.get("status") or {}).get("conditions") or []
     by_type = {found["type"]: found for found in conditions}
     if kind == "helm":
@@ -305,7 +305,7 @@ async def change(client: Client, cluster: HttpCluster, kind: str, number: int) -
 
 
 def passes(port: int) -> int | None:
-    """How many passes there were; None before there are metrics."""
+    """Return the number of passes; None before there are metrics."""
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
             text = answer.read().decode()

@@ -59,7 +59,7 @@ def documents(plane: ControlPlane) -> tuple[str, list[Any], list[Any]]:
 
 
 def kinds(groups: Iterable[Any]) -> Iterator[tuple[str, str, str, str, str]]:
-    """What the double keeps: reviews and bindings are actions, not objects."""
+    """The kinds that the double stores: reviews and bindings are actions, not objects."""
     for group in groups:
         for version in group["versions"]:
             name = group["metadata"].get("name", "")

@@ -134,7 +134,7 @@ def navigation(pages: Mapping[str, str], index: str) -> list[dict[str, Any]]:
 
 
 def stage(root: Path, folder: Path, version: str | None) -> None:
-    """What the generator reads: pages with their links, pictures, its configuration."""
+    """Prepare the generator's input: pages with their links, pictures, its configuration."""
     urls = tomllib.loads((root / "pyproject.toml").read_text())["project"]["urls"]
     source = f"{urls['Source']}/blob/{f'v{version}' if version else 'main'}"
     pages = placed(root)

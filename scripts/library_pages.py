@@ -189,7 +189,7 @@ MIDDLE: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 class Name(NamedTuple):
-    """A public name: where it is defined, and what its source says about it."""
+    """A public name: its module, and its documentation."""
 
     name: str
     module: str
@@ -203,7 +203,7 @@ class Name(NamedTuple):
 
 
 def exported(package: str) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
-    """What a package with lazy exports has: names by module, and modules as a whole."""
+    """Return the names that a package with lazy exports has, by module, and whole modules."""
     tables = {
         node.targets[0].id: ast.literal_eval(node.value)
         for node in _parsed(package).body

@@ -12,7 +12,7 @@ from olmkit.cli import table
 from olmkit.cli.frame.app import Command
 
 FOLDER = "man"
-_WIDTH = 10_000  # man fills lines by itself
+_WIDTH = 10_000  # man fills lines itself
 _EXIT_CODES = (
     ("0", "Success."),
     ("1", "The check failed, for example findings of severity error."),

@@ -44,7 +44,7 @@ text{white-space:pre}.b{fill:#f6f8fa;stroke:#d1d9e0}.p{fill:#59636e}.e{fill:#cf2
 
 
 def olmkit(*words: str) -> str:
-    """What a command prints; `why` ends with 1, since the operator is not installed."""
+    """Return the output of a command; `why` exits with 1, since the operator is not installed."""
     done = subprocess.run(
         [sys.executable, "-m", "olmkit", *words],
         capture_output=True,
@@ -84,7 +84,7 @@ def graph() -> str:
 
 
 def terminal(command: str, printed: str, title: str) -> str:
-    """A picture of a terminal: the command, and what it printed with its colors."""
+    """Return a picture of a terminal: the command, and its output with colors."""
     lines = [f'<tspan class="p">$ {html.escape(command)}</tspan>']
     lines += [part for line in printed.splitlines() for part in _lines(line)]
     width = round(COLUMNS * WIDE) + 2 * MARGIN
@@ -126,7 +126,7 @@ def _lines(line: str) -> list[str]:
 
 
 def why() -> str:
-    """What `olmkit why` prints about an operator whose program ends."""
+    """Return the output of `olmkit why` for an operator whose program ends."""
     words = (RECORDED / "command").read_text().split()
     recorded = str(RECORDED / "input" / "objects.yaml")
     shown = words[: words.index("--from")]

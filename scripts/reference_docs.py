@@ -78,7 +78,7 @@ def markers_page() -> Tree:
 
 
 def types_page() -> Tree:
-    """The page of what can be wrong with types and markers."""
+    """Return the page of problems with types and markers."""
     return Tree({marker_pages.FINDINGS_PAGE: marker_pages.findings_page().encode()})
 
 

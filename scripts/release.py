@@ -1,4 +1,4 @@
-"""What a release consists of, made and checked without the network.
+"""The files of a release, built and checked without the network.
 
     release.py dist [FOLDER]     wheels, sdists, bills of materials and SHA256SUMS
     release.py check TAG [URL]   whether the sources are ready for TAG in the repository URL
@@ -107,7 +107,7 @@ def _release(lines: Sequence[str], start: int, end: int) -> Release:
 
 
 def notes(version: str) -> str:
-    """What changed in `version`. Raises `ReleaseError` when the changelog lacks it."""
+    """Return the changes in `version`. Raises `ReleaseError` if the changelog lacks it."""
     for release in changelog((ROOT / "CHANGELOG.md").read_text("utf-8")):
         if release.version == version:
             return release.text
@@ -144,7 +144,7 @@ def _version() -> str:
 
 
 def dist(folder: Path, sources: Path = ROOT) -> list[Path]:
-    """Make what is released of `sources` in `folder`, all files or none; their paths."""
+    """Build the release of `sources` in `folder`, all files or none; return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".release-", dir=folder) as name:
         made = Path(name)

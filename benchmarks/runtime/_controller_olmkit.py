@@ -39,7 +39,7 @@ THING = GVK(group="bench.example.com", version="v1", kind="Thing")
 
 
 class ThingReconciler:
-    """Writes the status when it does not say what the specification says."""
+    """Writes the status if it differs from the specification."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -59,7 +59,7 @@ async def main(
     kind: Any = THING,
     reconciler: Callable[[Client], Reconciler] = ThingReconciler,
 ) -> None:
-    """What the process of an operator does in a pod, where the cluster's address is known."""
+    """Run like the process of an operator in a pod, with a known cluster address."""
 
     def add_controllers(manager: Manager, flags: Flags, _: object) -> None:
         manager.add(_probe.start, Group.SERVERS)

@@ -33,7 +33,7 @@ class Thing(CustomResource):
 
 
 class ThingReconciler:
-    """Writes the status when it does not say what the specification says."""
+    """Writes the status if it differs from the specification."""
 
     def __init__(self, client: Client) -> None:
         self._client = client

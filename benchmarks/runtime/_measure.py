@@ -18,7 +18,7 @@ from typing import Any
 from _peers import HERE, Peer
 
 OBJECTS = 10_000
-_PATIENCE = 300.0  # for anything; what takes longer does not work
+_PATIENCE = 300.0  # for any operation; a slower one does not work
 _QUIET = 0.02  # CPU seconds within a second: idle
 
 
@@ -133,7 +133,7 @@ class Controller:
         raise SystemExit("the controller does not come to rest")
 
     def most_tasks(self) -> int:
-        """The most tasks that its loop has while it takes in its objects."""
+        """Return the maximum number of tasks of its loop while it reads its objects."""
         most, used = 0, -1.0
         while self.cpu() - used > _QUIET:
             used = self.cpu()

@@ -40,7 +40,7 @@ class Peer:
 
 
 def available(folder: Path, *, only: str | None = None) -> list[Peer]:
-    """The peers that this machine can have; `folder` is for what is thrown away."""
+    """Return the peers that this machine can run; `folder` is for temporary files."""
     peers = []
     if only in (None, "olmkit"):
         modules = "olmkit.runtime.process, olmkit.runtime.work.builder"

@@ -74,7 +74,7 @@ def make_things(count: int, size: int) -> list[Thing]:
 
 
 class World:
-    """The objects, who watches them, and what was asked."""
+    """The objects, their watchers, and the requests."""
 
     def __init__(self, things: list[Thing]) -> None:
         self.things = {(thing.namespace, thing.name): thing for thing in things}
@@ -115,7 +115,7 @@ class World:
 
 
 class Watcher:
-    """A watch: each line is a separate chunk, as Go's server sends them."""
+    """A watch: each line is a separate chunk, like from Go's server."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -253,7 +253,7 @@ class Connection(asyncio.Protocol):
         self._world.watchers.append(self._watcher)
 
     def _empty(self, path: str, asked: dict[str, str]) -> None:
-        """Kinds that a framework looks for and of which there are none."""
+        """Kinds that a framework requests and that have no objects."""
         if asked.get("watch") in ("true", "1"):
             self._begin_stream()
             return
