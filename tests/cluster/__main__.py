@@ -51,7 +51,7 @@ START = 180.0  # seconds; a start from the cache takes 10 to 20, a busy machine 
 
 
 class ClusterError(Exception):
-    """The cluster cannot run here, or does not come up."""
+    """The cluster cannot run here, or does not start."""
 
 
 def cache() -> Path:
@@ -200,7 +200,7 @@ class Running:
         return tell(self.settings.folder, request)
 
     def stop(self) -> None:
-        """End all that runs, and remove what is left."""
+        """Stop all processes, and remove all files."""
         inner, outer = self._inner, self._outer
         if inner:
             with contextlib.suppress(ProcessLookupError):
@@ -218,7 +218,7 @@ class Running:
 
 
 def tell(folder: Path, request: dict[str, Any]) -> Any:
-    """Ask the node, through its socket."""
+    """Send a request to the node, through its socket."""
     descriptor = os.open(folder, os.O_PATH)
     try:
         with socket.socket(socket.AF_UNIX) as connection:
@@ -231,7 +231,7 @@ def tell(folder: Path, request: dict[str, Any]) -> Any:
 
 
 def get(made: Settings, path: str) -> bytes | None:
-    """What the API server answers, or None when it does not or says no."""
+    """Return the response of the API server, or None if it does not respond or refuses."""
     context = ssl._create_unverified_context()  # noqa: S323, SLF001 - made at this start
     headers = {"Authorization": f"Bearer {made.token}"}
     request = urllib.request.Request(made.server + path, headers=headers)  # noqa: S310
@@ -257,7 +257,7 @@ def _remove_link(name: str) -> None:
 
 
 def _free_number() -> tuple[IO[str], int]:
-    """The lowest number that no other cluster of this machine has, and what holds it."""
+    """Return the lowest number that no other cluster of this machine has, and its lock."""
     for number in range(1, 100):
         lock = Path(f"/run/lock/olmkit-cluster-{number}").open("w")  # noqa: SIM115 - held as long as the cluster
         try:
@@ -333,7 +333,7 @@ def _die_with_parent() -> None:
 
 
 def run(*, detached: bool, has_olm: bool, old_etcd: bool) -> None:
-    """Bring the cluster up, say so, and take it down when the input ends or a signal comes."""
+    """Start the cluster, report it, and stop it when the input ends or on a signal."""
     waker, wake = os.pipe()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: os.write(wake, b"x"))

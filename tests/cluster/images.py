@@ -143,13 +143,13 @@ def seed_name(planned: Sequence[ImagePlan]) -> str:
 
 
 def architecture() -> str:
-    """What images call the processor of this machine, whose programs they hold."""
+    """Return the processor architecture of this machine, as named in images."""
     machine = platform.machine()
     return {"x86_64": "amd64", "aarch64": "arm64"}.get(machine, machine)
 
 
 def layout(plan: ImagePlan, folder: Path) -> None:
-    """Make the image as an OCI layout in a new folder, under the tag `1`."""
+    """Build the image as an OCI layout in a new folder, with the tag `1`."""
     manifest, blobs = _made(plan)
     for blob in (*blobs, manifest):
         file = folder / "blobs" / _digest(blob).replace(":", "/")
@@ -162,7 +162,7 @@ def layout(plan: ImagePlan, folder: Path) -> None:
 
 
 def push(plan: ImagePlan, registry: str) -> None:
-    """Make the image and push it under its name and tag."""
+    """Build the image and push it with its name and tag."""
     manifest, blobs = _made(plan)
     for blob in blobs:
         _push_blob(f"http://{registry}/v2/{plan.name}", blob)

@@ -70,7 +70,7 @@ class Settings:
         return self.link
 
     def kubectl(self) -> list[str]:
-        """The words that start kubectl on this cluster."""
+        """Return the command line of kubectl for this cluster."""
         return [self._kubernetes, "kubectl", f"--kubeconfig={self.kubeconfig}"]
 
     @property
@@ -78,7 +78,7 @@ class Settings:
         return str(self.programs["hyperkube"] / "hyperkube")
 
     def facts(self) -> dict[str, Any]:
-        """What users of the cluster want to know."""
+        """Return the data that users of the cluster need."""
         return {
             "kubeconfig": str(self.kubeconfig),
             "server": self.server,
@@ -91,7 +91,7 @@ class Settings:
         }
 
     def processes(self) -> dict[str, dict[str, Any]]:
-        """Name → words and variables, in the order in which they are started."""
+        """Return name → command and variables, in the order of starting."""
         folder, config = self.folder, f"--kubeconfig={self.kubeconfig}"
         words: dict[str, Sequence[str]] = {
             "registry": ["docker-registry", "serve", f"{folder}/registry.json"],

@@ -41,7 +41,7 @@ LONGEST = 30.0  # seconds for one command, on a machine that may be busy
 
 @dataclass
 class Hostile:
-    """A registry that gives one answer to all requests, and another server that hears them."""
+    """A registry that gives one response to all requests, and another server that records them."""
 
     answer: Callable[[Hostile, str, str], bytes]
     is_endless: bool = False
@@ -251,7 +251,7 @@ def test_a_command_ends_with_one_error(
     assert "\x1b" not in said
     assert PASSWORD not in said
     assert token not in said
-    index = tmp_path / "copy/index.json"  # blobs may stay for the next run
+    index = tmp_path / "copy/index.json"  # blobs may remain for the next run
     assert not index.exists() or json.loads(index.read_text())["manifests"] == []
     for head in hostile.elsewhere:  # the realm that the registry itself names gets them
         assert b"authorization:" not in head.lower() or head.startswith(b"GET /realm?"), head

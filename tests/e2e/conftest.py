@@ -64,7 +64,7 @@ class SameGenerated(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class RealCluster:
-    """How to reach it. What it does not have skips the test that uses it, with the reason.
+    """The addresses of the cluster. A test that needs a missing part is skipped with the reason.
 
     `facts` are those of the program `tests/cluster`; of an external cluster, those that the
     variables of `external` name.
@@ -108,7 +108,7 @@ class RealCluster:
         return self.facts[name]
 
     def kubectl(self, *words: str, text: str = "", check: bool = True) -> str:
-        """What kubectl prints; it must succeed unless `check` is off."""
+        """Return the output of kubectl, which must succeed unless `check` is off."""
         done = subprocess.run(
             [*self.words, *words], input=text, capture_output=True, text=True, check=False
         )
@@ -137,17 +137,17 @@ class RealCluster:
             time.sleep(0.5)
 
     def get(self, *words: str) -> Any:
-        """What `kubectl get -o json` answers; None when there is no such object."""
+        """Return the output of `kubectl get -o json`; None if there is no such object."""
         text = self.kubectl("get", *words, "-o", "json", "--ignore-not-found")
         return json.loads(text) if text.strip() else None
 
     def list(self, *words: str) -> list[Any]:
-        """The objects that `kubectl get -o json` answers, of which there may be none."""
+        """Return the objects from `kubectl get -o json`, possibly none."""
         found = self.get(*words)
         return [] if found is None else [*found["items"]]
 
     def refused(self, *words: str, text: str = "") -> str:
-        """What kubectl says when it must not succeed."""
+        """Return the error of kubectl, which must fail."""
         done = subprocess.run(
             [*self.words, *words], input=text, capture_output=True, text=True, check=False
         )

@@ -49,7 +49,7 @@ zpty -d shell
 
 @pytest.fixture
 def complete(tmp_path: Path, missing: Callable[[str], NoReturn]) -> Callable[[str, str], str]:
-    """What a shell offers for a line."""
+    """Return the completions of a shell for a line."""
     (tmp_path / "bin").mkdir()
     program = tmp_path / "bin/olmkit"
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -m olmkit "$@"\n')

@@ -33,7 +33,7 @@ class Story:
         self.old, self.new = (crd_of(number, case[key]) for key in ("old", "new"))
 
     async def run(self) -> Mapping[str, bool]:
-        """What the API server does: whether it refuses an object, and whether it drops values."""
+        """Return whether the API server refuses an object, and whether it drops values."""
         await self.cluster.create(self.crds, self.old)
         things = await self._established()
         shown, specs = self.case.get("object"), specs_of(self.case)

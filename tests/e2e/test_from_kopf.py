@@ -30,7 +30,7 @@ KOPF = "kopf.zalando.org/"
 
 
 class Store:
-    """The store outside of the cluster: what is in it, and where it is."""
+    """The store outside the cluster: its contents and its address."""
 
     def __init__(self) -> None:
         self.sizes: dict[str, int] = {}

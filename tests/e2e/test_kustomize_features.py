@@ -193,7 +193,7 @@ WE_REFUSE = {
 
 
 def built(program: str, text: str, place: Path) -> bytes:
-    """What kustomize prints, nothing where it refuses."""
+    """Return the output of kustomize, empty if it refuses."""
     files = FILES | {"kustomization.yaml": text + "\n"}
     if "resources" not in text:
         files["kustomization.yaml"] += RESOURCES

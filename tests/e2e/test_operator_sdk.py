@@ -83,7 +83,7 @@ DIFFERENT = {
 
 
 def begin(program: str, layout: str, place: Path) -> None:
-    """Let operator-sdk make the project, as far as the base of its CSV."""
+    """Let operator-sdk create the project, up to the base CSV."""
     flags, steps = LAYOUTS[layout]
     for words in (
         f"init --domain my.org --project-name toy {flags}",

@@ -47,7 +47,7 @@ def _load(name: str, path: Path) -> Any:
 agreement = _load("random_models_e2e", TESTS / "conformance/types/agreement.py")
 
 Judge = Callable[[Any], Awaitable[str]]
-"""What the API server says against an object with this spec; empty when it takes it."""
+"""Returns the API server's error for an object with this spec; empty if it accepts it."""
 
 
 async def _installed(cluster: HttpCluster, crd: dict[str, Any]) -> Judge:

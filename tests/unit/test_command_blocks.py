@@ -96,7 +96,7 @@ def parse(words: list[str]) -> None:
 
 
 def told(words: list[str]) -> str:
-    """What is wrong with a command, in words."""
+    """Return the error in a command as text."""
     try:
         parse(words)
     except click.exceptions.Exit:

@@ -27,7 +27,7 @@ _EXPLAIN = ("olmkit/olm/explain", "olmkit/olm/v1/explain.py", "olmkit/olm/v1/mes
 
 
 def problem(command: str) -> str:
-    """What is wrong with a command; empty when it can be typed."""
+    """Return the error in a command; empty if it is valid."""
     try:
         words = shlex.split(command)[1:]
     except ValueError:

@@ -21,7 +21,7 @@ def _commands(cell: str) -> list[list[str]]:
 
 
 def _command(words: list[str]) -> click.Command:
-    """The command that the words name."""
+    """Return the command in these words."""
     path = other_names.command_of(words[1:], PATHS)
     assert path in COMMANDS, f"`{' '.join(words)}` does not exist"
     group: click.Command = main.root

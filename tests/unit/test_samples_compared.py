@@ -90,7 +90,7 @@ def test_lines(root: Path, deploy_image: Path) -> None:
 
 
 async def rest(server: ApiServer, least: float = 1.0) -> None:
-    """Until nothing was requested for a moment."""
+    """Wait until nothing was requested for a moment."""
     while True:
         before = len(server.requests)
         await asyncio.sleep(least)

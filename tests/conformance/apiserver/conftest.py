@@ -36,7 +36,7 @@ _NUMBERS = itertools.count(1)
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back over HTTP."""
+    """A response over HTTP."""
 
     status: int
     body: Any
@@ -45,7 +45,7 @@ class Answer:
 
 @dataclass(frozen=True, kw_only=True)
 class Server:
-    """A server of either sort. `compact` makes it forget old revisions."""
+    """A server of either kind. `compact` discards old revisions."""
 
     config: ClusterConfig
     token: str
@@ -56,7 +56,7 @@ class Server:
 
 @dataclass(kw_only=True)
 class World:
-    """What a test has: a server, its own namespace, and two ways to ask."""
+    """The objects of a test: a server, a namespace, and two ways to send requests."""
 
     server: Server
     namespace: str
@@ -68,7 +68,7 @@ class World:
         return self.server.is_double
 
     def path(self, plural: str, name: str = "", subresource: str = "") -> str:
-        """The URL path of what the tests use, by plural."""
+        """Return the URL path of a collection, by plural."""
         root = {
             "configmaps": "/api/v1",
             "services": "/api/v1",
@@ -132,7 +132,7 @@ class World:
             return Answer(answer.status, body, answer.headers)
 
     async def make(self, plural: str, name: str, **fields: Any) -> dict[str, Any]:
-        """Create an object that is known to be right; `metadata` adds to name and namespace."""
+        """Create an object that is valid; `metadata` adds to name and namespace."""
         answer = await self.ask("POST", self.path(plural), self.manifest(plural, name, **fields))
         assert answer.status == 201, answer.body
         made: dict[str, Any] = answer.body
@@ -272,7 +272,7 @@ def real(
         asyncio.run(_install(config))
 
         def compact() -> None:
-            """Forget: what etcd has, and what the server holds in memory."""
+            """Discard the history of etcd and the server's cache."""
             plane.compact()
             plane.stop_server(hard=True)
             plane.start_server()
@@ -305,7 +305,7 @@ def server(request: pytest.FixtureRequest) -> Server:
 
 @pytest.fixture
 def world(server: Server) -> Server:
-    """What `pytest_pyfunc_call` makes a `World` of, inside the loop."""
+    """Provide what `pytest_pyfunc_call` needs to create a `World` inside the loop."""
     return server
 
 

@@ -69,7 +69,7 @@ async def execute(request: web.Request) -> web.StreamResponse:
 
 
 async def forward(request: web.Request) -> web.StreamResponse:
-    """Sends back what comes."""
+    """Send back all received data."""
     socket = web.WebSocketResponse(protocols=("v4.channel.k8s.io",))
     await socket.prepare(request)
     port = int(request.query.get("port") or request.query["ports"])

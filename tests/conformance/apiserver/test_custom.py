@@ -1,4 +1,4 @@
-"""Custom resources: what their schema defaults, prunes and refuses."""
+"""Custom resources: defaults, pruning and refusals of their schema."""
 
 from __future__ import annotations
 

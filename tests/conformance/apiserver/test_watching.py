@@ -1,4 +1,4 @@
-"""Watches: from where, what they tell, how they end."""
+"""Watches: their start, their events, and their end."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ _SPLIT = re.compile(
 def unanswered(
     answer: dict[str, Any], found: Sequence[Diagnostic], *, inspected: bool = True
 ) -> Iterator[str]:
-    """What the reference reports and we do not; `inspected`: it could read images."""
+    """Return the findings that only the reference reports; `inspected`: it could read images."""
     wrong = _WRONG if inspected else _WRONG + _UNINSPECTED
     said = [(output["type"], output["message"]) for output in answer["outputs"] or []]
     if answer["passed"] is None and answer["exit"]:

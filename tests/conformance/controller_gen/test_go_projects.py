@@ -111,7 +111,7 @@ RUNS = [
 
 
 def generated(case: Path, run: Run) -> tuple[dict[str, bytes], bool]:
-    """What we write, by path below `expected`, and whether we refuse the sources."""
+    """Return our output by path below `expected`, and whether the sources are refused."""
     project = case / "project"
     modules = go_modules.ModuleFolders(project, {})
     findings = Findings()
@@ -149,7 +149,7 @@ def _stream(objects: list[Any]) -> bytes:
 
 
 def expected(case: Path, run: Run) -> tuple[dict[str, bytes], bool]:
-    """What the reference wrote, without its stamp, and whether it ended with an error."""
+    """Return the output of the reference without its stamp, and whether it failed."""
     answers = case / "expected"
     files = {
         f"{folder}/{path.name}": EMPTY.sub(b"", STAMP.sub(b"", path.read_bytes()))
@@ -161,7 +161,7 @@ def expected(case: Path, run: Run) -> tuple[dict[str, bytes], bool]:
 
 
 def verdict(case: Path, run: Run) -> str:
-    """`same`, or in which way the two differ."""
+    """Return `same`, or how the two differ."""
     ours, we_refuse = generated(case, run)
     theirs, they_refuse = expected(case, run)
     if they_refuse:

@@ -113,7 +113,7 @@ def _passed(vector: dict[str, Any]) -> bool:
 
 
 def _difference(vector: dict[str, Any], folder: Path) -> str:
-    """What differs; empty when nothing does."""
+    """Return the difference; empty if there is none."""
     result = _check(folder)
     ours = [found.message for found in result.diagnostics if found.severity is Severity.ERROR]
     if result.error is not None:
@@ -150,5 +150,5 @@ def _leaves(message: str) -> list[str]:
 
 def _plain(message: str) -> str:
     plain = _AROUND.sub("", _AROUND.sub("", message)).removeprefix("yaml: ").strip()
-    # What libyaml calls a fault never reaches our users.
+    # libyaml's messages must never be shown to users.
     return _NOT_YAML.sub("not valid YAML", plain)

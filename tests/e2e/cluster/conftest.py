@@ -28,7 +28,7 @@ PACKAGE = "memcached-operator"
 
 @dataclass(frozen=True, kw_only=True)
 class Done:
-    """What a command said, and how it ended."""
+    """The output of a command, and its exit code."""
 
     code: int
     out: str
@@ -40,7 +40,7 @@ class Done:
 
 
 class Typist:
-    """Runs olmkit against the cluster, and tells what it types and what comes of it."""
+    """Runs olmkit against the cluster, and prints commands and their output."""
 
     def __init__(self, cluster: Any, folder: Path) -> None:
         self._folder = folder
@@ -78,7 +78,7 @@ class Typist:
         return Done(code=done.returncode, out=done.stdout, err=done.stderr)
 
     def __call__(self, *words: str | Path) -> str:
-        """What a command that succeeds prints."""
+        """Return the output of a command that succeeds."""
         return self.try_(*words).out
 
     def start(self, *words: str | Path) -> subprocess.Popen[str]:
@@ -225,7 +225,7 @@ def emptied(cluster: Any, eventually: Callable[..., Any]) -> Callable[[str], Non
 
 @pytest.fixture(scope="session")
 def eventually() -> Callable[..., Any]:
-    """Asks again and again until there is an answer that counts as true."""
+    """Repeats a request until the result is true."""
 
     def ask(
         question: Callable[[], Any], seconds: float = 180, what: str | Callable[[], str] = ""
@@ -243,7 +243,7 @@ def eventually() -> Callable[..., Any]:
 
 
 def _left(cluster: Any, namespace: str) -> list[str]:
-    """What the API still shows of the operator."""
+    """Return the objects of the operator that still exist."""
     kinds = "subscription,csv,installplan,catalogsource,operatorgroup,deployment,pod,service,job"
     names = cluster.kubectl("get", kinds, "-n", namespace, "-o", "name").split()
     for kind in ("crd", "clusterrole", "clusterrolebinding",

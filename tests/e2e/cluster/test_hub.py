@@ -24,7 +24,7 @@ def printed_on(page: Path, choice: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def run(cluster: Any, script: str) -> str:
-    """What a shell prints in which `kubectl` is that of the cluster."""
+    """Return the output of a shell command, in which `kubectl` is that of the cluster."""
     words = " ".join(f"'{word}'" for word in cluster.words)
     done = subprocess.run(
         ["/bin/sh", "-e", "-c", f'kubectl() {{ {words} "$@"; }}\n{script}'],

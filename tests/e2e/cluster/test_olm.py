@@ -15,7 +15,7 @@ pytestmark = pytest.mark.e2e
 
 
 def manifests(cluster: Any) -> list[dict[str, Any]]:
-    """What a release's `olm.yaml` holds, without the parts that nothing depends on."""
+    """Return the contents of a release's `olm.yaml`, without optional parts."""
     account = "olm-operator-serviceaccount"
     meta = {"namespace": "olm"}
     role = "system:controller:operator-lifecycle-manager"

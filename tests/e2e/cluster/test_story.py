@@ -65,7 +65,7 @@ spec: {{size: {size}, containerPort: 11211}}
 
 
 def answers(address: str, port: int = 11211) -> bool:
-    """Whether a memcached there keeps what it is given."""
+    """Return whether a memcached stores values."""
     try:
         with socket.create_connection((address, port), timeout=5) as connection:
             with closing(connection.makefile("rb")) as lines:
@@ -105,7 +105,7 @@ def _listens(host: str, port: int) -> bool:
 
 
 def granted(cluster: Any, namespace: str, version: str) -> list[Rule]:
-    """What OLM has given the operator's account, by the roles that belong to the CSV."""
+    """Return the permissions that OLM has granted to the operator, by the roles of the CSV."""
     label = f"olm.owner={csv(version)},olm.owner.namespace={namespace}"
     found = cluster.list("clusterrole,clusterrolebinding,role,rolebinding", "-n", namespace,
                          "-l", label)  # fmt: skip

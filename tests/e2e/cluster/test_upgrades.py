@@ -156,7 +156,7 @@ def test_an_upgrade_that_would_fail_is_refused_and_leaves_the_old_version(
 
 
 def requested(package: str, namespace: str, source: str) -> Iterator[dict[str, Any]]:
-    """What asks OLM for a package of a catalog in the namespace `olm`, as other tools create it."""
+    """Return the objects that request a package of a catalog in the namespace `olm`."""
     yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
     wanted = {"name": package, "source": source, "sourceNamespace": "olm", "channel": "stable"}
     for kind, version, spec in (

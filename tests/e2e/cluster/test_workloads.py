@@ -116,7 +116,7 @@ def webhook(deployment: str, **fields: Any) -> Manifest:
 
 
 def converted(group: str, client: Manifest) -> Manifest:
-    """A CRD of two versions whose objects nothing converts."""
+    """Return a CRD with two versions whose objects are not converted."""
     found = crd(group, conversion={"strategy": "Webhook", "webhook": {
         "conversionReviewVersions": ["v1"], "clientConfig": client}})  # fmt: skip
     old = found["spec"]["versions"][0]
@@ -131,7 +131,7 @@ def owning(group: str) -> Manifest:
 
 
 def unconverted(name: str, client: Manifest, says: str) -> Workload:
-    """A CRD whose objects are there, and whose webhook does not answer as it must."""
+    """Return a CRD with objects, whose webhook does not respond correctly."""
     group = f"{name}.example.com"
     return Workload(
         name=name, cause="conversion-webhook-away", says=says, csv=owning(group),
@@ -453,7 +453,7 @@ def catalog(cluster: Any, world: World, folder: Path, port: int) -> subprocess.P
 
 
 def objects_before(one: Workload, address: str, world: World) -> list[Manifest]:
-    """The namespace, what is in it first, and what OLM is asked for."""
+    """Return the namespace, its first objects, and the request to OLM."""
     namespace = one.namespace
     scoped = ("ValidatingWebhookConfiguration", "PriorityClass", "CustomResourceDefinition")
     found = [made("Namespace", namespace)]
@@ -507,7 +507,7 @@ _POD = ("containers", "initContainers", "volumes", "nodeSelector", "affinity", "
 
 
 def trimmed(found: list[Manifest], namespace: str) -> list[Manifest]:
-    """Those of the objects that matter for one namespace, without what explains nothing."""
+    """Return the relevant objects of a namespace, without irrelevant fields."""
     kept = []
     for one in found:
         kind, metadata = one["kind"], one.get("metadata", {})
@@ -547,7 +547,7 @@ def trimmed(found: list[Manifest], namespace: str) -> list[Manifest]:
 
 
 def _pod(spec: Manifest) -> Manifest:
-    """A pod's spec without what Kubernetes adds to it."""
+    """Return a pod's spec without the fields that Kubernetes adds."""
     short = {key: spec[key] for key in _POD if spec.get(key)}
     if "volumes" in short:
         own = [one for one in short["volumes"] if not one["name"].startswith("kube-api-access-")]
@@ -558,7 +558,7 @@ def _pod(spec: Manifest) -> Manifest:
 
 
 def recorded(text: str, cluster: Any, world: World, namespace: str) -> str:
-    """What goes into a golden case: trimmed, and without addresses of this run."""
+    """Return the content of a golden case: trimmed, and without addresses of this run."""
     found = [one for one in yaml.safe_load_all(text) if one]
     short = yaml.safe_dump_all(trimmed(found, namespace), sort_keys=False, width=100)
     named = {cluster.registry: "registry.example.com:5000", cluster.outside: "10.0.0.1",
@@ -653,7 +653,7 @@ def _explained(cluster: Any, typist: Any, world: World, tmp_path: Path, one: Wor
 
 
 def record(one: Workload, text: str, case: str = "") -> None:
-    """Make a golden case of what was seen."""
+    """Write a golden case of the observed state."""
     folder = GOLDEN / (case or one.name)
     (folder / "input").mkdir(parents=True, exist_ok=True)
     (folder / "input" / "objects.yaml").write_text(text)

@@ -20,7 +20,7 @@ NAMESPACE = "guestbook"
 
 @pytest.fixture
 def swept(cluster: Any) -> Iterator[None]:
-    """Nothing of the page is left, however far it went."""
+    """Remove all objects of the page."""
     yield
     if cluster.get("namespace", NAMESPACE) is None:
         return

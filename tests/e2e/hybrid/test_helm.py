@@ -143,7 +143,7 @@ class Rig:
         return await self.client.get(gvk, Request(name, self.namespace))
 
     async def until(self, what: Callable[[], Any]) -> Any:
-        """What the coroutine function gives, once that is true."""
+        """Return the result of the coroutine function as soon as it is true."""
         async with asyncio.timeout(240):
             while True:
                 try:

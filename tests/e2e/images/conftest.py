@@ -26,7 +26,7 @@ _START = 30.0  # seconds
 
 
 def call(*words: str | Path, **environment: str) -> str:
-    """What a program prints; it must succeed."""
+    """Return the output of a program, which must succeed."""
     done = subprocess.run(
         [str(word) for word in words],
         capture_output=True,
@@ -40,7 +40,7 @@ def call(*words: str | Path, **environment: str) -> str:
 
 @pytest.fixture(scope="session")
 def olmkit(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
-    """Runs olmkit with some words and gives what it prints, with a cache for this session."""
+    """Runs olmkit and returns its output, with a cache for this session."""
     cache = tmp_path_factory.mktemp("cache")
 
     def run(*words: str | Path, **environment: str) -> str:
@@ -56,7 +56,7 @@ def olmkit(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
 def docker(
     tmp_path_factory: pytest.TempPathFactory, missing: Callable[[str], NoReturn]
 ) -> Iterator[Callable[..., str]]:
-    """Runs `docker` with some words and gives what it prints."""
+    """Runs `docker` and returns its output."""
     if shutil.which("docker") and _answers():
         yield lambda *words: call("docker", *words)
         return

@@ -77,7 +77,7 @@ def running(docker: Callable[..., str], name: str, *words: str) -> Iterator[str]
 
 
 def probe(execute: Callable[..., str], *where: str, port: int) -> str:
-    """What OLM would see: the probe, executed until it has an answer within half a second."""
+    """The probe of OLM, executed until it has a result within half a second."""
     limits = ("-connect-timeout=500ms", "-rpc-timeout=500ms")
     words = (*where, "grpc_health_probe", f"-addr=:{port}", *limits)
     deadline = time.monotonic() + 60

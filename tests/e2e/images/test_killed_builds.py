@@ -67,7 +67,7 @@ def started(folder: Path, output: str, cache: str) -> subprocess.Popen[bytes]:
 
 
 def finished(process: subprocess.Popen[bytes]) -> str:
-    """The digest that a build which is left alone gives."""
+    """Return the digest of an uninterrupted build."""
     out, err = process.communicate()
     assert process.returncode == 0, err.decode()
     return out.decode().strip().partition("@")[2]
@@ -101,7 +101,7 @@ def test_build_that_is_killed_is_completed_by_the_next(
 
 
 async def whole(layout: Layout, digest: str) -> None:
-    """Every part of the image is there and is what its digest says."""
+    """Return whether every part of the image exists and matches its digest."""
     for level in await store.levels(layout, await layout.resolve(digest)):
         for descriptor in level:
             await store.read(layout, descriptor, limit=1 << 30)

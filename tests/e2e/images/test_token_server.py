@@ -64,7 +64,7 @@ class TokenServer:
         return self._certificate.public_bytes(serialization.Encoding.PEM)
 
     def answer(self, query: dict[str, list[str]], authorization: str) -> dict[str, Any] | None:
-        """The answer to a question; None when the password is wrong."""
+        """Return the response to a request; None if the password is wrong."""
         self.asked += query.get("scope", [""])
         expected = base64.b64encode(f"tester:{PASSWORD}".encode()).decode()
         if authorization != f"Basic {expected}":

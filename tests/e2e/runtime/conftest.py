@@ -122,7 +122,7 @@ class Operated:
         return HttpCluster(kubeconfig.load(paths=[self.plane.kubeconfig]))
 
     def install(self, paths: Sequence[Path]) -> None:
-        """Create what the manifests in files say; what is there already stays as it is."""
+        """Create the objects in manifest files; existing ones are not changed."""
         self.make(
             document.value
             for path in paths
@@ -130,7 +130,7 @@ class Operated:
         )
 
     def make(self, manifests: Iterable[Manifest]) -> None:
-        """Create objects; what is there already stays as it is."""
+        """Create objects; existing ones are not changed."""
 
         async def work() -> None:
             async with self.cluster() as cluster:
@@ -141,7 +141,7 @@ class Operated:
 
     @property
     def role_files(self) -> list[Path]:
-        """What the shipped operator is allowed in a cluster."""
+        """Return the permissions of the shipped operator in a cluster."""
         names = ("role", "leader_election_role")
         return [ROOT / f"operator/config/rbac/{name}.yaml" for name in names]
 
@@ -170,7 +170,7 @@ class Operated:
         asyncio.run(_served(self))
 
     async def create(self, cluster: HttpCluster, manifest: Manifest) -> None:
-        """Create an object; one that is there already stays as it is."""
+        """Create an object; an existing one is not changed."""
         resource = await cluster.resource(manifest["apiVersion"], manifest["kind"])
         try:
             await cluster.create(resource, manifest)
@@ -236,7 +236,7 @@ async def _served(operated: Operated) -> None:
 
 @pytest.fixture(scope="session")
 def until() -> Callable[..., Awaitable[Any]]:
-    """Waits until an async function gives something true, and gives it; temporary errors pass."""
+    """Wait until an async function returns a true value, and return it; ignore temporary errors."""
 
     async def wait(ask: Callable[[], Awaitable[Any]], seconds: float = 180) -> Any:
         async with asyncio.timeout(seconds):

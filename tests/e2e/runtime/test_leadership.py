@@ -67,7 +67,7 @@ class Term:
 
 
 def writes(audit_log: Path) -> list[Write]:
-    """What the replicas wrote, in the order in which it was done."""
+    """Return the writes of the replicas, in their order."""
     found = []
     for line in audit_log.read_text().splitlines():
         event = json.loads(line)
@@ -151,7 +151,7 @@ async def _load(
 
 
 async def _sizes(cluster: HttpCluster) -> dict[str, int]:
-    """What the Deployments say."""
+    """Return the sizes in the Deployments."""
     resource = await cluster.resource("apps/v1", "Deployment")
     page = await cluster.list_page(resource, namespace="default")
     found = [json.loads(item) for item in page.items]
@@ -167,7 +167,7 @@ class _Replicas:
         self._running = [operated.start(*FLAGS) for _ in range(2)]
 
     async def leader(self) -> Replica | None:
-        """Who holds the lease, when it runs."""
+        """Return the holder of the lease, if it is running."""
         for replica in self._running:
             if not replica.is_running:
                 self.replace(replica)

@@ -73,7 +73,7 @@ class Node:
                 await _end(pod)
 
     async def _keep(self, name: str, size: int, template: dict[str, Any] | None) -> None:
-        """As many pods of this template as wanted, and no others."""
+        """Run as many pods of this template as requested, and no others."""
         digest = hashlib.sha256(json.dumps(template, sort_keys=True).encode()).hexdigest()[:8]
         listed = self.pods.setdefault(name, [])
         for pod in [*(pod for pod in listed if pod.template != digest), *listed[size:]]:
@@ -173,7 +173,7 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 async def _answers(pod: Pod) -> bool:
-    """What the readiness probe asks: whether the port takes connections."""
+    """Return whether the port accepts connections, like the readiness probe."""
     try:
         _, writer = await asyncio.open_connection(pod.address, pod.port)
     except OSError:
@@ -189,7 +189,7 @@ async def _end(pod: Pod) -> None:
 
 
 async def _say(*lines: str) -> list[str]:
-    """What memcached answers at the Service's port, up to END or STORED."""
+    """Return the response of memcached at the Service's port, up to END or STORED."""
     reader, writer = await asyncio.open_connection(SERVICE_HOST, 11211)
     writer.write("".join(f"{line}\r\n" for line in lines).encode())
     heard = []

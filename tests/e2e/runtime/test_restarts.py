@@ -27,7 +27,7 @@ WORKERS = 4
 
 
 async def _insist(work: Callable[[], Awaitable[Any]]) -> None:
-    """Do it until the server says that it is done; a server that is away is waited for."""
+    """Retry until the server confirms it, also after an outage."""
     while True:
         try:
             await work()

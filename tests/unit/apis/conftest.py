@@ -47,7 +47,7 @@ HEADER_LINES = HEADER.count("\n")
 
 @dataclass(frozen=True)
 class Made:
-    """What a project's sources came to."""
+    """The result of a project's sources."""
 
     sources: Sources
     crds: dict[str, Any]

@@ -31,7 +31,7 @@ VERSIONS = st.builds(
 
 
 def _reason(read: Callable[[str], object], text: str) -> str | None:
-    """Why `text` is refused; None when it is not."""
+    """Return why `text` is refused; None if it is not."""
     try:
         read(text)
     except (InvalidVersionError, InvalidRangeError) as refused:

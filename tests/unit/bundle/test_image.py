@@ -1,4 +1,4 @@
-"""What of a bundle becomes its image: files, labels, name."""
+"""The image of a bundle: files, labels, name."""
 
 from __future__ import annotations
 

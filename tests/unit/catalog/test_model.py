@@ -1,4 +1,4 @@
-"""The model: what blobs mean together, faulty ones too."""
+"""The model: the meaning of blobs together, including invalid ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A catalog read back from what its server lists."""
+"""A catalog read back from its server."""
 
 from __future__ import annotations
 

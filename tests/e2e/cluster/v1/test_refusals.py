@@ -151,7 +151,7 @@ def _granted(cluster: Any, namespace: str, name: str) -> set[tuple[str, str, str
 
 
 def _used(cluster: Any, account: str) -> set[tuple[str, str, str, str]]:
-    """The same of what the API server recorded that the account did."""
+    """Return the accesses of the account that the API server recorded."""
     found = set()
     for line in (cluster.folder / "audit.log").read_text().splitlines():
         event = json.loads(line)

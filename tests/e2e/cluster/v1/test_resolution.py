@@ -129,7 +129,7 @@ class World:
                 "image": self.images[f"{version}{other}"], "properties": properties}  # fmt: skip
 
     def _step(self, *, is_first: bool) -> Manifest:
-        """What a ClusterExtension requests next."""
+        """Return the next request of a ClusterExtension."""
         chance = self.random
         request: Manifest = {}
         version = chance.choice(RANGES[:8] if is_first else RANGES)

@@ -1,4 +1,4 @@
-"""Merging schemas: what one keyword does when both sides have it."""
+"""Merging schemas: the result of a keyword that both sides have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions: names, versions, columns, and what is refused."""
+"""CustomResourceDefinitions: names, versions, columns, and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON names of a model's fields: what pydantic and msgspec themselves make of them."""
+"""JSON names of a model's fields, compared with pydantic and msgspec."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def crd() -> Value:
 
 
 class Files:
-    """What a bundle is made of, for changing it."""
+    """The files of a bundle, for changes."""
 
     def __init__(self, version: str) -> None:
         self.csv = csv(version)

@@ -52,7 +52,7 @@ def made(
     alone: bool = False,
     **request: Any,
 ) -> GeneratedBundle:
-    """What is generated, with a Deployment unless the input has one or is `alone`."""
+    """Generate, with a Deployment unless the input has one or is `alone`."""
     if not alone and all(item["kind"] != "Deployment" for item in manifests):
         manifests = (*manifests, DEPLOYMENT)
     text = b"---\n".join(documents.dump(item) for item in (base or BASE, *manifests))

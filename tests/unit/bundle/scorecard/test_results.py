@@ -1,4 +1,4 @@
-"""What is made of the output of a test."""
+"""The results of a test's output."""
 
 from __future__ import annotations
 

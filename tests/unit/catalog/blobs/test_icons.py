@@ -1,4 +1,4 @@
-"""Icons: what kind of image some bytes are."""
+"""Icons: the image type of some bytes."""
 
 from __future__ import annotations
 

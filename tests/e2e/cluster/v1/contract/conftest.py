@@ -122,7 +122,7 @@ class Double:
                 self.server.remove("toys", objects.name(one), objects.namespace(one))
 
     def allows(self, spec: Any) -> bool:
-        """Whether a service account may do what a SubjectAccessReview names."""
+        """Return whether a service account may do what a SubjectAccessReview names."""
         _, _, user = str(spec.get("user")).partition("system:serviceaccount:")
         place, _, name = user.partition(":")
         return any(
@@ -194,7 +194,7 @@ class Double:
         return bool(there["metadata"].get("resourceVersion") == one["metadata"]["resourceVersion"])
 
     async def _applied(self, one: Manifest, before: tuple[str, str]) -> tuple[str, str]:
-        """Name and version of the bundle whose objects are there now."""
+        """Return name and version of the bundle whose objects exist."""
         place = str(one["spec"]["namespace"])
         account = objects.mapping(one["spec"].get("serviceAccount")).get("name")
         if self.server.get("serviceaccounts", str(account), place) is None:
@@ -458,7 +458,7 @@ class Stage:
         assert not left
 
     async def until(self, holds: Callable[[Manifest], Any], *which: Any) -> Manifest:
-        """The object once that holds of it."""
+        """Return the object as soon as the condition is true."""
         async with asyncio.timeout(self.timeouts.seconds):
             while True:
                 found = await self.reader.find(*which)
@@ -485,7 +485,7 @@ class Stage:
 
 @dataclass(kw_only=True)
 class Place:
-    """What a Shop needs of a cluster: where to push."""
+    """The cluster for a Shop: the address of its registry."""
 
     registry: str
 
