@@ -427,7 +427,7 @@ def _run_one(
                 fix=finding.fix,
                 related=finding.related,
             )
-    except Exception as error:  # one broken rule must not hide the findings of others
+    except Exception as error:  # one broken rule must not hide other findings
         yield findings.create(
             CRASH,
             f"rule `{entry.code}` stopped with {type(error).__name__}: {_one_line(error)}",

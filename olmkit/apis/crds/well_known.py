@@ -1,4 +1,4 @@
-"""Types whose schema Kubernetes fixes, and the descriptions of its own types.
+"""Types whose schema Kubernetes fixes, and the descriptions that its types have.
 
 The descriptions are those of Kubernetes' API machinery (Apache-2.0): they are part of
 every CRD in every cluster, and do not differ between CRDs.

@@ -34,7 +34,7 @@ class GoFile:
     package_at: Location | None = None
     imports: dict[str, str] = field(default_factory=dict)
     unnamed: list[str] = field(default_factory=list)
-    # By import path, for packages whose files are read; the names of others are guessed.
+    # By import path, for packages whose files are read; other names are guessed.
     package_names: Mapping[str, str] = field(default_factory=dict)
     dots: list[str] = field(default_factory=list)
     types: dict[str, tuple[Node, Above, bool]] = field(default_factory=dict)

@@ -186,7 +186,7 @@ def _json(verdict: ValidationReport) -> dict[str, Any]:
 
 
 def _list_findings(verdict: ValidationReport, result: ValidationResult) -> Sequence[Diagnostic]:
-    """Return the findings; an unreadable input is a finding next to those of others."""
+    """Return the findings; an unreadable input is a finding next to the others."""
     if result.error is None:
         return result.diagnostics
     unread = findings.create(

@@ -95,7 +95,7 @@ class Shared:
     menus: Menus | None = None
 
     def has_page_of(self, group: str, kind: str) -> bool:
-        """Return whether a kind has a page: those of the shown version, and those of others."""
+        """Return whether a kind has a page: those of the shown version or another one."""
         is_stated = (group, kind) in upgrades.bundles_by_kind(self.package)
         return is_stated or paths.kind(group, kind) in self.kinds
 
