@@ -25,8 +25,8 @@ _WIDTH = 88
 _WATCHES = """\
 The file is a list of entries, one for each kind that runs a chart, a role or a playbook. Keys
 are case-insensitive. An unknown key is a warning. Any other error ends the program, and the
-message has the line and a [code](rules/wch.md). `olmkit generate` reports both. An entry with a chart is a
-[Helm](../how-to/helm-operators.md) entry, and any other entry is an
+message has the line and a [code](rules/wch.md). `olmkit generate` reports both. An entry with a
+chart is a [Helm](../how-to/helm-operators.md) entry, and any other entry is an
 [Ansible](../how-to/ansible-operators.md) entry. A [Python
 project](../how-to/mixed-operators.md) can have both."""
 _HELM = """\
