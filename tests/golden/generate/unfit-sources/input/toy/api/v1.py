@@ -1,1 +1,2 @@
-x = "é"
+# -*- coding: nonsense -*-
+x = 1
