@@ -13,8 +13,9 @@ MOST_OF_MESSAGE: Final = 600
 _MOST_OF_HINT_PART: Final = 400
 _MOST_LINES: Final = 40
 _DIGEST: Final = r"@sha(?:256:[0-9a-f]{64}|512:[0-9a-f]{128})\Z"
-# Text in quotes, also without the closing one if the text was truncated; text without spaces.
-_LONG: Final = r"`[^`]{%d,}(?:`|\Z)|\"(?:[^\"\\]|\\.){%d,}\"|[^\s`\"]{%d,}"
+# Text in quotes, also without the closing one if the text was truncated; text without spaces. Short
+# text in quotes is matched too: else its closing quote would open the next match.
+_VALUE: Final = r"`[^`]*(?:`|\Z)|\"(?:[^\"\\]|\\.)*\"|[^\s`\"]{%d,}"
 # Programs whose commands are in hints: a truncated command cannot be run.
 _COMMAND: Final = (
     r"`(?:ansible-galaxy|cosign|docker|git|go|helm|kubectl|kustomize|make|olmkit|openssl|opm|"
@@ -103,9 +104,11 @@ def _with_short_values(text: str, limit: int) -> str:
 @functools.cache
 def _pattern(limit: int) -> re.Pattern[str]:
     """Return a compiled pattern; only long text needs it, which is rare."""
-    return re.compile(_LONG % ((limit + 1,) * 3))
+    return re.compile(_VALUE % (limit + 1))
 
 
 def _cut(found: str, limit: int) -> str:
     quote = found[0] if found[0] in '`"' else ""
+    if len(found.strip(quote) if quote else found) <= limit:
+        return found
     return quote + shorten(found.strip(quote) if quote else found, limit) + quote

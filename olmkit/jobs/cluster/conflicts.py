@@ -145,6 +145,7 @@ async def of_upgrade(
     Other catalogs are read only if this one is not enough.
     """
     name, key = objects.name(subscription), cluster_input.key_of(subscription)
+    seen = _with_recorded(seen, subscription)
     if not reasons.against(cluster_input.build_input(seen, {key: catalog}), name, csv):
         return ForeseenConflict()
     found, unread = await VisibleCatalogs(access).of(seen, [key])
@@ -153,6 +154,23 @@ async def of_upgrade(
         facts=reasons.against(inputs, name, csv),
         unread=tuple(one for one in unread if one != key),
         is_unreadable=bool(reasons.unreadable(inputs)),
+    )
+
+
+def _with_recorded(seen: ClusterState, subscription: Manifest) -> ClusterState:
+    """Return the state after OLM has recorded in the Subscription which CSV it has installed.
+
+    OLM does so some seconds after the CSV has succeeded; until then, the CSV would be one that no
+    Subscription upgrades.
+    """
+    status = {**kinds.status(subscription), "installedCSV": seen.installed(subscription)}
+    recorded = {**subscription, "status": status}
+    name = objects.name(subscription)
+    return replace(
+        seen,
+        subscriptions=tuple(
+            recorded if objects.name(one) == name else one for one in seen.subscriptions
+        ),
     )
 
 

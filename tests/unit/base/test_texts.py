@@ -41,6 +41,22 @@ def test_short_values_in_a_long_message_stay() -> None:
     assert texts.limit_message(message) == message
 
 
+@pytest.mark.parametrize("quote", ["`", '"'])
+def test_text_between_two_short_values_stays(quote: str) -> None:
+    message = f"the kind {quote}a{quote} {'words between ' * 20}and {quote}b{quote} differ"
+    assert texts.limit_message(message) == message
+    assert texts.bounded_error(message) == message
+
+
+def test_the_reason_after_a_url_in_quotes_stays() -> None:
+    message = (
+        "OLM cannot check the objects of `things.example.com` against the new "
+        "CustomResourceDefinition, because nothing converts them: "
+        'Post "https://gone.web.svc:443/convert?timeout=30s": service "gone" not found'
+    )
+    assert texts.bounded_error(message) == message
+
+
 def test_an_image_reference_with_its_digest_stays() -> None:
     image = f"registry.example.com/{'p' * 50}/operator@sha256:{'0' * 64}"
     assert image in texts.limit_message(f"the registry does not have `{image}` at this moment")

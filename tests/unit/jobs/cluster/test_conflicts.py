@@ -215,8 +215,9 @@ def upgrading(name: str, needs: str) -> Catalog:
         ("1.0", "the range `1.0` of package `db` is invalid", True),
     ],
 )
+@pytest.mark.parametrize("is_recorded", [True, False])
 def test_an_upgrade_that_olm_would_not_choose_has_the_reason(
-    monkeypatch: pytest.MonkeyPatch, needs: str, fact: str, is_unreadable: bool
+    monkeypatch: pytest.MonkeyPatch, needs: str, fact: str, is_unreadable: bool, is_recorded: bool
 ) -> None:
     offered_catalog = upgrading("a", needs)
 
@@ -224,7 +225,9 @@ def test_an_upgrade_that_olm_would_not_choose_has_the_reason(
         return offered_catalog
 
     monkeypatch.setattr(offered, "read", read)
-    one = subscription("a", "v1", installed="a.v1.0.0")
+    one = subscription("a", "v1", installed="a.v1.0.0" if is_recorded else "")
+    if not is_recorded:  # OLM has installed it, and says so some seconds later
+        one["status"] = {**one.get("status", {}), "currentCSV": "a.v1.0.0"}
     csv = {"apiVersion": V1, "kind": "ClusterServiceVersion", "spec": {"version": "1.0.0"},
            "metadata": {"name": "a.v1.0.0", "namespace": "apps"}}  # fmt: skip
     seen = ClusterState(namespace="apps", subscriptions=(one,), csvs=(csv,),
