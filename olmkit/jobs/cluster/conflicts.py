@@ -122,6 +122,7 @@ async def check_request(
     is missing.
     """
     own = {request.catalog: catalog}
+    seen = _with_recorded(seen)
     alone = cluster_input.build_input(seen, own, [request])
     if not reasons.unsatisfiable(alone):
         return ForeseenConflict(also=_also(alone, own, request))
@@ -145,7 +146,7 @@ async def of_upgrade(
     Other catalogs are read only if this one is not enough.
     """
     name, key = objects.name(subscription), cluster_input.key_of(subscription)
-    seen = _with_recorded(seen, subscription)
+    seen = _with_recorded(seen)
     if not reasons.against(cluster_input.build_input(seen, {key: catalog}), name, csv):
         return ForeseenConflict()
     found, unread = await VisibleCatalogs(access).of(seen, [key])
@@ -157,21 +158,17 @@ async def of_upgrade(
     )
 
 
-def _with_recorded(seen: ClusterState, subscription: Manifest) -> ClusterState:
-    """Return the state after OLM has recorded in the Subscription which CSV it has installed.
+def _with_recorded(seen: ClusterState) -> ClusterState:
+    """Return the state after OLM has recorded in each Subscription which CSV it has installed.
 
     OLM does so some seconds after the CSV has succeeded; until then, the CSV would be one that no
     Subscription upgrades.
     """
-    status = {**kinds.status(subscription), "installedCSV": seen.installed(subscription)}
-    recorded = {**subscription, "status": status}
-    name = objects.name(subscription)
-    return replace(
-        seen,
-        subscriptions=tuple(
-            recorded if objects.name(one) == name else one for one in seen.subscriptions
-        ),
-    )
+
+    def record(one: Manifest) -> Manifest:
+        return {**one, "status": {**kinds.status(one), "installedCSV": seen.installed(one)}}
+
+    return replace(seen, subscriptions=tuple(map(record, seen.subscriptions)))
 
 
 def _also(
