@@ -231,7 +231,8 @@ def test_an_upgrade_that_olm_would_not_choose_has_the_reason(
     own = {"type": "olm.package", "value": {"packageName": "a", "version": "1.0.0"}}
     annotations = {"operatorframework.io/properties": json.dumps({"properties": [own]})}
     csv = {"apiVersion": V1, "kind": "ClusterServiceVersion", "spec": {"version": "1.0.0"},
-           "metadata": {"name": "a.v1.0.0", "namespace": "apps", "annotations": annotations}}  # fmt: skip
+           "metadata": {"name": "a.v1.0.0", "namespace": "apps",
+                        "annotations": annotations}}  # fmt: skip
     seen = ClusterState(namespace="apps", subscriptions=(one,), csvs=(csv,),
                         catalogs=(source("shelf"),))  # fmt: skip
     asked = conflicts.of_upgrade(seen, one, "a.v1.1.0", offered_catalog, Access())
