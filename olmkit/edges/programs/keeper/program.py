@@ -38,29 +38,36 @@ def processes() -> Iterator[tuple[int, int, str]]:
             yield int(name), int(words[1]), words[19].decode()
 
 
-def marked(mark: str) -> set[int]:
-    """Return the processes whose mark is or starts with this one, and their descendants."""
+def marked(mark: str) -> list[int]:
+    """Return the processes whose mark is or starts with this one, and their descendants.
+
+    A parent comes before its children. If the children were killed first, the parent could take
+    that for their ordinary end, and go on.
+    """
     wanted = f"\0{VARIABLE}={mark}".encode()
+    parents: dict[int, int] = {}
     below: dict[int, list[int]] = {}
-    left = []
+    direct = set()
     for pid, parent, _ in processes():
+        parents[pid] = parent
         below.setdefault(parent, []).append(pid)
         with contextlib.suppress(OSError):  # it ended meanwhile, or belongs to another user
             if wanted in b"\0" + _read(str(pid), "environ"):
-                left.append(pid)
-    found: set[int] = set()
-    while left:
-        pid = left.pop()
-        if pid not in found:
-            found.add(pid)
-            left += below.get(pid, ())
+                direct.add(pid)
+    found = []
+    left = [(pid, False) for pid, parent in parents.items() if parent not in parents]
+    for pid, is_below in left:  # grows meanwhile
+        is_found = is_below or pid in direct
+        if is_found:
+            found.append(pid)
+        left += [(child, is_found) for child in below.get(pid, ())]
     return found
 
 
 def kill(mark: str) -> None:
     """Kill the processes with the mark with SIGKILL."""
     for _ in range(_ROUNDS):
-        found = marked(mark) - {os.getpid()}
+        found = _others(mark)
         if not found:
             return
         for pid in found:
@@ -72,16 +79,20 @@ def end_all(mark: str) -> None:
     """End the processes with the mark, including those that start meanwhile."""
     asked: set[int] = set()
     begun = time.monotonic()
-    while found := marked(mark) - {os.getpid()}:
+    while found := _others(mark):
         age = time.monotonic() - begun
         if age > _LONGEST:
             return
         is_late = age > GRACE
-        for pid in found if is_late else found - asked:
+        for pid in found if is_late else [one for one in found if one not in asked]:
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL if is_late else signal.SIGTERM)
-        asked |= found
+        asked.update(found)
         time.sleep(_PAUSE)
+
+
+def _others(mark: str) -> list[int]:
+    return [pid for pid in marked(mark) if pid != os.getpid()]
 
 
 def _listed() -> list[str]:

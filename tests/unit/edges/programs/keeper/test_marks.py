@@ -83,7 +83,7 @@ def test_a_mark_is_that_of_one_process_and_what_it_starts() -> None:
             assert time.monotonic() < end
         program.kill(first)
         assert started[0].wait(LIMIT) == -signal.SIGKILL
-        assert program.marked(first) == set()
+        assert program.marked(first) == []
         assert started[1].pid in program.marked(second)
     finally:
         program.kill(second)
