@@ -173,6 +173,8 @@ MIDDLE: Final[Mapping[str, tuple[str, ...]]] = {
     "Functions": (
         "olmkit.bundle.layout",
         "olmkit.bundle.generation.collect",
+        "olmkit.bundle.generation.generate_request",
+        "olmkit.bundle.generation.origins",
         "olmkit.bundle.generation.generate",
         "olmkit.catalog.blobs.fbc",
         "olmkit.catalog.bundles.render",

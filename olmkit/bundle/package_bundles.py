@@ -16,7 +16,7 @@ from olmkit.base.diagnostics import InputError
 from olmkit.base.documents import Document
 from olmkit.base.tree import File, Tree
 from olmkit.bundle import metadata, model, package_manifest
-from olmkit.bundle.generation import generate
+from olmkit.bundle.generation import csv_builder
 from olmkit.bundle.package_manifest import PackageManifest
 from olmkit.kube.objects import mapping, scalar_text
 
@@ -25,7 +25,7 @@ FOLDER: Final = "bundle"
 _SCORECARD_KIND: Final = "Configuration"
 _SCORECARD_GROUP: Final = "scorecard.operatorframework.io/"
 # Annotations of a CSV that become annotations of its bundle.
-_KEPT: Final = (generate.BUILDER, generate.PROJECT_LAYOUT)
+_KEPT: Final = (csv_builder.BUILDER, csv_builder.PROJECT_LAYOUT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

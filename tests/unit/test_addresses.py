@@ -48,6 +48,7 @@ ELSEWHERE = {
     "project/ignores.py": "unit/jobs/bundle/test_validate.py",
     # Bundles next to each other, submissions, the scorecard.
     "bundle/changes/*.py": "unit/bundle/changes/test_difference.py",
+    "bundle/generation/*.py": "unit/bundle/generation/test_generate.py",
     "bundle/package_manifest.py": "unit/rules/test_package_manifests.py",
     "bundle/scorecard/*.py": "unit/jobs/cluster/test_scorecard.py",
     "edges/programs/git.py": "unit/jobs/submission/test_check.py",

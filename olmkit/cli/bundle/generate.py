@@ -19,7 +19,7 @@ from olmkit.cli.frame.exits import Exit
 from olmkit.cli.frame.registry_options import registry_options, source_date
 
 if TYPE_CHECKING:
-    from olmkit.bundle.generation.generate import Origin
+    from olmkit.bundle.generation.origins import Origin
     from olmkit.edges.images.access_settings import Access
     from olmkit.jobs.bundle.generate import BundleGenerateResult
 

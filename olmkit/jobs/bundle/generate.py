@@ -20,9 +20,11 @@ from olmkit.base.tree import Change, Changes, Tree, diff
 from olmkit.base.versions import Version
 from olmkit.bundle import layout, metadata, model
 from olmkit.bundle.generation import generate as generator
-from olmkit.bundle.generation import generated_files, images
+from olmkit.bundle.generation import generate_request, generated_files, images
 from olmkit.bundle.generation.findings import refusal
-from olmkit.bundle.generation.generate import BundleDraft, GeneratedBundle, GenerateRequest, Origin
+from olmkit.bundle.generation.generate import BundleDraft, GeneratedBundle
+from olmkit.bundle.generation.generate_request import GenerateRequest
+from olmkit.bundle.generation.origins import Origin
 from olmkit.edges import disk, paths, whole_folder
 from olmkit.edges.images import transports
 from olmkit.edges.images.transports import Access
@@ -274,7 +276,7 @@ def _draft(
     passed_over: list[Diagnostic],
     kept_version: str,
 ) -> BundleDraft:
-    generator.check_version(options.version)
+    generate_request.check_version(options.version)
     return generator.draft(
         GenerateRequest(
             package=package,

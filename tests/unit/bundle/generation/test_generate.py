@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from olmkit.base import documents
-from olmkit.base.diagnostics import ConfigurationError, InputError, OlmkitError
+from olmkit.base.diagnostics import InputError, OlmkitError
 from olmkit.bundle.generation import generate
-from olmkit.bundle.generation.generate import GeneratedBundle, GenerateRequest
+from olmkit.bundle.generation.generate import GeneratedBundle
+from olmkit.bundle.generation.generate_request import GenerateRequest
 
 BASE: dict[str, Any] = {
     "apiVersion": "operators.coreos.com/v1alpha1",
@@ -229,40 +230,12 @@ def test_what_a_deployment_loses_is_reported(key: str, value: Any) -> None:
     assert rules(made(manifest)) == ["PRJ112"]
 
 
-@pytest.mark.parametrize(
-    ("manifest", "name"),
-    [
-        (CRD, "example.com_things.yaml"),
-        (
-            {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}},
-            "s_v1_service.yaml",
-        ),
-        (
-            {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "b"}},
-            "b_policy_v1_poddisruptionbudget.yaml",
-        ),
-        (
-            {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "../../etc/x"}},
-            "-..-etc-x_v1_secret.yaml",
-        ),
-    ],
-)
-def test_files_are_named_by_their_object(manifest: dict[str, Any], name: str) -> None:
-    assert generate.file_name(manifest) == name
-
-
 def test_files_of_one_name_are_distinguished() -> None:
     one = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": "a"}}
     two = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": "b"}}
     result = made(DEPLOYMENT, one, two)
     assert list(result.objects) == ["s_v1_secret.yaml", "dup0_s_v1_secret.yaml"]
     assert rules(result) == ["PRJ111"]
-
-
-@pytest.mark.parametrize("version", ["v1.0.0", "1.0", "1.02.0", "latest", "1.0.0+build"])
-def test_versions_that_a_bundle_cannot_have_are_refused(version: str) -> None:
-    with pytest.raises(ConfigurationError, match="version"):
-        generate.check_version(version)
 
 
 def test_each_field_has_an_origin() -> None:

@@ -1,0 +1,81 @@
+"""The objects of a bundle next to its CSV, and findings about objects that it cannot contain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from olmkit.base import findings
+from olmkit.base.diagnostics import Diagnostic
+from olmkit.bundle.generation import collect, serialise
+from olmkit.bundle.generation.collect import CollectedObjects
+from olmkit.bundle.generation.rbac import AccountAccess
+from olmkit.bundle.generation.supported_kinds import REPLACED_BY_OLM, SUPPORTED
+from olmkit.bundle.model import CERT_MANAGER_INJECTION, CustomResourceDefinition
+from olmkit.kube.objects import Manifest
+
+
+def in_order(crds: Iterable[CustomResourceDefinition]) -> Iterator[CustomResourceDefinition]:
+    """Return the CRDs, version v1 first, in the order that users know."""
+    yield from sorted(crds, key=lambda crd: crd.gvk.version != "v1")
+
+
+def written(collection: CollectedObjects, access: AccountAccess | None) -> Iterator[Manifest]:
+    """Yield the objects that become separate files, in the order of their names."""
+    yield from map(serialise.manifest, in_order(collection.crds))
+    yield from map(serialise.manifest, collection.services)
+    for other in collection.others:
+        if other.kind in SUPPORTED:
+            yield serialise.manifest(other)
+    if access is not None:
+        yield from map(serialise.manifest, access.leftover)
+
+
+def report_dropped(collection: CollectedObjects, note: Callable[[Diagnostic], None]) -> None:
+    groups = {(crd.group, crd.defined_kind) for crd in collection.crds}
+    for other in collection.others:
+        if other.kind in SUPPORTED:
+            continue
+        gvk = other.gvk
+        reason = REPLACED_BY_OLM.get((gvk.group, gvk.kind))
+        where: dict[str, Any] = {"at": other.at("kind"), "subject": collect.subject(other)}
+        if reason is not None:
+            note(
+                findings.create("PRJ103", f"a bundle needs no `{other.kind}`", hint=reason, **where)
+            )
+        elif (gvk.group, gvk.kind) in groups:
+            note(
+                findings.create(
+                    "PRJ114",
+                    f"the sample `{other.name}` is of version `{gvk.version}`, "
+                    "which its CRD does not serve, so it does not become an example",
+                    hint="write the sample in a served version",
+                    **where,
+                )
+            )
+        else:
+            note(
+                findings.create(
+                    "PRJ102",
+                    f"a bundle cannot hold the kind `{other.kind}`, so `{other.name}` is left out",
+                    hint="let the operator create it, or install it separately from the bundle",
+                    **where,
+                )
+            )
+
+
+def note_certificates(collection: CollectedObjects, note: Callable[[Diagnostic], None]) -> None:
+    """Report annotations of CRDs with which cert-manager and OLM would overwrite each other."""
+    for crd in collection.crds:
+        for key in crd.annotations if crd.converts_by_webhook else ():
+            if key.startswith(CERT_MANAGER_INJECTION):
+                note(
+                    findings.create(
+                        "PRJ119",
+                        f"OLM sets the CA of the conversion webhook, and `{key}` makes "
+                        "cert-manager overwrite it",
+                        at=crd.at_key("metadata", "annotations", key),
+                        subject=collect.subject(crd),
+                        hint="remove the annotation from `config/manifests`",
+                    )
+                )
