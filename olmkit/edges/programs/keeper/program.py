@@ -42,7 +42,7 @@ def marked(mark: str) -> list[int]:
     """Return the processes whose mark is or starts with this one, and their descendants.
 
     A parent comes before its children. If the children were killed first, the parent could take
-    that for their ordinary end, and go on.
+    that for their ordinary end, and continue.
     """
     wanted = f"\0{VARIABLE}={mark}".encode()
     parents: dict[int, int] = {}
