@@ -166,8 +166,11 @@ class Place:
         return said
 
     def copy(self, path: str, to: str) -> None:
-        """A copy of a part of the repository."""
-        shutil.copytree(self.root / path, self.folder / to, dirs_exist_ok=True)
+        """Copy a file or directory of the repository."""
+        if (self.root / path).is_file():
+            shutil.copy(self.root / path, self.folder / to)
+        else:
+            shutil.copytree(self.root / path, self.folder / to, dirs_exist_ok=True)
 
     def write(self, path: str, text: str) -> Path:
         """A file of the reader."""
@@ -296,7 +299,8 @@ def _catalog(place: Place) -> None:
     place.before["olmkit catalog render-template"] = [lambda: _rendered_catalog(place)]
     place.before["olmkit catalog convert basic catalog"] = [lambda: _databases(place)]
     place.before["olmkit catalog template composite"] = [
-        lambda: place.copy("tests/golden/bases/composite", ".")
+        lambda: place.copy("tests/golden/bases/composite", "."),
+        lambda: place.copy("tests/golden/bases/include-file/catalog/catalog.yaml", "raw.yaml"),
     ]
     place.before["olmkit catalog render deploy"] = [lambda: _old_packages(place)]
 

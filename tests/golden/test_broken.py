@@ -24,6 +24,7 @@ from olmkit.jobs.cluster import wait as cluster_wait
 from olmkit.kube.api import Resource
 from olmkit.kube.objects import GVK
 from olmkit.testing.apiserver.server import ApiServer
+from tests import golden_inputs
 
 Manifest = dict[str, Any]
 HERE = Path(__file__).parent
@@ -91,7 +92,7 @@ class World:
         self.package = SITUATIONS[name]
         self.serves = name != "catalog"
         self._shown = False
-        file = HERE / "why" / name / "input" / "objects.yaml"
+        file = golden_inputs.files(HERE / "why" / name)["objects.yaml"]
         found = [document.value for document in documents.load_all(file.read_bytes(), str(file))]
         self.recorded: list[Manifest] = [one for one in found if isinstance(one, dict)]
         self._put({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}})

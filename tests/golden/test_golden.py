@@ -2,8 +2,8 @@
 
 `command` has the arguments of `olmkit` (quoted as for a shell), `input/` is the
 folder it runs in, `stdin` its standard input; `expected/` has `stdout`, `stderr`,
-`exit`, and below `files/` every file that the run wrote or changed. `base` names folders of
-`tests/golden/bases`, one per line: inputs that cases share, copied before `input/`. `listed` has
+`exit`, and below `files/` every file that the run wrote or changed. `base` names inputs that cases
+share (see `tests/golden_inputs.py`). `listed` has
 patterns of written files of which only the names are compared, in `expected/listing`.
 `make golden` rewrites `expected/`.
 """
@@ -16,15 +16,19 @@ import re
 import shlex
 import shutil
 import sys
+from collections import Counter
 from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
 
 from olmkit.cli import main, table
+from tests import golden_inputs
 
 HERE = Path(__file__).parent
 CASES = sorted(path.parent for path in HERE.glob("*/*/command"))
+# Copies of files that are not longer are easier to read next to the case.
+FEW_LINES, FEW_BYTES = 6, 500
 
 
 def _files(folder: Path) -> dict[str, bytes]:
@@ -33,16 +37,6 @@ def _files(folder: Path) -> dict[str, bytes]:
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }
-
-
-def _base_names(case: Path) -> list[str]:
-    base = case / "base"
-    return base.read_text().split() if base.exists() else []
-
-
-def _inputs(case: Path) -> list[Path]:
-    shared = [HERE / "bases" / name for name in _base_names(case)]
-    return [*shared, *[case / "input"] * (case / "input").is_dir()]
 
 
 def _text(path: Path) -> str:
@@ -66,8 +60,7 @@ def _words(case: Path, *options: str) -> list[str]:
 def _run(
     case: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, *options: str
 ) -> dict[str, bytes]:
-    for source in _inputs(case):
-        shutil.copytree(source, folder, dirs_exist_ok=True)
+    golden_inputs.copy(case, folder)
     before = _files(folder)
     monkeypatch.chdir(folder)
     monkeypatch.setenv("COLUMNS", "100")
@@ -154,9 +147,22 @@ def test_there_are_golden_cases() -> None:
     assert CASES
 
 
-def test_every_base_is_used_by_several_cases() -> None:
-    users = [name for case in CASES for name in _base_names(case)]
+def test_every_file_of_a_base_is_used_by_several_cases() -> None:
+    users = Counter(file for case in CASES for file in set(golden_inputs.files(case).values()))
+    files = {path for path in golden_inputs.BASES.rglob("*") if path.is_file()}
 
-    assert {path.name for path in (HERE / "bases").iterdir()} == {
-        name for name in users if users.count(name) > 1
-    }
+    assert files == {path for path in users if golden_inputs.BASES in path.parents}
+    assert [str(path) for path in files if users[path] < 2] == []
+
+
+def test_input_files_that_are_copies_are_in_a_base() -> None:
+    seen: dict[bytes, Path] = {}
+    copies = []
+    for path in sorted({file for case in CASES for file in golden_inputs.files(case).values()}):
+        content = path.read_bytes()
+        if content.count(b"\n") > FEW_LINES or len(content) > FEW_BYTES:
+            if content in seen:
+                copies.append(f"{path.relative_to(HERE)} = {seen[content].relative_to(HERE)}")
+            seen[content] = path
+
+    assert copies == []

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import golden_inputs
+
 ROOT = Path(__file__).parents[3]
 BASES = ROOT / "tests" / "golden" / "bases"
 
@@ -22,7 +24,7 @@ def program() -> Path:
 def repository(tmp_path: Path) -> Path:
     """A folder with a faulty bundle in `bundle` and a sound one in `sound bundle`."""
     folder = tmp_path / "repository"
-    shutil.copytree(BASES / "faulty-kettle-bundle", folder)
+    golden_inputs.copy(BASES.parent / "bundle_validate" / "faulty", folder)
     shutil.copytree(ROOT / "bundle/0.0.2", folder / "sound bundle")
     shutil.copytree(BASES / "kettle-catalog", folder / "all")
     return folder

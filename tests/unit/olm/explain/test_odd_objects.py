@@ -13,6 +13,7 @@ from olmkit.base import documents
 from olmkit.olm import cluster_state
 from olmkit.olm.explain.installs import explain
 from olmkit.olm.explain.workloads import pods
+from tests import golden_inputs
 
 STRANGE: tuple[Any, ...] = (None, "", "words", 7, True, [], {}, [None], [{}], {"a": None}, ["x"])
 
@@ -20,8 +21,8 @@ STRANGE: tuple[Any, ...] = (None, "", "words", 7, True, [], {}, [None], [{}], {"
 def cases(root: Path) -> list[tuple[str, list[Any]]]:
     found = []
     for case in sorted((root / "tests/golden/why").iterdir()):
-        file = case / "input/objects.yaml"
-        if file.exists():
+        file = golden_inputs.files(case).get("objects.yaml")
+        if file:
             parts = documents.load_all(file.read_bytes(), str(file))
             found.append((case.name, [part.value for part in parts]))
     return found

@@ -37,7 +37,7 @@ def catalog_of(folder: Path, **bundles: str) -> str:
 
 
 def test_a_selection_lists_fewer_images() -> None:
-    catalog = str(BASES / "filter-by-image-set" / "catalog")
+    catalog = str(BASES / "two-catalogs" / "old")
 
     wanted = PackageSelection(package="pot", channels={"stable": None})
     whole = asyncio.run(job.list_images(catalog, ACCESS))

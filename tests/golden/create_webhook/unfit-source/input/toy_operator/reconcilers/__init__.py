@@ -1,1 +1,0 @@
-"""The reconcilers of the operator, one module for each kind."""
