@@ -8,7 +8,7 @@ An object that shows a change is valid under the old schema but not under the ne
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -203,7 +203,31 @@ def _compare_names(crd: str, old: Manifest, new: Manifest) -> Iterator[CrdChange
 def _compare_versions(crd: str, old: Manifest, new: Manifest) -> Iterator[CrdChange]:
     olds = {one.name: one for one in versions(old)}
     news = {one.name: one for one in versions(new)}
-    lost = removed_stored_versions(old, new)
+    yield from _removed_versions(crd, olds, news, removed_stored_versions(old, new))
+    for name, after in news.items():
+        before = olds.get(name)
+        if before is not None:
+            yield from _compare_flags(crd, before, after, old)
+            continue
+        yield CrdChange(
+            crd=crd,
+            rule="version-added",
+            message=f"the version `{name}` is new",
+            keys=("spec", "versions", after.index),
+            version=name,
+            new=name,
+        )
+    for name, after in news.items():
+        if after.is_stored and name not in olds:
+            yield _compare_storage(crd, old, name, ("spec", "versions", after.index))
+
+
+def _removed_versions(
+    crd: str,
+    olds: Mapping[str, CrdVersion],
+    news: Mapping[str, CrdVersion],
+    lost: Collection[str],
+) -> Iterator[CrdChange]:
     # A version can be stored although the old CRD no longer has it.
     for name in dict.fromkeys([*olds, *lost]):
         if name in news:
@@ -226,46 +250,36 @@ def _compare_versions(crd: str, old: Manifest, new: Manifest) -> Iterator[CrdCha
             if is_lost
             else "keep the version until no client uses it",
         )
-    for name, after in news.items():
-        keys: Keys = ("spec", "versions", after.index)
-        before = olds.get(name)
-        if before is None:
-            yield CrdChange(
-                crd=crd,
-                rule="version-added",
-                message=f"the version `{name}` is new",
-                keys=keys,
-                version=name,
-                new=name,
-            )
-            continue
-        if before.is_served and not after.is_served:
-            yield CrdChange(
-                crd=crd,
-                rule="version-not-served",
-                message=f"the version `{name}` is no longer served",
-                keys=(*keys, "served"),
-                version=name,
-                old=True,
-                new=False,
-                is_breaking=True,
-                hint="deprecate it first, and stop serving it when no client uses it",
-            )
-        elif after.is_served and not before.is_served:
-            message = f"the version `{name}` is served again"
-            yield CrdChange(
-                crd=crd, rule="version-served", message=message, keys=keys, version=name
-            )
-        if after.is_stored and not before.is_stored:
-            yield _compare_storage(crd, old, name, keys)
-        if after.is_deprecated and not before.is_deprecated:
-            message = f"the version `{name}` is deprecated"
-            yield CrdChange(
-                crd=crd, rule="version-deprecated", message=message, keys=keys, version=name
-            )
-    for name, after in news.items():
-        if after.is_stored and name not in olds:
-            yield _compare_storage(crd, old, name, ("spec", "versions", after.index))
+
+
+def _compare_flags(
+    crd: str, before: CrdVersion, after: CrdVersion, old: Manifest
+) -> Iterator[CrdChange]:
+    """Yield the changes of a version that both definitions have, except those of its schema."""
+    name = after.name
+    keys: Keys = ("spec", "versions", after.index)
+    if before.is_served and not after.is_served:
+        yield CrdChange(
+            crd=crd,
+            rule="version-not-served",
+            message=f"the version `{name}` is no longer served",
+            keys=(*keys, "served"),
+            version=name,
+            old=True,
+            new=False,
+            is_breaking=True,
+            hint="deprecate it first, and stop serving it when no client uses it",
+        )
+    elif after.is_served and not before.is_served:
+        message = f"the version `{name}` is served again"
+        yield CrdChange(crd=crd, rule="version-served", message=message, keys=keys, version=name)
+    if after.is_stored and not before.is_stored:
+        yield _compare_storage(crd, old, name, keys)
+    if after.is_deprecated and not before.is_deprecated:
+        message = f"the version `{name}` is deprecated"
+        yield CrdChange(
+            crd=crd, rule="version-deprecated", message=message, keys=keys, version=name
+        )
 
 
 def _compare_storage(crd: str, old: Manifest, name: str, keys: Keys) -> CrdChange:

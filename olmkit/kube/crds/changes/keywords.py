@@ -18,6 +18,7 @@ Schema = Mapping[str, Any]
 ANY: Final[Schema] = {"x-kubernetes-preserve-unknown-fields": True}
 KEEPS: Final = "x-kubernetes-preserve-unknown-fields"
 EITHER: Final = "x-kubernetes-int-or-string"
+EMBEDDED: Final = "x-kubernetes-embedded-resource"
 RULES: Final = "x-kubernetes-validations"
 JUNCTORS: Final = ("allOf", "anyOf", "oneOf", "not")
 # The types of values that a keyword limits.
