@@ -13,9 +13,10 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from olmkit.hub import pages as values
 from olmkit.hub.looks import files, pages
 from olmkit.hub.package import comparison, menus
+from olmkit.hub.pages.list_page import FacetValue, ListPage
+from olmkit.hub.pages.operator_page import OperatorPage
 
 ROOT = Path(__file__).resolve().parent.parent
 PICTURES = ROOT / "docs" / "images" / "hub"
@@ -44,7 +45,7 @@ MORE = (
 )
 
 
-def _list_page(page: values.ListPage) -> values.ListPage:
+def _list_page(page: ListPage) -> ListPage:
     model = page.tiles[1]
     more = [
         dataclasses.replace(
@@ -59,9 +60,7 @@ def _list_page(page: values.ListPage) -> values.ListPage:
         for number, (name, provider, summary, category) in enumerate(MORE)
     ]
     counts = {name: 1 for *_, name in MORE} | {"Database": 3, "Monitoring": 2}
-    found = (
-        values.FacetValue(value=name, label=name, count=count) for name, count in counts.items()
-    )
+    found = (FacetValue(value=name, label=name, count=count) for name, count in counts.items())
     facets = (dataclasses.replace(page.facets[0], values=tuple(found)), *page.facets[1:])
     tiles = (*page.tiles[:2], *more, page.tiles[2])
     return dataclasses.replace(page, tiles=tiles, facets=facets)
@@ -73,9 +72,9 @@ def write_site(folder: Path) -> None:
         target = folder / (path if path.endswith(".html") else f"{path}index.html")
         target.parent.mkdir(parents=True, exist_ok=True)
         shown = page
-        if isinstance(page, values.ListPage):
+        if isinstance(page, ListPage):
             shown = _list_page(page)
-        elif isinstance(page, values.OperatorPage):
+        elif isinstance(page, OperatorPage):
             shown = dataclasses.replace(page, newer=None, good=None, notices=(), deprecations=())
         text = pages.html(shown, site="Community operators", root="../" * path.count("/"))
         target.write_text(text, "utf-8")

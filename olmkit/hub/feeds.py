@@ -16,7 +16,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from olmkit.hub import news
 from olmkit.hub.looks.text import clean
-from olmkit.hub.pages import News, Tile
+from olmkit.hub.pages.list_page import News, Tile
 
 FILE: Final = "feed.xml"
 MAX_ENTRIES: Final = 100

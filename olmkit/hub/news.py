@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 from olmkit.base.diagnostics import InputError
-from olmkit.hub.pages import News, Tile
+from olmkit.hub.pages.list_page import News, Tile
 from olmkit.kube.objects import mapping, sequence, text
 
 MOST: Final = 100

@@ -15,23 +15,10 @@ from olmkit.hub.package import fact_box, package_pages, stated, upgrades
 from olmkit.hub.package.installs import Where
 from olmkit.hub.package.package_pages import SCHEMA_VERSION, Data, PackageInput, Part, Summary
 from olmkit.hub.package.version_page import Providers
-from olmkit.hub.pages import (
-    AboutCatalog,
-    AboutPage,
-    ErrorPage,
-    Facet,
-    FacetValue,
-    KindPage,
-    Link,
-    ListPage,
-    News,
-    Page,
-    Provider,
-    ReportItem,
-    Site,
-    TextFact,
-    Tile,
-)
+from olmkit.hub.pages.kind_pages import KindPage, Provider
+from olmkit.hub.pages.list_page import Facet, FacetValue, ListPage, News, Tile
+from olmkit.hub.pages.page_parts import Link, TextFact
+from olmkit.hub.pages.site_pages import AboutCatalog, AboutPage, ErrorPage, Page, ReportItem, Site
 from olmkit.kube.objects import GVK
 
 _FACETS: Final = (

@@ -26,7 +26,8 @@ from olmkit.hub.looks.environment import IMAGE_POLICY, POLICY
 from olmkit.hub.news import Moment
 from olmkit.hub.package import package_pages
 from olmkit.hub.package.package_pages import Data, PackageInput, Part
-from olmkit.hub.pages import AboutPage, ErrorPage, ListPage, News, Page, Tile
+from olmkit.hub.pages.list_page import ListPage, News, Tile
+from olmkit.hub.pages.site_pages import AboutPage, ErrorPage, Page
 
 INDEX: Final = "index.html"
 INDEX_DATA: Final = "index.json"

@@ -21,7 +21,8 @@ from olmkit.hub.builds.files import INDEX, INDEX_DATA, Look
 from olmkit.hub.looks import files as looks
 from olmkit.hub.package import package_pages, schemas, upgrades
 from olmkit.hub.package.package_pages import Data, PackageInput, PackagePages, Part
-from olmkit.hub.pages import ErrorPage, ListPage, Tile
+from olmkit.hub.pages.list_page import ListPage, Tile
+from olmkit.hub.pages.site_pages import ErrorPage
 
 Make = Callable[[], bytes]
 

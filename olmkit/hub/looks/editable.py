@@ -18,7 +18,7 @@ from markupsafe import Markup, escape
 
 from olmkit.hub.looks import yaml_colors
 from olmkit.hub.looks.text import clean
-from olmkit.hub.pages import Install, Variant
+from olmkit.hub.pages.instructions import Install, Variant
 
 _WATCHED: Final = {"my-namespace": "watched", "my-other-namespace": "watched-2"}
 # Private characters start and end a mark while the text is colored and escaped.

@@ -18,7 +18,7 @@ from markupsafe import Markup, escape
 from olmkit.catalog.graph import picture
 from olmkit.hub import news, paths
 from olmkit.hub.looks import instructions, markdown, text, yaml_colors
-from olmkit.hub.pages import OperatorPage
+from olmkit.hub.pages.operator_page import OperatorPage
 
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "

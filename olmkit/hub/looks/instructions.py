@@ -17,7 +17,7 @@ from markupsafe import Markup, escape
 
 from olmkit.hub.looks import editable
 from olmkit.hub.looks.text import clean, code
-from olmkit.hub.pages import Install, Variant
+from olmkit.hub.pages.instructions import Install, Variant
 
 _CHOICES: Final = ("olm", "platform", "mode")
 # The choices in attributes: short, because a page has some hundred of them.

@@ -5,17 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from olmkit.hub.looks import environment
-from olmkit.hub.pages import (
-    AboutPage,
-    ComparePage,
-    CrdPage,
-    ErrorPage,
-    GraphPage,
-    KindPage,
-    ListPage,
-    OperatorPage,
-    Page,
-)
+from olmkit.hub.pages.kind_pages import CrdPage, KindPage
+from olmkit.hub.pages.list_page import ListPage
+from olmkit.hub.pages.operator_page import OperatorPage
+from olmkit.hub.pages.site_pages import AboutPage, ErrorPage, Page
+from olmkit.hub.pages.version_pages import ComparePage, GraphPage
 
 _TEMPLATES: Final = {
     ListPage: "list.html",

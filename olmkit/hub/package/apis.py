@@ -10,7 +10,8 @@ from olmkit.base.json import text as json_text
 from olmkit.hub import paths
 from olmkit.hub.package import schemas, stated
 from olmkit.hub.package.stated import Examples
-from olmkit.hub.pages import Api, Descriptor, Example, Link
+from olmkit.hub.pages.operator_page import Api, Descriptor, Example
+from olmkit.hub.pages.page_parts import Link
 from olmkit.hub.records import Record
 from olmkit.kube import objects
 from olmkit.kube.objects import GVK, Manifest, mapping, sequence, text

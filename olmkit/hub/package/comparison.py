@@ -22,7 +22,7 @@ from olmkit.bundle.summary import grants
 from olmkit.bundle.summary.summary import BundleSummary, UsedImage
 from olmkit.hub import paths
 from olmkit.hub.package import schemas
-from olmkit.hub.pages import CrdPage, Field
+from olmkit.hub.pages.kind_pages import CrdPage, Field
 from olmkit.hub.records import Record
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest

@@ -10,7 +10,7 @@ from olmkit.base.diagnostics import OlmkitError
 from olmkit.catalog.blobs import properties
 from olmkit.hub.looks.text import shortened
 from olmkit.hub.package import stated
-from olmkit.hub.pages import Fact, Item
+from olmkit.hub.pages.page_parts import Fact, Item
 from olmkit.hub.records import Record
 from olmkit.kube.objects import mapping, scalar_text, sequence, text
 from olmkit.olm import kinds

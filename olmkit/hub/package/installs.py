@@ -18,7 +18,7 @@ from olmkit.base import documents, names
 from olmkit.base.diagnostics import InputError
 from olmkit.catalog.model import Channel
 from olmkit.hub.package import stated
-from olmkit.hub.pages import STAND_INS, Install, Picker, PickerChoice, Variant
+from olmkit.hub.pages.instructions import STAND_INS, Install, Picker, PickerChoice, Variant
 from olmkit.hub.records import Record
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest

@@ -13,7 +13,8 @@ from typing import Final
 from olmkit.catalog.model import Channel, Package
 from olmkit.hub import paths
 from olmkit.hub.package import upgrades
-from olmkit.hub.pages import ChannelChoice, Menus, VersionChoice
+from olmkit.hub.pages.operator_page import ChannelChoice, Menus
+from olmkit.hub.pages.version_pages import VersionChoice
 
 FILE: Final = "menus.js"
 

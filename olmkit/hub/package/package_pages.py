@@ -30,19 +30,11 @@ from olmkit.hub.package import version_page as operators
 from olmkit.hub.package.comparison import Facts
 from olmkit.hub.package.installs import Where
 from olmkit.hub.package.version_page import Providers, Shared, compare, contents
-from olmkit.hub.pages import (
-    ApiVersion,
-    ComparePage,
-    CrdPage,
-    ErrorPage,
-    GraphPage,
-    Link,
-    Page,
-    Provider,
-    ReportItem,
-    Tile,
-    VersionChoice,
-)
+from olmkit.hub.pages.kind_pages import ApiVersion, CrdPage, Provider
+from olmkit.hub.pages.list_page import Tile
+from olmkit.hub.pages.page_parts import Link
+from olmkit.hub.pages.site_pages import ErrorPage, Page, ReportItem
+from olmkit.hub.pages.version_pages import ComparePage, GraphPage, VersionChoice
 from olmkit.hub.records import Record
 from olmkit.kube import objects
 from olmkit.kube.objects import GVK

@@ -8,7 +8,7 @@ from typing import Any, Final
 from olmkit.base import documents
 from olmkit.bundle.summary import grants
 from olmkit.bundle.summary.grants import CLUSTER, Grant, GrantTarget
-from olmkit.hub.pages import Permission, Permissions
+from olmkit.hub.pages.operator_page import Permission, Permissions
 from olmkit.hub.records import Record
 
 _READ: Final = frozenset({"get", "list", "watch"})

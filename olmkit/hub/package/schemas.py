@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from olmkit.base.json import text as json_text
 from olmkit.hub import paths
-from olmkit.hub.pages import Badge, CrdPage, Field
+from olmkit.hub.pages.kind_pages import CrdPage, Field
+from olmkit.hub.pages.page_parts import Badge
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 
 _MAX_DEPTH: Final = 14

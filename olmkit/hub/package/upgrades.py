@@ -17,7 +17,8 @@ from olmkit.catalog.graph.upgrades import (
 )
 from olmkit.catalog.model import NO_VERSION, Bundle, Channel, Entry, Package
 from olmkit.hub import paths
-from olmkit.hub.pages import Badge, Hops, Step, VersionRow
+from olmkit.hub.pages.page_parts import Badge
+from olmkit.hub.pages.version_pages import Hops, Step, VersionRow
 
 _DEPRECATED = "olm.deprecated"
 _MAX_SKIPS = 6

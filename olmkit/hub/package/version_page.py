@@ -30,22 +30,20 @@ from olmkit.hub.package import (
     upgrades,
 )
 from olmkit.hub.package.installs import Where
-from olmkit.hub.pages import (
-    Badge,
+from olmkit.hub.pages.instructions import Install
+from olmkit.hub.pages.operator_page import (
     Compare,
     CompareGroup,
     CompareItem,
     Dependency,
     Deprecation,
-    Hops,
     Image,
-    Install,
-    Link,
     Menus,
     Newer,
     OperatorPage,
-    VersionRow,
 )
+from olmkit.hub.pages.page_parts import Badge, Link
+from olmkit.hub.pages.version_pages import Hops, VersionRow
 from olmkit.hub.records import Record
 from olmkit.kube.objects import GVK, mapping, text
 

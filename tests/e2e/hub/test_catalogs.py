@@ -15,7 +15,8 @@ from playwright.sync_api import expect
 from olmkit.hub.builds import all_pages
 from olmkit.hub.looks import files, pages
 from olmkit.hub.package import installs
-from olmkit.hub.pages import GraphPage, ListPage
+from olmkit.hub.pages.list_page import ListPage
+from olmkit.hub.pages.version_pages import GraphPage
 from olmkit.jobs.catalog import catalogs
 
 pytestmark = pytest.mark.e2e

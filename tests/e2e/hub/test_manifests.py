@@ -18,7 +18,8 @@ from olmkit.edges.images.access_settings import Access
 from olmkit.hub.builds import all_pages
 from olmkit.hub.builds.all_pages import Source
 from olmkit.hub.package.installs import Where
-from olmkit.hub.pages import OperatorPage, Variant
+from olmkit.hub.pages.instructions import Variant
+from olmkit.hub.pages.operator_page import OperatorPage
 from olmkit.jobs.catalog import catalogs
 from olmkit.jobs.hub import sources
 from olmkit.jobs.hub.options import SourceOptions

@@ -16,7 +16,8 @@ from olmkit.hub.builds.all_pages import Source
 from olmkit.hub.package import package_pages, upgrades
 from olmkit.hub.package.installs import Where
 from olmkit.hub.package.package_pages import Data, PackageInput, Part
-from olmkit.hub.pages import GraphPage, OperatorPage
+from olmkit.hub.pages.operator_page import OperatorPage
+from olmkit.hub.pages.version_pages import GraphPage
 
 
 def catalogs_in(cases: Path) -> Iterator[Path]:

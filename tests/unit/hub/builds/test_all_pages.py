@@ -20,15 +20,10 @@ from olmkit.hub.builds.all_pages import Source
 from olmkit.hub.looks import markdown
 from olmkit.hub.package import version_page as operators
 from olmkit.hub.package.installs import Where
-from olmkit.hub.pages import (
-    AboutPage,
-    CrdPage,
-    ErrorPage,
-    KindPage,
-    ListPage,
-    OperatorPage,
-    Site,
-)
+from olmkit.hub.pages.kind_pages import CrdPage, KindPage
+from olmkit.hub.pages.list_page import ListPage
+from olmkit.hub.pages.operator_page import OperatorPage
+from olmkit.hub.pages.site_pages import AboutPage, ErrorPage, Site
 from olmkit.hub.records import Record
 from olmkit.jobs.catalog import catalogs
 

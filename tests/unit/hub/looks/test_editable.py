@@ -13,7 +13,8 @@ from olmkit.hub.builds import all_pages
 from olmkit.hub.builds.all_pages import Source
 from olmkit.hub.looks import editable
 from olmkit.hub.package.installs import Where
-from olmkit.hub.pages import Install, OperatorPage, Variant
+from olmkit.hub.pages.instructions import Install, Variant
+from olmkit.hub.pages.operator_page import OperatorPage
 from olmkit.jobs.catalog import catalogs
 
 ROOT = Path(__file__).resolve().parents[4]

@@ -16,7 +16,8 @@ from olmkit.hub.looks import files
 from olmkit.hub.looks import pages as looks
 from olmkit.hub.package import installs
 from olmkit.hub.package.installs import Where
-from olmkit.hub.pages import STAND_INS, OperatorPage
+from olmkit.hub.pages.instructions import STAND_INS
+from olmkit.hub.pages.operator_page import OperatorPage
 from olmkit.jobs.catalog import catalogs
 
 ROOT = Path(__file__).resolve().parents[4]

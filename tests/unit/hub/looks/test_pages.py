@@ -13,24 +13,29 @@ from xml.etree import ElementTree
 
 import pytest
 
-from olmkit.hub import pages as v
 from olmkit.hub.looks import badge, environment, files, pages
+from olmkit.hub.pages.instructions import Install
+from olmkit.hub.pages.kind_pages import KindPage
+from olmkit.hub.pages.list_page import ListPage
+from olmkit.hub.pages.operator_page import Descriptor, Newer, OperatorPage
+from olmkit.hub.pages.page_parts import Link
+from olmkit.hub.pages.site_pages import AboutPage, ErrorPage, Page
 
 SAMPLE = runpy.run_path(str(Path(__file__).parents[3] / "fixtures" / "hub_pages.py"))
-PAGES: dict[str, v.Page] = SAMPLE["pages"]()
+PAGES: dict[str, Page] = SAMPLE["pages"]()
 OPERATOR: Any = PAGES["p/memcached-operator/"]
 OURS = {"theme.js", "hub.js", "index.js", "operator.js", "compare.js", "facts.js", "menus.js"}
 VOID = {"meta", "link", "img", "input", "br", "hr", "rect", "circle", "path"}
 
 
-def _emptied(page: v.Page, **fields: Any) -> Any:
+def _emptied(page: Page, **fields: Any) -> Any:
     """The page with every text and list empty, except for `fields`."""
     empty: dict[str, Any] = {}
     for name in (field.name for field in dataclasses.fields(page)):
         value = getattr(page, name)
         empty[name] = type(value)() if isinstance(value, str | tuple | int) else None
-    if isinstance(page, v.OperatorPage):
-        empty["install"] = v.Install()
+    if isinstance(page, OperatorPage):
+        empty["install"] = Install()
     return dataclasses.replace(page, **{**empty, **fields})
 
 
@@ -62,7 +67,7 @@ class _Reader(HTMLParser):
             assert self.open.pop() == tag
 
 
-def _html(path: str, page: v.Page, **options: Any) -> str:
+def _html(path: str, page: Page, **options: Any) -> str:
     root = "../" * path.count("/")
     return pages.html(page, site="Community operators", root=root, **options)
 
@@ -103,16 +108,16 @@ def test_the_same_value_gives_the_same_page(path: str) -> None:
 @pytest.mark.parametrize(
     "page",
     [
-        v.ListPage(tiles=(), facets=(), has_deprecated=False),
+        ListPage(tiles=(), facets=(), has_deprecated=False),
         _emptied(PAGES["p/memcached-operator/"]),
         _emptied(PAGES["crd/abc/v1/"]),
-        v.KindPage(kind="X", group="", providers=()),
-        v.AboutPage(catalogs=(), report=()),
-        v.ErrorPage(title="", text=""),
+        KindPage(kind="X", group="", providers=()),
+        AboutPage(catalogs=(), report=()),
+        ErrorPage(title="", text=""),
     ],
     ids=lambda page: type(page).__name__,
 )
-def test_pages_of_little_are_complete(page: v.Page) -> None:
+def test_pages_of_little_are_complete(page: Page) -> None:
     _Reader(_html("", page))
 
 
@@ -158,7 +163,7 @@ def test_an_unknown_capability_is_shown_as_written() -> None:
 
 
 def test_a_page_without_all_versions_says_so() -> None:
-    newer = v.Newer(channel="stable", version="2.1.0", href="p/memcached-operator/")
+    newer = Newer(channel="stable", version="2.1.0", href="p/memcached-operator/")
     many = dataclasses.replace(OPERATOR, version_count=201, newer=newer)
     text = _html("", many)
     assert "All 201 versions" in text
@@ -168,7 +173,7 @@ def test_a_page_without_all_versions_says_so() -> None:
 
 
 def test_an_api_of_another_version_is_a_link() -> None:
-    link = v.Link(label="1.4.0", href="p/memcached-operator/x/#api-Memcached-v1")
+    link = Link(label="1.4.0", href="p/memcached-operator/x/#api-Memcached-v1")
     same = dataclasses.replace(OPERATOR.apis[0], description="", examples=(), same_as=link)
     text = _html("", dataclasses.replace(OPERATOR, apis=(same, OPERATOR.apis[1])))
     assert 'href="./p/memcached-operator/x/index.html#api-Memcached-v1"' in text
@@ -177,7 +182,7 @@ def test_an_api_of_another_version_is_a_link() -> None:
 
 
 def test_descriptors_of_a_large_api_are_limited() -> None:
-    many = tuple(v.Descriptor(path=f"spec.f{n}", description="x" * 500) for n in range(3000))
+    many = tuple(Descriptor(path=f"spec.f{n}", description="x" * 500) for n in range(3000))
     api = dataclasses.replace(OPERATOR.apis[0], descriptors=many)
     text = _html("", _emptied(OPERATOR, apis=(api,)))
     assert "3000 described fields" in text

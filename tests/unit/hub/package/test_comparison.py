@@ -18,7 +18,7 @@ from olmkit.hub.package import comparison, schemas, upgrades
 from olmkit.hub.package import version_page as operators
 from olmkit.hub.package.comparison import Fact, Facts
 from olmkit.hub.package.version_page import Contents
-from olmkit.hub.pages import CrdPage
+from olmkit.hub.pages.kind_pages import CrdPage
 from olmkit.jobs.catalog import catalogs
 
 ROOT = Path(__file__).resolve().parents[4]
