@@ -109,7 +109,7 @@ ALLOWED: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "PackageRow": (("catalog.database.tables", "catalog.listing"), _ROWS),
     "Part": (
-        ("catalog.blobs.stream", "catalog.changes.filtering", "hub.package.package_pages"),
+        ("catalog.blobs.stream", "catalog.changes.filtering", "hub.package.package_parts"),
         "a part of a stream, of a package, of a site: each inside its own module",
     ),
     "Prepared": (

@@ -11,9 +11,12 @@ from olmkit.catalog.model import Catalog
 from olmkit.hub import feeds, news, paths
 from olmkit.hub.feeds import Feed
 from olmkit.hub.news import Moment
-from olmkit.hub.package import fact_box, package_pages, stated, upgrades
+from olmkit.hub.package import fact_box, package_pages, package_summary, stated, upgrades
 from olmkit.hub.package.installs import Where
-from olmkit.hub.package.package_pages import SCHEMA_VERSION, Data, PackageInput, Part, Summary
+from olmkit.hub.package.package_input import PackageInput
+from olmkit.hub.package.package_json import SCHEMA_VERSION
+from olmkit.hub.package.package_parts import Data, Part
+from olmkit.hub.package.package_summary import Summary
 from olmkit.hub.package.version_page import Providers
 from olmkit.hub.pages.kind_pages import KindPage, Provider
 from olmkit.hub.pages.list_page import Facet, FacetValue, ListPage, News, Tile
@@ -148,7 +151,7 @@ def build_site(sources: Sequence[Source], *, title: str) -> Site:
 
     summaries, failures = [], []
     for wanted in packages(sources):
-        summaries.append(package_pages.summary(wanted))
+        summaries.append(package_summary.summary(wanted))
         for part in package_pages.parts(wanted, pages):
             add(part)
             if part.failure:

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 
 from olmkit.catalog.blobs import outline
 from olmkit.catalog.blobs.outline import BlobPlace, FilePlace
-from olmkit.hub.package.package_pages import PackageInput
+from olmkit.hub.package.package_input import PackageInput
 from olmkit.hub.pages.page_parts import Link
 from olmkit.hub.records import ImagePlace
 from olmkit.kube.objects import GVK

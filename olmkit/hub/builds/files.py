@@ -24,8 +24,9 @@ from olmkit.hub.looks import files as shared
 from olmkit.hub.looks import pages as looks
 from olmkit.hub.looks.environment import IMAGE_POLICY, POLICY
 from olmkit.hub.news import Moment
-from olmkit.hub.package import package_pages
-from olmkit.hub.package.package_pages import Data, PackageInput, Part
+from olmkit.hub.package import package_pages, package_summary
+from olmkit.hub.package.package_input import PackageInput
+from olmkit.hub.package.package_parts import Data, Part
 from olmkit.hub.pages.list_page import ListPage, News, Tile
 from olmkit.hub.pages.site_pages import AboutPage, ErrorPage, Page
 
@@ -104,7 +105,7 @@ class HubFiles:
     def __iter__(self) -> Iterator[HubFile]:
         summaries = []
         for wanted in all_pages.packages(self._sources):
-            summaries.append(package_pages.summary(wanted))
+            summaries.append(package_summary.summary(wanted))
             found = self._find_unchanged(wanted)
             yield from self._package(wanted) if found is None else self._reuse_files(wanted, found)
         listed: tuple[Tile, ...] = ()

@@ -19,8 +19,10 @@ from olmkit.hub.builds import all_pages, files
 from olmkit.hub.builds.all_pages import Source
 from olmkit.hub.builds.files import INDEX, INDEX_DATA, Look
 from olmkit.hub.looks import files as looks
-from olmkit.hub.package import package_pages, schemas, upgrades
-from olmkit.hub.package.package_pages import Data, PackageInput, PackagePages, Part
+from olmkit.hub.package import package_pages, package_parts, package_summary, schemas, upgrades
+from olmkit.hub.package.package_input import PackageInput
+from olmkit.hub.package.package_pages import PackagePages
+from olmkit.hub.package.package_parts import Data, Part
 from olmkit.hub.pages.list_page import ListPage, Tile
 from olmkit.hub.pages.site_pages import ErrorPage
 
@@ -49,7 +51,7 @@ class OnRequest:
         self._crds: dict[str, tuple[PackageInput, Bundle]] | None = None
         summaries = []
         for wanted in self._packages.values():
-            found = package_pages.summary(wanted)
+            found = package_summary.summary(wanted)
             summaries.append(found)
             if found.tile.icon:
                 self._icons.setdefault(found.tile.icon, wanted)
@@ -170,7 +172,7 @@ class OnRequest:
             if pages is None:
                 pages = PackagePages(wanted)
         except Exception as error:  # data of any shape: an error affects only this package
-            return self._data(package_pages.failure_page(wanted, error))
+            return self._data(package_parts.failure_page(wanted, error))
         if not is_new:
             self._pages = {wanted.path: pages}  # of the last package: others need the memory
         for part in parts(pages):

@@ -15,7 +15,8 @@ from olmkit.hub.builds import all_pages
 from olmkit.hub.builds.all_pages import Source
 from olmkit.hub.package import package_pages, upgrades
 from olmkit.hub.package.installs import Where
-from olmkit.hub.package.package_pages import Data, PackageInput, Part
+from olmkit.hub.package.package_input import PackageInput
+from olmkit.hub.package.package_parts import Data, Part
 from olmkit.hub.pages.operator_page import OperatorPage
 from olmkit.hub.pages.version_pages import GraphPage
 
