@@ -84,10 +84,20 @@ class Helm:
             await self._run("install", release, str(inputs.chart.path), "-n", namespace, *flags)
 
     async def upgrade(
-        self, release: str, namespace: str, inputs: Inputs, *, force: bool = False
+        self,
+        release: str,
+        namespace: str,
+        inputs: Inputs,
+        *,
+        is_server_side: bool,
+        force: bool = False,
     ) -> None:
-        """Bring the release to these inputs; `force` replaces objects instead of changing them."""
-        more = [self._force] if force else [] if self.is_3 else ["--force-conflicts"]
+        """Bring the release to these inputs; `force` replaces objects instead of changing them.
+
+        `is_server_side`: helm has applied the release with server-side apply, and continues to.
+        With `force`, Helm 4 changes to client-side apply, since it cannot combine the two.
+        """
+        more = self._update_flags(is_server_side=is_server_side and not force, force=force)
         async with self._value_flags(inputs) as flags:
             await self._run(
                 "upgrade", release, str(inputs.chart.path), "-n", namespace, *flags, *more
@@ -144,9 +154,11 @@ class Helm:
         found = documents.load(output, "values.yaml")
         return {key: str(found.get(str(number))) for number, key in enumerate(listed)}
 
-    async def rollback(self, release: str, namespace: str, revision: int, *, force: bool) -> None:
-        """Restore an earlier revision."""
-        more = [self._force] if force else []
+    async def rollback(
+        self, release: str, namespace: str, revision: int, *, is_server_side: bool, force: bool
+    ) -> None:
+        """Restore an earlier revision; `force` replaces objects, if it was not `is_server_side`."""
+        more = self._update_flags(is_server_side=is_server_side, force=force and not is_server_side)
         await self._run("rollback", release, str(revision), "-n", namespace, *more)
 
     async def uninstall(self, release: str, namespace: str, *, wait: bool = False) -> None:
@@ -154,9 +166,13 @@ class Helm:
         more = ["--wait"] if wait else []
         await self._run("uninstall", release, "-n", namespace, *more)
 
-    @property
-    def _force(self) -> str:
-        return "--force" if self.is_3 else "--force-replace"
+    def _update_flags(self, *, is_server_side: bool, force: bool) -> list[str]:
+        """Return how objects are updated. Helm 4 rejects flags of the other method of applying."""
+        if self.is_3:
+            return ["--force"] if force else []
+        if is_server_side:
+            return ["--server-side=true", "--force-conflicts"]
+        return ["--server-side=false", *(["--force-replace"] if force else [])]
 
     @contextlib.asynccontextmanager
     async def _value_flags(self, inputs: Inputs) -> AsyncIterator[list[str]]:
@@ -309,8 +325,9 @@ async def _end(process: asyncio.subprocess.Process) -> None:
 
 
 def _error(verb: str, code: int, said: str) -> HelmError:
-    """Return helm's message without warnings, and whether a retry may help."""
-    lines = [line for line in said.splitlines() if line and not line.startswith("WARNING")]
+    """Return helm's message without warnings and log lines, and whether a retry may help."""
+    noise = ("WARNING", "level=", "time=")
+    lines = [line for line in said.splitlines() if line and not line.startswith(noise)]
     message = "\n".join(lines).removeprefix("Error: ").strip()[:_MESSAGE]
     away = ("cluster unreachable", "connection refused", "i/o timeout", "TLS handshake timeout")
     return HelmError(

@@ -189,17 +189,34 @@ class HelmReconciler:
             raise
 
     async def _upgrade(self, owner: Manifest, wanted: Inputs, last: Release) -> None:
+        """Upgrade; after a failure, roll back to the last revision that was deployed."""
         name, namespace = objects.name(owner), objects.namespace(owner)
         try:
             await self.helm.upgrade(
-                name, namespace, wanted, force=_is_set(owner, "upgrade-force", default=False)
+                name,
+                namespace,
+                wanted,
+                is_server_side=last.is_server_side,
+                force=_is_set(owner, "upgrade-force", default=False),
             )
-        except HelmError:
+        except HelmError as error:
             newest = max((one.revision for one in await self._read_revisions(owner)), default=0)
             if newest > last.revision and last.status == releases.DEPLOYED:
-                force = _is_set(owner, "rollback-force", default=True)
-                await self.helm.rollback(name, namespace, last.revision, force=force)
+                await self._roll_back(owner, last, error)
             raise
+
+    async def _roll_back(self, owner: Manifest, last: Release, cause: HelmError) -> None:
+        try:
+            await self.helm.rollback(
+                objects.name(owner),
+                objects.namespace(owner),
+                last.revision,
+                is_server_side=last.is_server_side,
+                force=_is_set(owner, "rollback-force", default=True),
+            )
+        except HelmError as error:
+            # The failure of the upgrade is what the user must correct.
+            raise HelmError(f"{cause.message}\nrollback: {error.message}") from error
 
     async def _delete(self, owner: Manifest) -> Result:
         ours = [one for one in (FINALIZER, OLD_FINALIZER) if finalizers.contains(owner, one)]

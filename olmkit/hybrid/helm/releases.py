@@ -32,7 +32,8 @@ _GZIP = 31
 class Release:
     """One revision. `input` is the `digest` of its input; empty if created by other tools.
 
-    `owners` are the UIDs of its Secret's owners.
+    `owners` are the UIDs of its Secret's owners. `is_server_side`: Helm 4 has applied it with
+    server-side apply; Helm 3 never does.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Release:
     input: str = ""
     secret_uid: str = ""
     owners: frozenset[str] = frozenset()
+    is_server_side: bool = False
 
     @property
     def is_pending(self) -> bool:
@@ -80,6 +82,7 @@ def decode(secret: Manifest) -> Release:
             objects.text(objects.mapping(one).get("uid"))
             for one in objects.sequence(objects.metadata(secret).get("ownerReferences"))
         ),
+        is_server_side=value.get("apply_method") == "ssa",
     )
 
 

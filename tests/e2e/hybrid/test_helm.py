@@ -432,6 +432,71 @@ def test_hooks_run_with_their_release_and_are_not_corrected(
     run(story)
 
 
+# The API server refuses a change of its data, so the upgrade fails after helm has begun it.
+LOCKED = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: {{ .Release.Name }}-locked}
+immutable: true
+data: {owner: {{ .Values.owner | default "first" }}}
+"""
+
+
+def test_an_upgrade_that_the_server_refuses_is_rolled_back(
+    run: Callable[[Callable[[Rig], Any]], None], rig_folder: Path
+) -> None:
+    async def story(rig: Rig) -> None:
+        (rig_folder / "helm-charts/cache/templates/locked.yaml").write_text(LOCKED)
+        await rig.create("six", size="1")
+        rig.start()
+        await rig.condition("six", "Deployed", "InstallSuccessful")
+        await rig.change(CACHE, "six", {"spec": {"size": "2", "owner": "second"}})
+        owner = await rig.condition("six", "ReleaseFailed", "UpgradeError")
+        message = owner["status"]["conditions"][-1]["message"]
+        assert "six-locked" in message
+        assert "immutable" in message
+        assert "rollback:" not in message
+        first, failed, last = await stored(rig, "six")
+        assert [one.status for one in (first, failed, last)] == ["superseded", "failed", "deployed"]
+        assert releases.same(first.manifest, last.manifest)
+        config = await rig.get(CONFIG, "six-config")
+        assert config is not None
+        assert config["data"]["size"] == "1"
+
+        # The annotation asks for replacement, which server-side apply does not know.
+        force = {"helm.sdk.operatorframework.io/upgrade-force": "true"}
+        spec = {"size": "3", "owner": None}
+        await rig.change(CACHE, "six", {"metadata": {"annotations": force}, "spec": spec})
+        await rig.condition("six", "Deployed", "UpgradeSuccessful")
+        config = await rig.get(CONFIG, "six-config")
+        assert config is not None
+        assert config["data"]["size"] == "3"
+
+    run(story)
+
+
+def test_a_release_of_helm_3_is_upgraded_by_helm_4(
+    run: Callable[[Callable[[Rig], Any]], None], built_program: Callable[[str], str]
+) -> None:
+    async def story(rig: Rig) -> None:
+        newer = rig.program
+        rig.program = str(Path(built_program("helm")).parent / "helm")
+        await rig.create("seven", size="1")
+        rig.start()
+        await rig.condition("seven", "Deployed", "InstallSuccessful")
+        rig.stop()
+        rig.program = newer
+        rig.start()
+        await rig.change(CACHE, "seven", {"spec": {"size": "2"}})
+        await rig.condition("seven", "Deployed", "UpgradeSuccessful")
+        config = await rig.get(CONFIG, "seven-config")
+        assert config is not None
+        assert config["data"]["size"] == "2"
+        assert not (await stored(rig, "seven"))[-1].is_server_side
+
+    run(story)
+
+
 ENDLESS = """\
 apiVersion: batch/v1
 kind: Job

@@ -56,28 +56,39 @@ def test_values_go_through_a_file_of_this_user_alone(tmp_path: Path) -> None:
     assert (mode, values) == ("600", '{"a": "s3cret"}')
 
 
-def test_flags_follow_the_version(tmp_path: Path) -> None:
+def test_flags_follow_the_version_and_how_the_release_was_applied(tmp_path: Path) -> None:
     chart = tmp_path / "chart"
     chart.mkdir()
     log = tmp_path / "log"
     three = found(tmp_path, f'echo "$@" >>{log}')
     four = replace(three, version="v4.3.2")
+    ways = [(three, False), (four, False), (four, True)]
 
-    async def both() -> None:
-        for one in (three, four):
-            await one.rollback("one", "ns", 2, force=True)
-            await one.upgrade("one", "ns", inputs(chart))
+    async def all_ways() -> None:
+        for given, is_server_side in ways:
+            for force in (False, True):
+                more = {"is_server_side": is_server_side, "force": force}
+                await given.rollback("one", "ns", 2, **more)
+                await given.upgrade("one", "ns", inputs(chart), **more)
 
-    asyncio.run(both())
-    lines = log.read_text().splitlines()
-    assert lines[0] == "rollback one 2 -n ns --force"
-    assert lines[2] == "rollback one 2 -n ns --force-replace"
-    assert "--force-conflicts" not in lines[1]
-    assert lines[3].endswith("--force-conflicts")
+    asyncio.run(all_ways())
+    given_flags = [
+        line.removeprefix("rollback one 2 -n ns").rpartition("--labels l=x")[2].strip()
+        for line in log.read_text().splitlines()
+    ]
+    client, server = "--server-side=false", "--server-side=true --force-conflicts"
+    replaced = f"{client} --force-replace"
+    assert given_flags == [
+        *("", "", "--force", "--force"),
+        *(client, client, replaced, replaced),
+        # Helm 4 rejects a replacement with server-side apply: a rollback applies the revision.
+        *(server, server, server, replaced),
+    ]
 
 
 def test_what_helm_says_is_the_error(tmp_path: Path) -> None:
-    script = "echo 'WARNING: x' >&2; echo 'Error: Kubernetes cluster unreachable: no' >&2; exit 1"
+    noise = "echo 'WARNING: x' >&2; echo 'level=WARN msg=\"no\" error=\"no\"' >&2; "
+    script = noise + "echo 'Error: Kubernetes cluster unreachable: no' >&2; exit 1"
     with pytest.raises(HelmError) as caught:
         asyncio.run(found(tmp_path, script).uninstall("one", "ns"))
     assert caught.value.message == "Kubernetes cluster unreachable: no"

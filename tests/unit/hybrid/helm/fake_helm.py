@@ -1,6 +1,7 @@
 """Does to the API server double what helm does to a cluster, for a chart of one ConfigMap.
 
 The word `broken` as the size makes it fail; each call is a line of the file that `CALLS` names.
+`stuck`: the upgrade fails after helm has begun it, and so does the rollback.
 `taken` as the size: meanwhile another operator installed it; `die`: it is killed when it has begun;
 `wait`: a file to wait for then.
 """
@@ -66,6 +67,9 @@ def main(words: list[str]) -> int:
             call("DELETE", f"{secrets}/{one['metadata']['name']}")
         call("DELETE", f"/api/v1/namespaces/{namespace}/configmaps/{name}")
         return 0
+    if words[0] == "rollback":
+        sys.stderr.write("Error: the revision cannot be restored\n")
+        return 1
     values = json.loads(Path(words[words.index("-f") + 1]).read_text())
     if values["size"] == "broken":
         sys.stderr.write("WARNING: noise\nError: UPGRADE FAILED: the size is broken\n")
@@ -88,6 +92,10 @@ def main(words: list[str]) -> int:
             json.dumps({"manifest": manifest if "secret" in values else json.dumps(config)})
         )
         return 0
+    if values["size"] == "stuck":
+        call("POST", secrets, secret(name, len(stored) + 1, "failed", json.dumps(config), ""))
+        sys.stderr.write("Error: UPGRADE FAILED: the object is immutable\n")
+        return 1
     if "secret" in values:
         sys.stderr.write(f"Error: the server does not accept {values['secret']}\n")
         return 1

@@ -176,6 +176,22 @@ def test_one_release_from_install_to_uninstall(tmp_path: Path) -> None:
     run(tmp_path, story)
 
 
+def test_an_upgrade_whose_rollback_fails_too_shows_both_reasons(tmp_path: Path) -> None:
+    async def story(rig: Rig) -> None:
+        await rig.client.create(owner(size="1"))
+        await rig.reconciler.reconcile(ONE)
+        rig.calls()
+        await rig.change(size="stuck")
+        await rig.reconciler.reconcile(ONE)
+        assert rig.calls() == ["upgrade one", "rollback one", "upgrade one dry"]
+        found = await rig.client.require(CACHE, ONE)
+        assert found["status"]["conditions"][-1]["message"] == (
+            "UPGRADE FAILED: the object is immutable\nrollback: the revision cannot be restored"
+        )
+
+    run(tmp_path, story)
+
+
 def test_what_failed_waits_and_another_spec_does_not(tmp_path: Path) -> None:
     async def story(rig: Rig) -> None:
         await rig.client.create(owner(size="broken"))

@@ -58,6 +58,8 @@ def test_a_release_is_read() -> None:
         notes="hello",
         input="abc",
     )
+    assert releases.decode(secret(value | {"apply_method": "ssa"})).is_server_side
+    assert not releases.decode(secret(value | {"apply_method": "csa"})).is_server_side
 
 
 def test_what_is_no_release_is_refused() -> None:
