@@ -24,7 +24,7 @@ ALLOWED: dict[str, tuple[tuple[str, ...], str]] = {
         "public in `olmkit.jobs` and in `olmkit.testing`: to registries, and by RBAC",
     ),
     "Api": (
-        ("catalog.bundles.source_bundle", "hub.pages.operator_page", "project.config"),
+        ("catalog.bundles.source_apis", "hub.pages.operator_page", "project.config"),
         "what a CRD or an APIService serves: for OLM, on a page, in PROJECT",
     ),
     "Bundle": (("bundle.model", "catalog.blobs.records", "catalog.model"), _CATALOG_FORMS),

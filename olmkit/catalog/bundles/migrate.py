@@ -22,7 +22,7 @@ from olmkit.base.json import text as json_text
 from olmkit.bundle import model
 from olmkit.catalog.blobs.properties import CSV_METADATA, OBJECT
 from olmkit.catalog.blobs.typed_json import Member, MisfitError, fields, read_text
-from olmkit.catalog.bundles import source_bundle, synthetic_csv
+from olmkit.catalog.bundles import synthetic_csv, typed_values
 from olmkit.catalog.bundles.findings import refusal
 from olmkit.catalog.bundles.render import RenderedBundle
 
@@ -74,7 +74,7 @@ def csv_metadata(csv: Document) -> dict[str, Any]:
 
 def check_csv(csv: Document) -> Mapping[str, Any]:
     """Return a CSV by the names of its fields, or raise `InputError` for a wrong type."""
-    read = source_bundle.read_type(csv, "ClusterServiceVersion", csv.value)
+    read = typed_values.read_type(csv, "ClusterServiceVersion", csv.value)
     _check_version(csv, read.get("spec") or {})
     return read
 

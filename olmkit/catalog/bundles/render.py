@@ -30,7 +30,7 @@ from olmkit.catalog.blobs.properties import (
 )
 from olmkit.catalog.blobs.shapes import AnyValue, Field, ListOf, Object, Text
 from olmkit.catalog.blobs.typed_json import Member, MisfitError
-from olmkit.catalog.bundles import source_bundle
+from olmkit.catalog.bundles import typed_values
 from olmkit.catalog.bundles.findings import refusal
 from olmkit.catalog.bundles.source_bundle import SourceBundle
 
@@ -290,20 +290,20 @@ def _find_related_images(bundle: SourceBundle, image: str) -> Iterator[RelatedIm
 def read_related_images(csv: Document, spec: Mapping[str, Any]) -> Sequence[RelatedImage]:
     """Return the related images in the `spec` of a CSV, or raise `InputError`."""
     section = {"relatedImages": spec.get("relatedImages")}
-    listed = source_bundle.read_shape(csv, _RELATED_IMAGES, section, "spec")["relatedImages"]
+    listed = typed_values.read_shape(csv, _RELATED_IMAGES, section, "spec")["relatedImages"]
     return [RelatedImage(item["name"], item["image"]) for item in listed or ()]
 
 
 def operator_images(csv: Document, spec: Mapping[str, Any]) -> Iterable[str]:
     """Return the images of the CSV's deployments, each once. Raises `InputError` for a misfit."""
-    install = source_bundle.read_shape(csv, _INSTALL, spec, "spec")["install"]
+    install = typed_values.read_shape(csv, _INSTALL, spec, "spec")["install"]
     images: dict[str, None] = {}
     for index, item in enumerate(install["spec"]["deployments"] or ()):
         keys: tuple[Key, ...] = ("spec", "install", "spec", "deployments", index, "spec")
         described = None if item["spec"] is shapes.ABSENT else item["spec"]
-        deployment = source_bundle.read_type(csv, "DeploymentSpec", described, *keys)
+        deployment = typed_values.read_type(csv, "DeploymentSpec", described, *keys)
         template = deployment.get("template") or {}
-        source_bundle.check_times(csv, template.get("metadata"), *keys, "template", "metadata")
+        typed_values.check_times(csv, template.get("metadata"), *keys, "template", "metadata")
         pod = template.get("spec") or {}
         for group in ("containers", "initContainers"):
             for container in pod.get(group) or ():

@@ -7,70 +7,47 @@ into Go types. Parts that it silently leaves out are left out here too, and repo
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn, TypeVar
 
-from olmkit.base import findings, texts
+from olmkit.base import findings
 from olmkit.base.diagnostics import Diagnostic, InputError, Location
-from olmkit.base.documents import Document, Key, field_path
+from olmkit.base.documents import Document, Key
 from olmkit.base.go import floats
 from olmkit.base.json import text as json_text
 from olmkit.base.tree import Tree
 from olmkit.bundle import model
-from olmkit.catalog.blobs import shapes, typed_json
-from olmkit.catalog.blobs.shapes import Field, ListOf, Object, ShapeError, Text
+from olmkit.catalog.blobs import typed_json
+from olmkit.catalog.blobs.shapes import Field, Object, Text
 from olmkit.catalog.blobs.typed_json import Member, MisfitError
 from olmkit.catalog.bundles import first_document
 from olmkit.catalog.bundles.findings import refusal
-from olmkit.kube.builtin import fits, typed
-from olmkit.kube.builtin.typed import TypeDifference, TypeMisfit
+from olmkit.catalog.bundles.source_apis import (
+    API_SECTIONS,
+    Api,
+    api_descriptions,
+    check_owned,
+    crd_apis,
+)
+from olmkit.catalog.bundles.typed_values import (
+    check_times,
+    misfit,
+    read_mapping,
+    read_shape,
+    read_type,
+    spellings,
+)
 
 MANIFESTS: Final = "manifests"
 METADATA: Final = "metadata"
-# The sections of a CSV that describe its APIs.
-API_SECTIONS: Final = ("apiservicedefinitions", "customresourcedefinitions")
 
 T = TypeVar("T")
-Keys = tuple[Key, ...]
 
-_CRD_GROUP: Final = "apiextensions.k8s.io"
-_CRD_TYPES: Final = {"v1": "CustomResourceDefinition", "v1beta1": "CustomResourceDefinitionBeta"}
-_TIME: Final = re.compile(
-    r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]?\d|2[0-3]):[0-5]\d:[0-5]\d"
-    r"(?:[.,]\d+)?(?:Z|[+-]([01]\d|2[0-4]):[0-5]\d)",
-    re.ASCII,
-)
 _TEXT: Final = Text()
 _TYPE_META: Final = Object(
     go="v1.TypeMeta", fields=(Field("kind", _TEXT), Field("apiVersion", _TEXT))
 )
-_DEFINITION: Final = Object(
-    go="registry.DefinitionKey",
-    fields=tuple(Field(name, _TEXT) for name in ("group", "kind", "name", "version")),
-    optional=True,
-)
-_DEFINITIONS: Final = Object(
-    go="struct",
-    fields=tuple(
-        Field(name, ListOf(_DEFINITION, "[]*registry.DefinitionKey"))
-        for name in ("owned", "required")
-    ),
-)
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Api:
-    """An API, identified by the four names that match owners and providers."""
-
-    group: str
-    version: str
-    kind: str
-    plural: str
-
-    def __str__(self) -> str:
-        return f"{self.group}/{self.version}/{self.kind} ({self.plural})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,11 +114,11 @@ class _Reader:
         spec = _csv_spec(csv)
         services, crds = (api_descriptions(csv, spec, section) for section in API_SECTIONS)
         provided = {
-            api for found in objects if _is(found, model.CRD_KIND) for api in _crd_apis(found)
+            api for found in objects if _is(found, model.CRD_KIND) for api in crd_apis(found)
         }
         provided.update(api for api, _ in services["owned"])
         name = meta.get("name") or ""
-        _check_owned(csv, name, crds["owned"], provided)
+        check_owned(csv, name, crds["owned"], provided)
         package, channels, default_channel = self._annotations()
         dependencies = self._entries("dependencies")
         properties = self._entries("properties")
@@ -297,73 +274,13 @@ class _Reader:
         return Location(path=model.join(self._root, path))
 
 
-def read_shape(document: Document, shape: Object, value: Any, *keys: Key) -> dict[str, Any]:
-    """Return `value` below `keys` of `document`, read as `shape`.
-
-    Raises `InputError` with the place of a wrong type.
-    """
-    try:
-        return shapes.read(shape, {} if value is None else value)
-    except ShapeError as error:
-        place = (*keys, *error.keys)
-        hint = f"correct the type of `{field_path(place)}`"
-        raise _misfit(document, place, error.message, hint=hint) from None
-
-
-def read_type(
-    document: Document, type_name: str, value: Any, *keys: Key, any_case: bool = True
-) -> Mapping[str, Any]:
-    """Return `value` below `keys` of `document`, read as a type of Kubernetes.
-
-    Raises `InputError` with the places of all wrong types.
-    """
-    read, differences = typed.read(value, type_name)
-    faults = [
-        findings.create(
-            "FBC904",
-            f"`{field_path((*keys, *misfit.keys))}` must be {misfit.wanted}, not {misfit.found}",
-            at=document.at(*keys, *misfit.keys),
-        )
-        for misfit in _misfits(type_name, differences, any_case=any_case)
-    ]
-    if faults:
-        raise refusal(faults)
-    return read or {}
-
-
-def _misfits(
-    type_name: str, differences: tuple[TypeDifference, ...], *, any_case: bool
-) -> list[TypeDifference]:
-    """Return the type errors, except below a key in the wrong case, which hides them."""
-    hidden = [
-        found.keys for found in differences if not any_case and found.misfit is TypeMisfit.CASE
-    ]
-    return [
-        found
-        for found in differences
-        if found.misfit in (TypeMisfit.TYPE, TypeMisfit.TEXT)
-        and not any(found.keys[: len(keys)] == keys for keys in hidden)
-        and not _is_passed_over(type_name, found)
-    ]
-
-
-def _is_passed_over(type_name: str, found: TypeDifference) -> bool:
-    """Return whether a schema or a list is expected; the reader skips both."""
-    forms = typed.choice(typed.kind_at(type_name, found.keys))
-    return "[]" in forms or "[]s" in forms
-
-
-def _misfit(document: Document, keys: Keys, message: str, *, hint: str = "") -> InputError:
-    return refusal([findings.create("FBC904", message, at=document.at(*keys), hint=hint)])
-
-
 # The CSV
 
 
 def _csv_metadata(csv: Document) -> Mapping[str, Any]:
     read_shape(csv, _TYPE_META, csv.value)
     meta: Mapping[str, Any] = {}
-    for key in _spellings(csv.value, "metadata"):
+    for key in spellings(csv.value, "metadata"):
         meta = _object_metadata(csv, csv.value[key], key)
     return meta
 
@@ -374,29 +291,16 @@ def _object_metadata(document: Document, value: Any, *keys: Key) -> Mapping[str,
     return meta
 
 
-def check_times(document: Document, metadata: Any, *keys: Key) -> None:
-    """Raise `InputError` for an invalid time in the metadata of an object."""
-    for name in ("creationTimestamp", "deletionTimestamp"):
-        time = metadata.get(name) if isinstance(metadata, Mapping) else None
-        if time is not None and not (isinstance(time, str) and _TIME.fullmatch(time)):
-            raise _misfit(
-                document,
-                (*keys, name),
-                f"`{name}` must be a time such as `2026-01-31T12:00:00Z`",
-                hint="remove it: the cluster sets it",
-            )
-
-
 def _csv_spec(csv: Document) -> Mapping[str, Any]:
     if "spec" not in csv.value:
-        raise _misfit(csv, (), "the ClusterServiceVersion has no `spec`")
-    return _mapping(csv, csv.value["spec"], "spec")
+        raise misfit(csv, (), "the ClusterServiceVersion has no `spec`")
+    return read_mapping(csv, csv.value["spec"], "spec")
 
 
 def _version(csv: Document, spec: Mapping[str, Any]) -> str:
     version = spec.get("version")
     if version is not None and not isinstance(version, str):
-        raise _misfit(
+        raise misfit(
             csv, ("spec", "version"), "`spec.version` must be a string", hint="quote the version"
         )
     return version or ""
@@ -409,105 +313,13 @@ def _release(csv: Document, spec: Mapping[str, Any]) -> str:
         case str(release):
             return release
         case bool() | list() | dict():
-            raise _misfit(csv, ("spec", "release"), "release field must be a string or number")
+            raise misfit(csv, ("spec", "release"), "release field must be a string or number")
         case number:
             value = float(number)
             return str(int(value)) if value.is_integer() else floats.yaml_text(value)
 
 
-Described = list[tuple[Api, Keys]]
-
-
-def api_descriptions(csv: Document, spec: Mapping[str, Any], section: str) -> dict[str, Described]:
-    """Return the owned and required APIs of a section of the CSV, each with its place."""
-    value = _mapping(csv, spec.get(section), "spec", section)
-    read = read_shape(csv, _DEFINITIONS, value, "spec", section)
-    return {
-        which: [
-            (_api(csv, item, section, keys), keys)
-            for index, item in enumerate(read[which] or ())
-            for keys in [("spec", section, (_spellings(value, which) or [which])[-1], index)]
-        ]
-        for which in ("owned", "required")
-    }
-
-
-def _api(csv: Document, value: Mapping[str, str] | None, section: str, keys: Keys) -> Api:
-    if value is None:
-        raise _misfit(csv, keys, "the description of an API is empty", hint="remove the entry")
-    name, group = value["name"], value["group"]
-    if section == "customresourcedefinitions":
-        name, dot, group = name.partition(".")
-        if not dot:
-            raise _misfit(
-                csv,
-                (*keys, "name"),
-                f"couldn't parse plural.group from crd name: {texts.shorten(name)}",
-                hint="name the CRD as `<plural>.<group>`",
-            )
-    return Api(group=group, version=value["version"], kind=value["kind"], plural=name)
-
-
-def _check_owned(csv: Document, name: str, owned: Described, provided: set[Api]) -> None:
-    missing = [
-        findings.create(
-            "FBC903",
-            f"error checking provided apis in bundle {name}: couldn't find {api} in bundle",
-            at=csv.at(*keys),
-            hint=_case_hint(api, provided),
-        )
-        for api, keys in owned
-        if api not in provided
-    ]
-    if missing:
-        raise refusal(missing)
-
-
-def _case_hint(api: Api, provided: set[Api]) -> str:
-    """Return a hint about an owned CRD that the bundle lacks."""
-    versions = sorted(
-        found.version
-        for found in provided
-        if (found.group, found.plural, found.kind) == (api.group, api.plural, api.kind)
-    )
-    if versions:
-        return f"its CRD has the versions {', '.join(f'`{version}`' for version in versions)}"
-    return "add its CRD to `manifests/`, or correct `name`, `version` and `kind`"
-
-
 # CRDs
-
-
-def _crd_apis(crd: Document) -> Iterator[Api]:
-    api_version = crd.value.get("apiVersion") or ""
-    group, _, version = api_version.rpartition("/") if isinstance(api_version, str) else ("",) * 3
-    if version not in _CRD_TYPES:
-        return
-    if group != _CRD_GROUP:
-        raise _misfit(
-            crd,
-            ("apiVersion",),
-            f'no kind "{model.CRD_KIND}" is registered for version "{api_version}"',
-            hint=f"write `apiVersion: {_CRD_GROUP}/{version}`",
-        )
-    # Unlike all other typed values, a CRD is decoded case-sensitively.
-    if not fits.fits(crd.value, _CRD_TYPES[version]):
-        read_type(crd, _CRD_TYPES[version], crd.value, any_case=False)
-    check_times(crd, crd.value.get("metadata"), "metadata")
-    status = crd.value.get("status")
-    read_type(crd, "CustomResourceDefinitionStatus", status, "status", any_case=False)
-    spec = crd.value.get("spec") or {}
-    names = spec.get("names") or {}
-    versions = [(item or {}).get("name") or "" for item in spec.get("versions") or ()]
-    if version == "v1beta1" and spec.get("version"):
-        versions.append(spec["version"])
-    for name in versions:
-        yield Api(
-            group=spec.get("group") or "",
-            version=name,
-            kind=names.get("kind") or "",
-            plural=names.get("plural") or "",
-        )
 
 
 # Helpers
@@ -538,14 +350,3 @@ def _files_in(tree: Tree, folder: str, *, hidden: bool) -> Iterator[str]:
         name = path.removeprefix(prefix)
         if path.startswith(prefix) and "/" not in name and (hidden or not name.startswith(".")):
             yield path
-
-
-def _spellings(value: Mapping[str, Any], name: str) -> list[str]:
-    """Return the keys that match the field `name`, in the order in which they are read."""
-    return sorted(key for key in value if shapes.fold(key) == shapes.fold(name))
-
-
-def _mapping(document: Document, value: Any, *keys: Key) -> Mapping[str, Any]:
-    if value is not None and not isinstance(value, Mapping):
-        raise _misfit(document, keys, f"`{field_path(keys)}` must be a mapping")
-    return value or {}

@@ -20,7 +20,7 @@ from olmkit.base.json import reader as json_reader
 from olmkit.base.json import text as json_text
 from olmkit.base.json.reader import JsonError
 from olmkit.catalog.blobs.properties import GVK
-from olmkit.catalog.bundles import render, source_bundle
+from olmkit.catalog.bundles import render, source_apis
 from olmkit.catalog.database.tables import ApiRow, BundleRow, ImageRow, IndexTables, PropertyRow
 
 _SKIP_RANGE = "olm.skipRange"
@@ -88,9 +88,9 @@ def _required_apis(bundles: tuple[BundleRow, ...]) -> Iterator[ApiRow]:
         if csv is None or bundle.name is None:
             continue
         document, spec = Document(csv, path=""), _mapping(csv.get("spec"))
-        for section in source_bundle.API_SECTIONS:
+        for section in source_apis.API_SECTIONS:
             try:
-                described = source_bundle.api_descriptions(document, spec, section)["required"]
+                described = source_apis.api_descriptions(document, spec, section)["required"]
             except InputError:  # as above
                 continue
             for api, _ in described:

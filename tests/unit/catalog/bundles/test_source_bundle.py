@@ -8,10 +8,9 @@ from olmkit.base.diagnostics import InputError
 from olmkit.base.tree import Tree
 from olmkit.catalog.blobs.typed_json import Member
 from olmkit.catalog.bundles import source_bundle
-from olmkit.catalog.bundles.source_bundle import Api
+from olmkit.catalog.bundles.source_apis import Api
 
 Cog = Callable[..., Tree]
-CRD = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n"
 
 
 def test_a_bundle_is_read(cog: Cog) -> None:
@@ -65,87 +64,6 @@ def test_the_first_of_two_csvs_counts(cog: Cog) -> None:
 
     assert bundle.name == "cog.v1.0.0"
     assert [note.rule for note in bundle.notes] == ["FBC902"]
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message", "place"),
-    [
-        ("version: 1.0.0\n", "version: 1.0\n", "`spec.version` must be a string", "7:12"),
-        ("  name: cog", "  labels: {a: 1}\n  name: cog", "`metadata.labels.a` must be", "4:15"),
-        ("  name: cog", "  creationTimestamp: now\n  name: cog", "must be a time", "4:22"),
-        ("spec:\n", "Spec:\n", "the ClusterServiceVersion has no `spec`", "1:1"),
-        ("name: cogs.example.org", "name: cogs", "couldn't parse plural.group", "10:16"),
-        ("kind: Cog}", "kind: Cogs}", "couldn't find example.org/v1/Cogs (cogs)", "10:9"),
-        ("kind: Cog}", "kind: 5}", "cannot unmarshal number", "10:53"),
-        (
-            "      - {name: cogs.example.org, version: v1, kind: Cog}",
-            "      -",
-            "is empty",
-            "10:8",
-        ),
-        ("  displayName: Cog\n", "  release: [1]\n", "release field must be", "6:12"),
-        ("kind: ClusterServiceVersion", "kind: CSV", "no csv in bundle", ""),
-    ],
-)
-def test_a_csv_that_no_catalog_takes_is_refused_with_its_place(
-    cog: Cog, old: str, new: str, message: str, place: str
-) -> None:
-    with pytest.raises(InputError) as raised:
-        source_bundle.read(cog(None, old, new), "b")
-
-    fault = raised.value.diagnostics[-1]
-    assert message in fault.message
-    assert fault.at is not None
-    assert str(fault.at) == (f"b/manifests/csv.yaml:{place}" if place else "b/manifests")
-
-
-@pytest.mark.parametrize(
-    ("crd", "message"),
-    [
-        (None, "couldn't find"),
-        (
-            "apiVersion: example.org/v1\nkind: CustomResourceDefinition\n",
-            'no kind "CustomResourceDefinition" is registered for version "example.org/v1"',
-        ),
-        (
-            f"{CRD}spec: {{versions: [{{name: v1, served: 'yes'}}]}}\n",
-            "`spec.versions[0].served` must be",
-        ),
-        (
-            f"{CRD}status: {{conditions: 1}}\n",
-            "`status.conditions` must be a list",
-        ),
-    ],
-)
-def test_crds_that_do_not_fit_are_refused(cog: Cog, crd: str | None, message: str) -> None:
-    with pytest.raises(InputError) as raised:
-        source_bundle.read(cog({"manifests/crd.yaml": crd}))
-
-    assert message in raised.value.message
-
-
-def test_a_key_of_a_crd_in_wrong_capitals_is_an_unknown_one(cog: Cog) -> None:
-    crd = (
-        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n"
-        "spec: {group: example.org, names: {kind: Cog, plural: cogs}, versions: [{name: v1}],\n"
-        "  Scope: 5}\n"
-    )
-
-    bundle = source_bundle.read(cog({"manifests/crd.yaml": crd}))
-
-    assert bundle.provided == {Api("example.org", "v1", "Cog", "cogs")}
-
-
-def test_all_versions_of_an_older_crd_are_provided(cog: Cog) -> None:
-    crd = (
-        "apiVersion: apiextensions.k8s.io/v1beta1\nkind: CustomResourceDefinition\n"
-        "spec: {group: example.org, version: v2, names: {kind: Cog, plural: cogs},\n"
-        "  versions: [{name: v1}]}\n"
-    )
-
-    bundle = source_bundle.read(cog({"manifests/crd.yaml": crd}))
-
-    assert {api.version for api in bundle.provided} == {"v1", "v2"}
 
 
 @pytest.mark.parametrize(
