@@ -118,7 +118,7 @@ async def upgrade(
         hops.append(upcoming)
     reached = hops[-1] if hops else before
     if options.to and not upgrade_plan.is_goal(reached, options.to):
-        raise upgrade_plan.no_path_error(reached, options.to)
+        raise upgrade_plan.no_path_error(before, options.to, end=reached)
     return upgraded(
         await cluster_wait.wait_until_ready(
             reader, plan.package, plan.namespace, report=report, timeouts=timeouts.rest(deadline)

@@ -276,7 +276,7 @@ def _hops(
     for number, hop in enumerate(hops, 1):
         if is_goal(hop, goal):
             return hops[:number]
-    raise no_path_error(hops[-1] if hops else before, goal)
+    raise no_path_error(before, goal, end=hops[-1] if hops else before)
 
 
 def _offered_hops(channel: Channel, start: str, seen: ClusterState) -> tuple[str, ...]:
@@ -363,14 +363,15 @@ def plan_of(
     )
 
 
-def no_path_error(reached: str, goal: str) -> InputError:
-    """Return the error for a path that ends at `reached` before `goal`, a CSV or a version."""
+def no_path_error(start: str, goal: str, *, end: str) -> InputError:
+    """Return the error for a path from `start` that ends before `goal`, a CSV or a version."""
     hint = "run `olmkit catalog graph` to see the upgrade edges"
-    old, new = (Version.read(one.rpartition(".v")[2].removeprefix("v")) for one in (reached, goal))
+    old, new = (Version.read(one.rpartition(".v")[2].removeprefix("v")) for one in (end, goal))
     if old is not None and new is not None and new < old:
         hint = "OLM does not downgrade: uninstall the operator, and install it with `--version`"
+    why = "the catalog offers no next version" if start == end else f"it ends at `{end}`"
     return InputError(
-        f"no upgrade path leads from `{reached}` to `{goal}`: the catalog offers no next version",
+        f"no upgrade path leads from `{start}` to `{goal}`: {why}",
         hint=hint,
     )
 

@@ -135,14 +135,16 @@ async def wait_until_complete(
         if not missing:
             return explain(seen, package, target=target) if found.is_ready else found
         if asyncio.get_running_loop().time() >= end:
-            return Explanation(
-                readiness=Readiness.STUCK,
+            unfinished = Explanation(
+                readiness=Readiness.WAITING,
                 cause="upgrade-not-finished",
-                message=f"`{target}` is healthy, but {missing} (after {timeouts.seconds:.0f} s)",
-                hint="check the logs of OLM's operators",
+                message=f"`{target}` is healthy, but {missing}",
+                hint="pass a longer `--timeout` to wait for OLM; if it lasts, check the logs of "
+                "OLM's operators",
                 chain=found.chain,
                 origin=FaultOrigin.WORLD,
             )
+            return cluster_wait.time_limit_reached(unfinished, timeouts.total)
         await asyncio.sleep(timeouts.interval)
 
 

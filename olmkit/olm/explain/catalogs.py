@@ -157,6 +157,8 @@ def _add_facts(finding: Diagnosis, facts: Sequence[str], *, is_whole: bool) -> D
 
     `is_whole`: they come from the catalogs, and name the bundles that exclude each other.
     """
+    if finding.readiness is Readiness.WAITING:
+        return finding
     if finding.cause not in _CONCLUDED:
         return replace(finding, details=tuple(facts)) if len(facts) > 1 else finding
     excludes = any(" provide" in one or " of the package " in one for one in facts)
@@ -272,6 +274,19 @@ def _explain_csv_without_subscription(
 ) -> Diagnosis:
     name = part["csv"]
     csv = snapshot.csv(name)
+    successor = next(
+        (one for one in snapshot.own_csvs() if kinds.spec(one).get("replaces") == name), None
+    )
+    if csv is None or successor is not None:
+        # The condition is from the moment in which OLM replaced that version.
+        return Diagnosis(
+            cause="waiting",
+            message=f"OLM has not yet resolved again since the ClusterServiceVersion `{name}` "
+            "was deleted"
+            if successor is None
+            else f"OLM replaces `{name}` with `{objects.name(successor)}`",
+            readiness=Readiness.WAITING,
+        )
     return Diagnosis(
         cause="csv-without-subscription",
         message=f"the ClusterServiceVersion `{name}` exists and belongs to no Subscription",

@@ -863,12 +863,15 @@ def test_a_catalog_can_be_named_with_its_namespace() -> None:
 
 
 def test_an_older_version_is_not_an_upgrade() -> None:
-    older = upgrade_plan.no_path_error("cache.v1.10.0", "1.9.0")
+    last = "cache.v1.10.0"
+    older = upgrade_plan.no_path_error(last, "1.9.0", end=last)
     assert older.hint == (
         "OLM does not downgrade: uninstall the operator, and install it with `--version`"
     )
-    assert upgrade_plan.no_path_error("cache.v1.10.0", "v1.11.0").hint == (
-        "run `olmkit catalog graph` to see the upgrade edges"
+    unknown = upgrade_plan.no_path_error("cache.v1.9.0", "v1.11.0", end=last)
+    assert (unknown.message, unknown.hint) == (
+        f"no upgrade path leads from `cache.v1.9.0` to `v1.11.0`: it ends at `{last}`",
+        "run `olmkit catalog graph` to see the upgrade edges",
     )
 
 

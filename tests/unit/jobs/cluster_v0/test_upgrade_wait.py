@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from typing import Any, cast
 
@@ -11,6 +12,7 @@ from olmkit.jobs.cluster.wait import Timeouts
 from olmkit.jobs.cluster_v0 import upgrade_plan, upgrade_wait
 from olmkit.jobs.cluster_v0.upgrade_plan import UpgradeOptions
 from olmkit.olm.cluster_state import ClusterState
+from olmkit.olm.explain.explanation import Explanation, Readiness
 
 Manifest = dict[str, Any]
 OLD, NEW = "cache.v1", "cache.v2"
@@ -55,6 +57,33 @@ def test_a_plan_for_several_operators_is_not_waited_for() -> None:
     seen.plans[0]["spec"]["clusterServiceVersionNames"].append("db.v1")
 
     assert not upgrade_wait._describe_unfinished(seen, "cache", NEW)  # noqa: SLF001
+
+
+def test_olm_that_is_late_with_the_old_version_is_slow_and_not_stuck(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The time in the message is that of the whole command."""
+    seen = state(csv(OLD, "Replacing"), csv(NEW, "Succeeded"))
+
+    async def snapshot(*_: object, **__: object) -> ClusterState:
+        return seen
+
+    async def wait() -> Explanation:
+        return await upgrade_wait.wait_until_complete(
+            cast("Any", None),
+            "cache",
+            "apps",
+            NEW,
+            found=Explanation(readiness=Readiness.READY, cause="healthy", message="m"),
+            timeouts=Timeouts(seconds=20.0, given=90.0),
+            end=asyncio.get_running_loop().time(),
+        )
+
+    monkeypatch.setattr(upgrade_wait.cluster_read, "snapshot", snapshot)
+    found = asyncio.run(wait())
+
+    assert (found.readiness, found.cause) == (Readiness.WAITING, "upgrade-not-finished")
+    assert found.message == "`cache.v2` is healthy, but `cache.v1` still exists (after 90 s)"
 
 
 @pytest.mark.parametrize(

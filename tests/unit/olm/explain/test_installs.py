@@ -171,11 +171,6 @@ def test_a_pending_approval_does_not_make_an_operator_unhealthy() -> None:
             "missing-dependency",
         ),
         (
-            ("constraints not satisfiable: clusterserviceversion cache.v1.0.0 exists and is not "
-            "referenced by a subscription, subscription cache exists"),
-            "csv-without-subscription",
-        ),
-        (
             ("constraints not satisfiable: shelf/olm/stable/a.v1 and shelf/olm/stable/b.v1 provide "
             "Thing (example.com/v1), subscription a exists"),
             "api-provided-twice",
@@ -217,6 +212,54 @@ def test_what_the_resolver_says_is_understood(message: str, cause: str) -> None:
 
     assert found.cause == ("catalog-not-ready" if cause == "catalog" else cause)
     assert found.readiness in (Readiness.BLOCKED, Readiness.STUCK)
+
+
+ORPHAN = (
+    "constraints not satisfiable: clusterserviceversion cache.v1 exists and is not referenced by a "
+    "subscription, subscription cache exists, subscription cache requires @existing/apps//cache.v2"
+)
+
+
+def test_a_csv_without_a_subscription_blocks_the_resolution() -> None:
+    seen = cluster(
+        subscription(condition("ResolutionFailed", ORPHAN)),
+        catalog("READY"),
+        csv("cache.v1", "Succeeded"),
+    )
+
+    found = explain(seen, "cache")
+
+    assert (found.cause, found.readiness) == ("csv-without-subscription", Readiness.BLOCKED)
+    assert "`kubectl delete csv -n apps cache.v1`" in found.hint
+
+
+@pytest.mark.parametrize("phase", ["", "Succeeded"])
+def test_a_version_that_olm_replaces_or_has_replaced_blocks_nothing(phase: str) -> None:
+    """The condition stays on the Subscription for some time after an upgrade."""
+    status = {"currentCSV": "cache.v2", "installedCSV": "cache.v2"}
+    old = [csv("cache.v1", phase)] if phase else []
+    seen = cluster(
+        subscription(condition("ResolutionFailed", ORPHAN), **status),
+        catalog("READY"),
+        csv("cache.v2", "Succeeded", replaces="cache.v1"),
+        *old,
+    )
+
+    found = explain(seen, "cache")
+
+    assert (found.cause, found.message) == ("healthy", "`cache.v2` is installed and healthy")
+
+
+def test_a_resolution_that_is_about_a_deleted_version_is_waited_for() -> None:
+    found = explain(
+        cluster(subscription(condition("ResolutionFailed", ORPHAN)), catalog("READY")), "cache"
+    )
+
+    assert found.readiness is Readiness.WAITING
+    assert found.details == ()
+    assert found.message == (
+        "OLM has not yet resolved again since the ClusterServiceVersion `cache.v1` was deleted"
+    )
 
 
 def test_the_need_of_a_bundle_is_reported_in_full_though_it_holds_commas() -> None:
