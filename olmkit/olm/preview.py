@@ -82,12 +82,16 @@ def lines(preview: Preview, targets: Iterable[str], before: Preview | None = Non
         if not found:
             continue
         yield f"  {title}:"
-        for grant in found:
-            mark = "  (far-reaching)" if grant.is_far_reaching else ""
-            mark += "  (new)" if before is not None and grant not in before.grants else ""
-            yield f"    {grant}{mark}"
+        # Several rules and service accounts may grant the same.
+        yield from dict.fromkeys(_line(grant, before) for grant in found)
     if everywhere and any(grant.scope == "namespaces" for grant in preview.grants):
         yield "  since it watches all namespaces, it has all of these in the whole cluster"
+
+
+def _line(grant: Grant, before: Preview | None) -> str:
+    mark = "  (far-reaching)" if grant.is_far_reaching else ""
+    mark += "  (new)" if before is not None and grant not in before.grants else ""
+    return f"    {grant}{mark}"
 
 
 def _images(csv: Mapping[str, Any]) -> Iterator[str]:

@@ -88,7 +88,13 @@ async def upgrade(
     plan = _with_retried(await upgrade_plan.plan(reader, options, access), retried)
     if options.catalog:
         await _change_catalog(
-            reader, subscription, seen, options.catalog, report, timeouts.rest(deadline)
+            reader,
+            subscription,
+            seen,
+            options.catalog,
+            pinned=plan.pinned,
+            report=report,
+            timeouts=timeouts.rest(deadline),
         )
     watch = upgrade_wait.UpgradeWatch(
         reader, options, plan, report=report, timeouts=timeouts, deadline=deadline
@@ -313,15 +319,27 @@ async def _change_catalog(
     subscription: Manifest,
     seen: ClusterState,
     reference: str,
+    *,
+    pinned: str,
     report: Report,
     timeouts: Timeouts,
 ) -> None:
-    """Change the image or address of the Subscription's catalog, and wait until OLM reads it."""
+    """Change the image or address of the Subscription's catalog, and wait until OLM reads it.
+
+    If the image has the same tag with new contents, `pinned`, its pod is replaced.
+    """
     catalog = upgrade_plan.require_created_source(seen, subscription)
     field = upgrade_plan.source_field(catalog)
     name, place = objects.name(catalog), objects.namespace(catalog)
-    report(f"catalog `{name}`: {kinds.spec(catalog).get(field)} → {reference}")
-    await reader.merge(catalog, {"spec": {field: reference}})
+    if kinds.spec(catalog).get(field) != reference:
+        report(f"catalog `{name}`: {kinds.spec(catalog).get(field)} → {reference}")
+        await reader.merge(catalog, {"spec": {field: reference}})
+    elif field == "image" and upgrade_plan.is_outdated(seen, catalog, pinned):
+        report(f"catalog `{name}`: replacing its pod, which runs an older `{reference}`")
+        for pod in seen.pods_of(place, {kinds.CATALOG_LABEL: name}):
+            await reader.delete(pod)
+    else:
+        return
     end = asyncio.get_running_loop().time() + timeouts.seconds
     while asyncio.get_running_loop().time() < end:
         found = await reader.find(kinds.CATALOG_SOURCE, name, place)

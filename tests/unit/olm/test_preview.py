@@ -75,6 +75,16 @@ def test_far_reaching_grants_stand_out() -> None:
     assert "permissions in `apps`:" in text
 
 
+def test_what_several_rules_grant_is_shown_once() -> None:
+    twice = {"serviceAccountName": "n", "rules": [rule(resources=["nodes"])] * 2}
+    install = {"spec": {"clusterPermissions": [twice, {**twice, "serviceAccountName": "o"}]}}
+    csv = {**CSV, "spec": {"install": install}}
+
+    lines = list(preview.lines(preview.preview_csv(csv), [""]))
+
+    assert lines[1:] == ["  permissions in the whole cluster:", "    get: nodes"]
+
+
 def test_who_watches_all_namespaces_has_all_in_the_cluster() -> None:
     text = "\n".join(preview.lines(preview.preview_csv(CSV), [""]))
 
