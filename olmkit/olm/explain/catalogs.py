@@ -292,7 +292,7 @@ def _explain_csv_without_subscription(
         message=f"the ClusterServiceVersion `{name}` exists and belongs to no Subscription",
         hint=f"delete it: `kubectl delete csv -n {snapshot.namespace} {name}`; "
         "OLM does not adopt it",
-        links=() if csv is None else (explanation.link(csv, kinds.phase(csv)),),
+        links=(explanation.link(csv, kinds.phase(csv)),),
         readiness=Readiness.BLOCKED,
     )
 
