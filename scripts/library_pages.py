@@ -138,7 +138,7 @@ that are not on this page can change in any release.
 # The jobs that are public, by what they are about.
 JOBS: Final[Mapping[str, tuple[str, ...]]] = {
     "Projects": ("scaffold", "generate", "overlay", "run"),
-    "Bundles": ("generate", "validate", "facts", "fix", "build"),
+    "Bundles": ("generate", "image_digests", "validate", "facts", "fix", "build"),
     "Catalogs": (
         *("catalogs", "render", "add", "upgrades.check", "mirroring.filter", "mirroring.images"),
         *("mirroring.mirror", "upgrades.path", "upgrades.resolve", "cluster_catalog", "image"),

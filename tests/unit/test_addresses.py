@@ -81,6 +81,7 @@ ELSEWHERE = {
     "olm/resolver/*.py": "conformance/resolution/test_resolver.py",
     "olm/v1/*.py": "unit/olm/v1/test_explain.py",
     # Jobs: through the job that uses them.
+    "jobs/bundle/bundle_*.py": "unit/jobs/bundle/test_generate.py",
     "jobs/bundle/fix.py": "unit/cli/bundle/test_validate.py",
     "jobs/catalog/upgrades/check.py": "golden/catalog",
     "jobs/image/mirror.py": "unit/jobs/catalog/mirroring/test_mirror.py",

@@ -113,14 +113,16 @@ def generate(
     access: Access,
 ) -> None:
     """Write the bundle of a project from its manifests and base CSV."""
+    from olmkit.jobs.bundle import bundle_input
     from olmkit.jobs.bundle import generate as job
+    from olmkit.jobs.bundle import image_digests as digest_jobs
     from olmkit.jobs.bundle.generate import BundleGenerateOptions, BundlePart
 
     asked = {BundlePart.MANIFESTS: manifests, BundlePart.METADATA: metadata}
     options = BundleGenerateOptions(
         parts=frozenset(part for part in BundlePart if asked[part]) or frozenset(BundlePart),
         inputs=inputs,
-        stdin=_stdin() if job.STDIN in inputs else None,
+        stdin=_stdin() if bundle_input.STDIN in inputs else None,
         version=version,
         channels=channels,
         default_channel=default_channel,
@@ -134,7 +136,14 @@ def generate(
     prepared = job.prepare(app.project, options)
     digests = None
     if image_digests or known_digests:
-        digests = app.run(job.pins(prepared, known=known_digests, ask=image_digests, access=access))
+        digests = app.run(
+            digest_jobs.pins(
+                prepared.images_to_pin(),
+                known=known_digests,
+                ask=image_digests,
+                access=access,
+            )
+        )
     result = job.write(prepared, digests=digests, dry_run=dry_run or check)
     app.emit(
         _json(result, explain=explain),
@@ -149,12 +158,12 @@ def generate(
 
 
 def _stdin() -> bytes:
-    from olmkit.jobs.bundle import generate as job
+    from olmkit.jobs.bundle import bundle_input
 
-    data = sys.stdin.buffer.read(job.MAX_INPUT_SIZE + 1)
-    if len(data) > job.MAX_INPUT_SIZE:
+    data = sys.stdin.buffer.read(bundle_input.MAX_INPUT_SIZE + 1)
+    if len(data) > bundle_input.MAX_INPUT_SIZE:
         raise ConfigurationError(
-            f"the input is larger than {job.MAX_INPUT_SIZE // 1024 // 1024} MB",
+            f"the input is larger than {bundle_input.MAX_INPUT_SIZE // 1024 // 1024} MB",
             hint="pipe the manifests of one operator",
         )
     return data

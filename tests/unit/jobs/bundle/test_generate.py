@@ -17,6 +17,7 @@ from olmkit.edges.images.registries.client import RegistryStore
 from olmkit.edges.images.transports import Access
 from olmkit.edges.network.web import Web, WebOptions
 from olmkit.jobs.bundle import generate as job
+from olmkit.jobs.bundle import image_digests
 from olmkit.jobs.bundle.generate import BundleGenerateOptions, BundlePart
 from olmkit.jobs.project import generate as generating
 from olmkit.oci import image, layer
@@ -388,7 +389,7 @@ def test_images_are_pinned_to_what_the_registry_has(small: Path, registry: Regis
     options = piped(DEPLOYMENT.replace(b"image: i", f"image: {name}:v1".encode()))
 
     found = job.prepare(small, options).images_to_pin()
-    digests = asyncio.run(job.resolve_digests(found, Access()))
+    digests = asyncio.run(image_digests.resolve_digests(found, Access()))
     job.generate(small, options, digests=digests)
 
     pinned = f"{name}@{built.descriptor.digest}"
@@ -397,31 +398,7 @@ def test_images_are_pinned_to_what_the_registry_has(small: Path, registry: Regis
     assert csv["spec"]["relatedImages"] == [{"image": pinned, "name": "c"}]
     assert pinned in str(csv["spec"]["install"])
     with pytest.raises(OlmkitError, match="has no image"):
-        asyncio.run(job.resolve_digests((f"{name}:none",), Access()))
-
-
-def test_images_are_pinned_to_what_a_file_knows(small: Path) -> None:
-    digest = "sha256:" + "a" * 64
-    file = small / "digests.yaml"
-    file.write_text(f"registry.example/app:v1: {digest}\nother:v2: other@{digest}\n")
-    names = ("registry.example/app:v1", "other:v2", "unknown")
-    assert job.known_digests(file, names) == {
-        "registry.example/app:v1": f"registry.example/app@{digest}",
-        "other:v2": f"other@{digest}",
-    }
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [("- a\n", "contains no digests"), ("a: latest\n", "invalid checksum digest")],
-)
-def test_a_file_of_digests_that_holds_none_is_refused_with_its_place(
-    small: Path, text: str, words: str
-) -> None:
-    (small / "digests.yaml").write_text(text)
-    with pytest.raises(InputError, match=words) as caught:
-        job.known_digests(small / "digests.yaml", ("a",))
-    assert caught.value.diagnostics[0].at is not None
+        asyncio.run(image_digests.resolve_digests((f"{name}:none",), Access()))
 
 
 @pytest.mark.parametrize("language", ["go.kubebuilder.io/v4", "helm", "ansible"])
